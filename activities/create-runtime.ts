@@ -27,25 +27,22 @@ import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { StreamSink } from '../src/streams/stream-sink.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
-import { AbortRegistry } from './attempts/abort-registry.ts';
-import { MissingNames } from './attempts/missing-names.ts';
-import { WorkerStreams } from './attempts/streams/worker-streams.ts';
-import { type NamespaceBounds, NamespaceCache } from './code/namespace-cache.ts';
-import { createExecutor } from './executors/create-executor.ts';
-import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
+import { AbortRegistry } from './attempts/attempt.ts';
+import { MissingNames } from './attempts/failure.ts';
+import { WorkerStreams } from './streams/worker-streams.ts';
+import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
+import { createAgentExecutor } from './executors/create-executor.ts';
+import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/hook-activities.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
-import { AnchorRegistry } from './programs/anchor-registry.ts';
-import { OutputStore } from './programs/output-store.ts';
-import { ProgramRegistry } from './programs/program-registry.ts';
-import { StepValuesCache } from './programs/step-values.ts';
+import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
+import { OutputStore, StepValuesCache } from './programs/step-values.ts';
 import { ResourcePool } from './resources/resource-pool.ts';
-import { PrincipalCache } from './run-queries/principal-cache.ts';
-import { SnapshotCache } from './run-queries/snapshot.ts';
+import { PrincipalCache, SnapshotCache } from './run-queries/query-run.ts';
 import { TranscriptCache } from './run-queries/transcript.ts';
 import type { ActivityRuntime } from './runtime.ts';
-import { SecretVault } from './secrets/secret-vault.ts';
+import { SecretVault } from './secret-vault.ts';
 import { WorkerSkills } from './skills/worker-skills.ts';
-import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
+import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions {
@@ -179,19 +176,19 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     archive: options.archive,
     ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
-    authorize: hook('authorize', options.authorize),
-    notify: hook('notify', options.notify),
-    notifyEnded: hook('notifyEnded', options.notifyEnded),
+    authorize: checkedHook('authorize', options.authorize),
+    notify: checkedHook('notify', options.notify),
+    notifyEnded: checkedHook('notifyEnded', options.notifyEnded),
     notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
     prices: checkPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
-    createExecutor,
+    createExecutor: createAgentExecutor,
     namespaces: new NamespaceCache(namespaceBounds(options.codeCache)),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),
-    continueAsNew: thresholds(options.continueAsNew),
+    continueAsNew: checkedThresholds(options.continueAsNew),
     upgradeOnContinueAsNew,
     identity: `${process.pid}@${hostname()}`,
     missingNames: new MissingNames(),
@@ -225,7 +222,10 @@ function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void
 }
 
 /** Returns a hook of the worker. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
-function hook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(name: string, value: Hook | undefined): Hook | undefined {
+function checkedHook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(
+  name: string,
+  value: Hook | undefined,
+): Hook | undefined {
   if (value === undefined || typeof value === 'function') return value;
   throw new UsageError(`the worker: "${name}" is ${JSON.stringify(value)}: write a function`);
 }
@@ -234,7 +234,7 @@ function hook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(name
  * Returns all thresholds of a run if at least one is set. Throws a UsageError for a threshold that is not a whole
  * number of at least 1.
  */
-function thresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
+function checkedThresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
   if (overrides === undefined) return undefined;
   requireKnown('the worker: "continueAsNew"', overrides, Object.keys(DEFAULT_THRESHOLDS));
   for (const [name, value] of Object.entries(overrides)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
@@ -344,7 +344,7 @@ export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
       if (below === undefined) continue;
       const path = `agents.${agent.name}.tools.${name}`;
       const found = byName.get(below.name);
-      if (found === undefined) throw unknown(`${path}.agent`, below.name, [...byName.keys()]);
+      if (found === undefined) throw unknownAgent(`${path}.agent`, below.name, [...byName.keys()]);
       if (below.kept && found.flow !== undefined)
         throw new UsageError(`${path}.kept: "${found.name}" is a flow, which ends with its answer: only an agent is kept between calls`);
       // The agents of a parallel flow get all deps, which are checked when a run of it starts.
@@ -363,7 +363,7 @@ export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
   return all;
 }
 
-function unknown(path: string, name: string, known: string[]): UsageError {
+function unknownAgent(path: string, name: string, known: string[]): UsageError {
   const names = known.map((one) => `"${one}"`).join(', ');
   return new UsageError(`${path}: this worker has no agent "${name}" (it has: ${names})${didYouMean(name, known)}: add it to "agents"`);
 }

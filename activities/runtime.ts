@@ -1,27 +1,28 @@
+import type { AgentSnapshot } from '../src/core/domain/agent/agent-snapshot.ts';
+import type { ModelCallContext } from '../src/core/domain/model/model.ts';
 import type { ContinueAsNewThresholds } from '../src/core/domain/run/continue-as-new.ts';
+import { type DataInput, type DataView, type OfRun, QUERIES } from '../src/core/protocol.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
-import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { PriceTable } from '../src/model/prices.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
-import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
-import type { NamespaceCache } from './code/namespace-cache.ts';
+import type { AbortRegistry } from './attempts/attempt.ts';
+import type { MissingNames } from './attempts/failure.ts';
+import type { NamespaceCache } from './code/namespace.ts';
 import type { CreateExecutor } from './executors/create-executor.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
-import type { MemoryStore } from '../src/memory/memory-store.ts';
-import type { AnchorRegistry } from './programs/anchor-registry.ts';
-import type { ProgramRegistry } from './programs/program-registry.ts';
+import type { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
-import type { PrincipalCache } from './run-queries/principal-cache.ts';
-import type { SnapshotCache } from './run-queries/snapshot.ts';
-import type { SecretVault } from './secrets/secret-vault.ts';
-import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
+import { type PrincipalCache, queryRun, type SnapshotCache } from './run-queries/query-run.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
-import type { MissingNames } from './attempts/missing-names.ts';
+import type { SecretVault } from './secret-vault.ts';
 import type { WorkerSkills } from './skills/worker-skills.ts';
-import type { WorkerStreams } from './attempts/streams/worker-streams.ts';
+import type { WorkerStreams } from './streams/worker-streams.ts';
+import type { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
@@ -95,4 +96,23 @@ export interface KnownSearchAttributes {
   waitingFor: boolean;
   /** `LonghaulTag`. */
   tag?: boolean;
+}
+
+/** Returns deps, state and principal of a run, from the input of an activity or, as far as they are not in it, by query. */
+export async function dataFor({ principals }: Pick<ActivityRuntime, 'principals'>, input: OfRun & DataInput): Promise<DataView> {
+  const ask = (): Promise<DataView> => queryRun<DataView>(input, QUERIES.data, null);
+  if (input.dataByReference) return ask();
+  const { deps = {}, state = {} } = input;
+  const principal = input.principal === true ? await principals.of(input, async () => (await ask()).principal) : input.principal;
+  return { deps, state, ...(principal === undefined ? {} : { principal }) };
+}
+
+/** Returns the facts about the run that a provider may choose its API key by. */
+export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
+  return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
+}
+
+/** Returns the memory that the agents of a worker use; undefined if the worker has none. */
+export function memoryOf({ memory }: Pick<ActivityRuntime, 'memory'>): MemoryStore | undefined {
+  return memory;
 }

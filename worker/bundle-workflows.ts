@@ -1,4 +1,9 @@
-import { bundleWorkflowCode, type BundleOptions, DefaultLogger } from '@temporalio/worker';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BundleOptions, type BundlerPlugin, bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions } from '@temporalio/worker';
 import { errorMessage, UsageError } from '../src/core/domain/errors/error.ts';
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
@@ -11,7 +16,7 @@ export async function bundleWorkflows(options: BundleOptions): Promise<{ code: s
     return await bundleWorkflowCode({ ...options, logger: new DefaultLogger('ERROR', ({ message }) => output.push(message)) });
   } catch (error) {
     throw new UsageError(
-      `The workflows "${options.workflowsPath}" cannot be bundled: ${reason(output.join('\n')) ?? errorMessage(error)}`,
+      `The workflows "${options.workflowsPath}" cannot be bundled: ${bundlerError(output.join('\n')) ?? errorMessage(error)}`,
       {
         cause: error,
       },
@@ -20,7 +25,7 @@ export async function bundleWorkflows(options: BundleOptions): Promise<{ code: s
 }
 
 /** Returns the bundler's error without its own stack, which says nothing about the workflows. */
-function reason(output: string): string | undefined {
+function bundlerError(output: string): string | undefined {
   const start = output.indexOf('ERROR in ');
   if (start < 0) return undefined;
   const lines = output.slice(start).split('\n');
@@ -28,4 +33,77 @@ function reason(output: string): string | undefined {
     .filter((line) => !/^\s+at /.test(line))
     .slice(0, LINES_OF_OUTPUT)
     .join('\n');
+}
+
+/** Returns the path of a workflow module: of its source or its built form, like this file. */
+function workflowModule(name: string): string {
+  return fileURLToPath(new URL(`../workflows/${name}${extname(import.meta.url)}`, import.meta.url));
+}
+
+/** The module that exports the workflows of Longhaul alone: every export of it becomes a workflow type. */
+export const RUNS_MODULE = workflowModule('runs');
+
+/**
+ * The interceptor modules of every bundle: they provide the reason of a cancellation, which the SDK omits, and the
+ * guards for queries and Updates to runs that a worker has just loaded.
+ */
+export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-guard', 'update-guard'].map((name) =>
+  workflowModule(`interceptors/${name}`),
+);
+
+/** The module that turns off stack traces. */
+export const WITHOUT_STACK_TRACES_MODULE = workflowModule('interceptors/without-stack-traces');
+
+/** The converter that passes values which a run cannot decode to the run, so that it can refuse them. */
+export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
+
+/**
+ * Writes a module that exports the user's workflows and those of Longhaul, so that one worker serves both without a re-export
+ * by the user. Returns the path for the bundler.
+ */
+export function combinedWorkflows(userWorkflows: string | undefined): string {
+  if (userWorkflows === undefined || userWorkflows === RUNS_MODULE) return RUNS_MODULE;
+  const code = [userWorkflows, RUNS_MODULE].map((path) => `export * from ${JSON.stringify(path)};\n`).join('');
+  // A new directory that no other user can write to: its content becomes code of the worker.
+  const directory = mkdtempSync(join(tmpdir(), 'longhaul-workflows-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, 'workflows.js');
+  writeFileSync(path, code);
+  return path;
+}
+
+/** Tells the bundler where the SDK is: it searches beside the workflows, and the combined module is elsewhere. */
+export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
+  const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
+  return (config) => {
+    const resolve = { ...config.resolve, modules: [...(config.resolve?.modules ?? []), scope] };
+    return (hook ?? ((same) => same))({ ...config, resolve });
+  };
+}
+
+/**
+ * The interceptor module to add to a prebuilt bundle, so that a divergence can be described by its commands. A Replayer
+ * that bundles itself adds it.
+ */
+export const COMMAND_RECORDER_MODULE = fileURLToPath(
+  new URL(`../workflows/interceptors/command-recorder${extname(import.meta.url)}`, import.meta.url),
+);
+
+/**
+ * Bundles workflows as a worker with these options does, and adds the command recorder. Throws a UsageError with the
+ * bundler's reason.
+ */
+export async function bundleForReplay(
+  workflowsPath: string = RUNS_MODULE,
+  { interceptors, dataConverter, bundlerOptions, plugins = [] }: Omit<ReplayWorkerOptions, 'workflowsPath'>,
+): Promise<{ code: string }> {
+  const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
+  return bundleWorkflows({
+    ...bundlerOptions,
+    workflowsPath,
+    workflowInterceptorModules: [...(interceptors?.workflowModules ?? []), COMMAND_RECORDER_MODULE],
+    ...(payloadConverterPath === undefined ? {} : { payloadConverterPath }),
+    ...(failureConverterPath === undefined ? {} : { failureConverterPath }),
+    plugins: plugins.filter((plugin): plugin is typeof plugin & BundlerPlugin => 'configureBundler' in plugin),
+  });
 }

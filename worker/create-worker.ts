@@ -11,8 +11,9 @@ import {
   type WorkerOptions,
   type WorkflowSlotInfo,
 } from '@temporalio/worker';
-import type { ResourceHealth } from '../activities/resources/live-resource.ts';
+import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { unreachable } from '../src/client/connect.ts';
+import type { CodecOptions } from '../src/codec/codec-options.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors/error.ts';
 import { type Duration, timerMilliseconds } from '../src/core/domain/run/duration.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
@@ -22,9 +23,9 @@ import { nonEmpty, requireKnown } from '../src/define/options/option-checks.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
 import { streamsNotice } from '../src/streams/streams-notice.ts';
 import { resolveServer } from '../src/temporal/server-address.ts';
-import { checkWorkerParts } from './check-worker-parts.ts';
+import { bundleWorkflows, RUNS_MODULE } from './bundle-workflows.ts';
 import { installLog } from './install-log.ts';
-import { LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';
+import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
 
 /** Options of a worker: its agents, its connection, and the user's own workflows. */
@@ -403,4 +404,19 @@ export class WorkflowTaskSlots implements CustomSlotSupplier<WorkflowSlotInfo> {
 
 function kindOf({ isLoading }: Slot): 'loading' | 'loaded' {
   return isLoading ? 'loading' : 'loaded';
+}
+
+/**
+ * Bundles the workflows of a worker for several workers started one after the other: bundling takes most of their
+ * start. The code depends on no agent.
+ */
+export async function bundleAhead({
+  workflowsPath = RUNS_MODULE,
+  codec,
+}: {
+  workflowsPath?: string;
+  codec: CodecOptions;
+}): Promise<string> {
+  const { code } = await bundleWorkflows({ workflowsPath, plugins: [new LonghaulPlugin({ agents: [], providers: {}, codec })] });
+  return code;
 }

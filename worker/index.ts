@@ -11,7 +11,7 @@ export {
   type TooLongRule,
 } from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
-export type { ResourceHealth } from '../activities/resources/live-resource.ts';
+export type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 export { fileStore, type FileStoreOptions } from '../src/stores/payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../src/stores/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
@@ -39,9 +39,9 @@ export type { ModelPrice } from '../src/core/domain/model/price.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';
 export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-source.ts';
-export { COMMAND_RECORDER_MODULE } from './replay-bundle.ts';
+export { COMMAND_RECORDER_MODULE } from './bundle-workflows.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
-export type { Divergence } from './replay-divergence.ts';
+export type { Divergence } from './replayer.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
 export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-choice.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory/memory-streams.ts';

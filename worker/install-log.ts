@@ -1,7 +1,7 @@
-import { Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
-import { runtimeOptions } from './runtime-options.ts';
+import { logWriter } from '../src/log/log-writer.ts';
 
 /** The log of this process, if a worker has installed it. */
 let installed: LogChoice | undefined;
@@ -13,12 +13,12 @@ let installed: LogChoice | undefined;
  */
 export function installLog(options: LogOptions, otherwise?: LogChoice): void {
   const choice = chosenLog(options, process.env, otherwise);
-  if (installed === undefined && install(choice)) installed = choice;
+  if (installed === undefined && installRuntime(choice)) installed = choice;
   requireSame(options, choice);
 }
 
 /** Returns false if the application has a Runtime, or had one that the SDK would create again. */
-function install(choice: LogChoice): boolean {
+function installRuntime(choice: LogChoice): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
   Runtime.install(runtimeOptions(choice, (text) => process.stderr.write(`${text}\n`)));
@@ -34,10 +34,21 @@ function requireSame({ logLevel, logFormat }: LogOptions, choice: LogChoice): vo
   }
   if (choice.level === installed.level && choice.format === installed.format) return;
   throw new UsageError(
-    `the worker: "logLevel" and "logFormat" ask for ${shown(choice)}, and another worker of this process has chosen ${shown(installed)}: a process has one log`,
+    `the worker: "logLevel" and "logFormat" ask for ${choiceText(choice)}, and another worker of this process has chosen ${choiceText(installed)}: a process has one log`,
   );
 }
 
-function shown({ level, format }: LogChoice): string {
+function choiceText({ level, format }: LogChoice): string {
   return `${level} as ${format}`;
+}
+
+/**
+ * Returns options that make Temporal's SDK log through `write` with the chosen level and format; of its Rust core, only
+ * warnings and errors are logged.
+ */
+export function runtimeOptions({ level, format }: LogChoice, write: (text: string) => void): RuntimeOptions {
+  return {
+    logger: new DefaultLogger(level === 'OFF' ? 'ERROR' : level, logWriter({ level, format }, write)),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+  };
 }

@@ -10,15 +10,14 @@ import {
   type WorkerOptions,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
-import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
+import { watchUnhandledRejections } from '../activities/attempts/checked-activity.ts';
+import { createActivities, type DefaultActivity } from '../activities/create-activities.ts';
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
-import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
-import { createActivities } from '../activities/index.ts';
+import { checkExecutors, needExecutorChecks } from '../activities/executors/create-executor.ts';
 import { guardedStores } from '../activities/resources/guarded-stores.ts';
-import type { ResourceHealth } from '../activities/resources/live-resource.ts';
-import { keyOfRun } from '../activities/run-queries/access.ts';
+import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
+import { keyOfRun } from '../activities/run-queries/query-run.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import type { DefaultActivity } from '../activities/tool-calls/default-activity.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
@@ -32,7 +31,6 @@ import { requireKnown } from '../src/define/options/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
-import { checkWorkerParts } from './check-worker-parts.ts';
 import {
   combinedWorkflows,
   INTERCEPTOR_MODULES,
@@ -40,7 +38,7 @@ import {
   resolveSdk,
   RUNS_MODULE,
   WITHOUT_STACK_TRACES_MODULE,
-} from './combined-workflows.ts';
+} from './bundle-workflows.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** Options of the plugin: everything that a worker needs to run agents. */
@@ -300,16 +298,16 @@ function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { e
   if (bundle === undefined) return;
   const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
   if (!code.includes(QUERY_GUARD_MARK)) {
-    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could block a run forever. ${ADVICE}`);
+    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could block a run forever. ${BUNDLE_ADVICE}`);
   }
   if (encrypts && !code.includes(FAILURE_CONVERTER_MARK)) {
     throw new UsageError(
-      `The worker encrypts, and its workflow bundle was made without encryption: failure messages would stay in clear text. ${ADVICE}`,
+      `The worker encrypts, and its workflow bundle was made without encryption: failure messages would stay in clear text. ${BUNDLE_ADVICE}`,
     );
   }
 }
 
-const ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
+const BUNDLE_ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
 
 /** The worker's own activities, beside Longhaul's. */
 interface OtherActivities {
@@ -337,13 +335,13 @@ function otherActivities(activities: object = {}, isShared: boolean): OtherActiv
   return { names, fallback: (...args: unknown[]): unknown => Reflect.apply(fallback, activities, args) };
 }
 
-type Name = keyof typeof SEARCH_ATTRIBUTE_TYPES;
-type Type = (typeof SEARCH_ATTRIBUTE_TYPES)[Name];
+type AttributeName = keyof typeof SEARCH_ATTRIBUTE_TYPES;
+type AttributeType = (typeof SEARCH_ATTRIBUTE_TYPES)[AttributeName];
 
 /** The server's numbers of the types. */
-const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<Type, number>;
+const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<AttributeType, number>;
 
-const NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as Name[];
+const ATTRIBUTE_NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as AttributeName[];
 
 /** The part of a connection with which the attributes are looked up and added. */
 export interface SearchAttributeAccess {
@@ -360,9 +358,9 @@ export async function ensureSearchAttributes(
   namespace: string,
   warn: (line: string) => void,
 ): Promise<KnownSearchAttributes> {
-  const { missing, why } = await register(connection, namespace);
-  if (missing.length > 0) warn(advice(namespace, missing, why));
-  const has = (name: Name): boolean => !missing.includes(name);
+  const { missing, why } = await registerAttributes(connection, namespace);
+  if (missing.length > 0) warn(missingAttributesAdvice(namespace, missing, why));
+  const has = (name: AttributeName): boolean => !missing.includes(name);
   return {
     agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status),
     waitingFor: has(SEARCH_ATTRIBUTES.waitingFor),
@@ -371,30 +369,37 @@ export async function ensureSearchAttributes(
 }
 
 /** Adds missing attributes. Returns those that are still missing, and why. */
-async function register(connection: SearchAttributeAccess, namespace: string): Promise<{ missing: Name[]; why: string }> {
+async function registerAttributes(
+  connection: SearchAttributeAccess,
+  namespace: string,
+): Promise<{ missing: AttributeName[]; why: string }> {
   try {
     const missing = await missingIn(connection, namespace);
     if (missing.length === 0) return { missing, why: '' };
-    const refused = await add(connection, namespace, missing);
+    const refused = await addAttributes(connection, namespace, missing);
     // Adding an attribute that exists with another type is answered with success and changes nothing.
     return { missing: await missingIn(connection, namespace), why: refused ?? 'the server did not add them with these types' };
   } catch (error) {
-    const missing: Name[] = [];
-    for (const name of NAMES) if (!(await canBeSearched(connection, namespace, name))) missing.push(name);
+    const missing: AttributeName[] = [];
+    for (const name of ATTRIBUTE_NAMES) if (!(await canBeSearched(connection, namespace, name))) missing.push(name);
     return { missing, why: errorMessage(error) };
   }
 }
 
-async function missingIn({ operatorService }: SearchAttributeAccess, namespace: string): Promise<Name[]> {
+async function missingIn({ operatorService }: SearchAttributeAccess, namespace: string): Promise<AttributeName[]> {
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  return NAMES.filter((name) => customAttributes?.[name] !== TYPE_NUMBERS[SEARCH_ATTRIBUTE_TYPES[name]]);
+  return ATTRIBUTE_NAMES.filter((name) => customAttributes?.[name] !== TYPE_NUMBERS[SEARCH_ATTRIBUTE_TYPES[name]]);
 }
 
 /**
  * Adds attributes, one type at a time: a namespace may have room for one type and not for another. Returns why some
  * were not added.
  */
-async function add({ operatorService }: SearchAttributeAccess, namespace: string, names: Name[]): Promise<string | undefined> {
+async function addAttributes(
+  { operatorService }: SearchAttributeAccess,
+  namespace: string,
+  names: AttributeName[],
+): Promise<string | undefined> {
   let refused: string | undefined;
   for (const [type, number] of Object.entries(TYPE_NUMBERS)) {
     const ofType = names.filter((name) => SEARCH_ATTRIBUTE_TYPES[name] === type);
@@ -412,7 +417,7 @@ async function add({ operatorService }: SearchAttributeAccess, namespace: string
  * Returns true if an attribute can be queried as its type allows: the only test if workers may not use the operator
  * service (Temporal Cloud). Keyword supports STARTS_WITH; KeywordList supports IN, and refuses STARTS_WITH.
  */
-async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: Name): Promise<boolean> {
+async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: AttributeName): Promise<boolean> {
   const isTaken = async (condition: string): Promise<boolean | undefined> => {
     try {
       await workflowService.countWorkflowExecutions({ namespace, query: `${name} ${condition}` });
@@ -428,7 +433,7 @@ async function canBeSearched({ workflowService }: SearchAttributeAccess, namespa
 }
 
 /** The properties by which runs can be found with each attribute. */
-const FOUND_BY: Record<Name, string> = {
+const FOUND_BY: Record<AttributeName, string> = {
   LonghaulAgent: 'agent or status',
   LonghaulStatus: 'agent or status',
   LonghaulWaitingFor: 'what they wait for',
@@ -438,11 +443,43 @@ const FOUND_BY: Record<Name, string> = {
   LonghaulUser: 'principal',
 };
 
-function advice(namespace: string, names: Name[], why: string): string {
+function missingAttributesAdvice(namespace: string, names: AttributeName[], why: string): string {
   const flags = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTE_TYPES[name]}`).join(' ');
   const by = [...new Set(names.map((name) => FOUND_BY[name]))].join(' or ');
   return (
     `Runs in namespace "${namespace}" cannot be found by ${by}: search attributes are missing (${why}). ` +
     `An administrator can add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
   );
+}
+
+/** The parts of every worker that runs agents. */
+interface WorkerParts extends Partial<Pick<RuntimeOptions, 'agents' | 'providers'>> {
+  versioning?: Versioning;
+}
+
+/** Throws a UsageError for invalid agents and providers: in JavaScript no type check reports them. */
+export function checkWorkerParts(owner: string, { agents, providers, versioning }: WorkerParts): void {
+  if (!Array.isArray(agents)) throw new UsageError(`${owner}: "agents" is ${valueText(agents)}: write a list of what defineAgent returned`);
+  for (const agent of agents as readonly unknown[]) {
+    if (kindOf(agent) === 'longhaul.agent') continue;
+    throw new UsageError(`${owner}: "agents" has an element that is not an agent: create it with defineAgent`);
+  }
+  if (typeof providers !== 'object' || providers === null) {
+    throw new UsageError(`${owner}: "providers" is ${valueText(providers)}: write model clients by name, such as {openai: openai()}`);
+  }
+  for (const [name, client] of Object.entries(providers)) {
+    if (typeof (client as { call?: unknown } | null)?.call === 'function') continue;
+    throw new UsageError(
+      `${owner}: "providers.${name}" is not a model client: write openai({…}), or an object with "call" and "capabilities"`,
+    );
+  }
+  if (versioning !== undefined) requireKnown(`${owner}: "versioning"`, versioning, ['deploymentName', 'buildId', 'behavior']);
+}
+
+function kindOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
+}
+
+function valueText(value: unknown): string {
+  return value === undefined ? 'missing' : typeof value === 'function' ? 'a function' : JSON.stringify(value);
 }

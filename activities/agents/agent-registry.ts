@@ -14,7 +14,7 @@ import type { GuardrailSnapshot } from '../../src/core/domain/guardrails/guardra
 import type { AnyGuardrail } from '../../src/define/guardrails/guardrail-definition.ts';
 import type { AnyHook } from '../../src/define/hooks/hook-definition.ts';
 import { checkHooks, requireOwnNames } from '../../src/define/hooks/hook-list.ts';
-import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
+import { MissingOnWorkerError } from '../attempts/failure.ts';
 
 /** The tools that a worker has for programs. */
 interface ProgramTools {
@@ -47,7 +47,7 @@ export class AgentRegistry {
       for (const model of [agent.model, agent.window.summaryModel ?? agent.model, ...asked]) {
         if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
-          `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
+          `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${quotedNames(this.#providers)}): add it to "providers"`,
         );
       }
     }
@@ -64,7 +64,7 @@ export class AgentRegistry {
       const unknown = names.find((one) => !this.#agents.has(one));
       if (unknown === undefined) continue;
       throw new UsageError(
-        `${owner} names the agent "${unknown}", which the worker does not have (it has: ${list(this.#agents)}): add it to "agents"`,
+        `${owner} names the agent "${unknown}", which the worker does not have (it has: ${quotedNames(this.#agents)}): add it to "agents"`,
       );
     }
   }
@@ -95,7 +95,7 @@ export class AgentRegistry {
   agent(name: string): AnyAgent {
     const agent = this.#agents.get(name);
     if (agent !== undefined) return agent;
-    throw missing('unknown_agent', `No agent "${name}" is registered in this worker`, {
+    throw missingOnWorker('unknown_agent', `No agent "${name}" is registered in this worker`, {
       kind: 'agent',
       name,
       known: [...this.#agents.keys()],
@@ -107,7 +107,7 @@ export class AgentRegistry {
     const provider = this.#providers.get(providerOf(model));
     if (provider !== undefined) return provider;
     const thing: MissingThing = { kind: 'provider', name: providerOf(model), known: [...this.#providers.keys()] };
-    throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
+    throw missingOnWorker('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
   /** Returns a tool as this worker has it, or undefined if its agent or the tool has been removed since the run began. */
@@ -130,7 +130,7 @@ export class AgentRegistry {
    */
   hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>, inherited: readonly HookSnapshot[] = []): HookSnapshot[] {
     for (const hook of inherited) this.hook(hook);
-    return joinedHooks(inherited, [...this.#hooks.map(pinned), ...hooks.map((hook) => ({ ...pinned(hook), of }))]);
+    return joinedHooks(inherited, [...this.#hooks.map(hookSnapshot), ...hooks.map((hook) => ({ ...hookSnapshot(hook), of }))]);
   }
 
   /** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
@@ -139,7 +139,7 @@ export class AgentRegistry {
     const hook = hooks.find((one) => one.name === name && one.on === on);
     if (hook !== undefined) return hook;
     const owner = of === undefined ? '' : ` of agent "${of}"`;
-    throw missing('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
+    throw missingOnWorker('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
       kind: 'hook',
       name,
       known: hooks.map((one) => one.name),
@@ -154,7 +154,7 @@ export class AgentRegistry {
   /** Returns the failure of a check by a guardrail that this worker does not have. */
   missingGuardrail(owner: ToolOwner, { name, type }: Pick<GuardrailSnapshot, 'name' | 'type'>): MissingOnWorkerError {
     const known = this.#agentOf(owner)?.guardrails ?? [];
-    return missing('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${owner.agentName}" in this worker`, {
+    return missingOnWorker('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${owner.agentName}" in this worker`, {
       kind: 'guardrail',
       name,
       known: known.map((one) => one.name),
@@ -168,11 +168,15 @@ export class AgentRegistry {
     const known = serverName === undefined ? tools : agent?.mcp?.map(({ name }) => name);
     const kind = serverName === undefined ? 'tool' : 'MCP server';
     const name = serverName ?? toolName;
-    return missing('unknown_tool', `No ${kind} "${name}" of ${owner.ofProgram ? 'program' : 'agent'} "${owner.agentName}" in this worker`, {
-      kind,
-      name,
-      known: [...(known ?? [])],
-    });
+    return missingOnWorker(
+      'unknown_tool',
+      `No ${kind} "${name}" of ${owner.ofProgram ? 'program' : 'agent'} "${owner.agentName}" in this worker`,
+      {
+        kind,
+        name,
+        known: [...(known ?? [])],
+      },
+    );
   }
 
   /** Returns deps as the agent's schema parses them (defaults filled in), or unchanged if this worker lacks the agent. */
@@ -192,13 +196,13 @@ export class AgentRegistry {
   }
 }
 
-function pinned({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
+function hookSnapshot({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
   const closed = failClosed ? { failClosed } : {};
   if (tier === 'inline') return { name, on, ...closed };
   return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...closed };
 }
 
-function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
+function missingOnWorker(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
   const error = new MissingOnWorkerError(code, what, thing);
   error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
   return error;
@@ -209,6 +213,6 @@ function providerOf(model: string): string {
   return model.slice(0, Math.max(0, model.indexOf('/')));
 }
 
-function list(map: ReadonlyMap<string, unknown>): string {
+function quotedNames(map: ReadonlyMap<string, unknown>): string {
   return [...map.keys()].map((name) => `"${name}"`).join(', ') || 'none';
 }

@@ -12,7 +12,9 @@ import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import type { ModelPrice } from '../../src/core/domain/model/price.ts';
@@ -28,9 +30,10 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { contextTokens } from '../../src/model/context-tokens.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
-import { snapshotGuardrails } from '../guardrails/snapshot-guardrails.ts';
-import { handoffFields } from '../handoffs/handoff-fields.ts';
-import type { SkillFields } from '../skills/skill-fields.ts';
+import { snapshotGuardrails } from '../guardrails/run-guardrails.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import type { SkillFields } from '../skills/skill-tool.ts';
+import { handoffFields } from './handoffs.ts';
 
 /** The facts about a worker that the snapshot of every run pins. */
 export interface CommonInputs {
@@ -457,4 +460,52 @@ function snapshotPrices(
 /** Returns the models that a run may call. The model for summaries also gives a session its title. */
 function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent, isSession: boolean): string[] {
   return summarise || isSession ? [...new Set([model, summaryModel])] : [model];
+}
+
+/** The facts about a worker that a snapshot pins. */
+type WorkerFacts = Pick<
+  CommonInputs,
+  'authorize' | 'notify' | 'notifyEnded' | 'continueAsNew' | 'archive' | 'upgradeOnContinueAsNew' | 'heartbeatMs'
+> & { prices: PriceTable };
+
+/** Returns the facts about a worker that the snapshots of its agents and programs pin. */
+export function workerFacts(runtime: ActivityRuntime): WorkerFacts {
+  const { heartbeatMs, prices, continueAsNew, upgradeOnContinueAsNew } = runtime;
+  return {
+    heartbeatMs,
+    authorize: runtime.authorize !== undefined,
+    notify: runtime.notify !== undefined,
+    notifyEnded: runtime.notifyEnded !== undefined,
+    prices,
+    continueAsNew,
+    archive: runtime.archive !== undefined,
+    upgradeOnContinueAsNew,
+  };
+}
+
+/** Throws `payload_too_large` for a snapshot over its budget, with the name of the agent and of the largest part of it. */
+export function checkSnapshotSize(snapshot: AgentSnapshot): void {
+  const bytes = jsonBytes(snapshot);
+  if (bytes <= BYTE_BUDGETS.snapshot) return;
+  const parts: [what: string, bytes: number][] = [
+    ['instructions', jsonBytes(snapshot.instructions)],
+    ['output schema', jsonBytes(snapshot.output ?? null)],
+    ['settings', jsonBytes(snapshot.settings)],
+    ...bytesOfTools(snapshot.tools),
+  ];
+  const [what, most] = parts.toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
+  throw new LonghaulError(
+    'payload_too_large',
+    `Agent "${snapshot.name}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.snapshot}; most of it is its ${what} (${most} bytes): shorten that, take fewer tools of a server, or let tools look things up.`,
+  );
+}
+
+/** Returns the bytes of each tool, and the sum for all tools of one MCP server. */
+function bytesOfTools(tools: readonly ToolSnapshot[]): [what: string, bytes: number][] {
+  const parts = new Map<string, number>();
+  for (const tool of tools) {
+    const what = tool.mcp === undefined ? `tool "${tool.name}"` : `tools of MCP server "${tool.mcp.server}"`;
+    parts.set(what, (parts.get(what) ?? 0) + jsonBytes(tool));
+  }
+  return [...parts];
 }

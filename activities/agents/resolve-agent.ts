@@ -25,22 +25,16 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
-import { codeExecutor } from '../code/code-executor.ts';
-import { failingAs } from '../failures/failure.ts';
-import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
-import { namedAgent } from '../handoffs/named-agent.ts';
-import { transferTargets } from '../handoffs/transfer-targets.ts';
-import { openSession } from '../hooks/session-hooks.ts';
+import { codeExecutor } from '../code/run-code.ts';
+import { failingAs } from '../attempts/failure.ts';
+import { firstOfFlow, namedAgent, requireDeps, transferTargets } from './handoffs.ts';
+import { openSession } from '../hooks/hooks.ts';
 import { type ListedMcpTools, listMcpTools } from '../mcp/list-tools.ts';
-import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/program-snapshot.ts';
-import { queryRun } from '../run-queries/access.ts';
-import { dataFor } from '../run-queries/data.ts';
-import { openingOfCall } from '../run-queries/opening-of-call.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { pinSkills } from '../skills/skill-fields.ts';
-import { buildSnapshot } from './build-snapshot.ts';
-import { checkSnapshotSize } from './check-snapshot-size.ts';
-import { workerFacts } from './worker-facts.ts';
+import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/resolve-program.ts';
+import { openingOfCall, queryRun } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { pinSkills } from '../skills/skill-tool.ts';
+import { buildSnapshot, checkSnapshotSize, workerFacts } from './build-snapshot.ts';
 
 /**
  * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
@@ -198,13 +192,16 @@ function asList(instructions: string | readonly string[]): string[] {
 /** Returns the values that the code of an agent is given for these deps. Throws `invalid_agent` for anything but a bounded JSON object. */
 async function injectedValues({ name, code }: AnyAgent, deps: unknown): Promise<JsonObject | undefined> {
   if (code?.inject === undefined) return undefined;
-  const values = await given(name, () => code.inject?.({ deps: deps as never }));
+  const values = await callInject(name, () => code.inject?.({ deps: deps as never }));
   const problem = injectionProblem(values, 'its result');
-  if (problem !== undefined) throw misfit(name, problem);
-  if (!isJsonObject(values)) throw misfit(name, 'its result is no object: return {name: value}');
+  if (problem !== undefined) throw unusableValues(name, problem);
+  if (!isJsonObject(values)) throw unusableValues(name, 'its result is no object: return {name: value}');
   const bytes = jsonBytes(values);
   if (bytes > BYTE_BUDGETS.injected) {
-    throw misfit(name, `its result has ${bytes} bytes of JSON, over ${BYTE_BUDGETS.injected}: inject less, or let a tool look it up`);
+    throw unusableValues(
+      name,
+      `its result has ${bytes} bytes of JSON, over ${BYTE_BUDGETS.injected}: inject less, or let a tool look it up`,
+    );
   }
   return values;
 }
@@ -216,11 +213,11 @@ async function checkInjected(runtime: ActivityRuntime, snapshot: AgentSnapshot):
     const executor = await codeExecutor(runtime, snapshot);
     await executor.close();
   } catch (error) {
-    throw misfit(snapshot.name, errorMessage(error));
+    throw unusableValues(snapshot.name, errorMessage(error));
   }
 }
 
-async function given(agent: string, inject: () => unknown): Promise<unknown> {
+async function callInject(agent: string, inject: () => unknown): Promise<unknown> {
   try {
     return await inject();
   } catch (error) {
@@ -228,7 +225,7 @@ async function given(agent: string, inject: () => unknown): Promise<unknown> {
   }
 }
 
-function misfit(agent: string, problem: string): LonghaulError {
+function unusableValues(agent: string, problem: string): LonghaulError {
   return new LonghaulError('invalid_agent', `"code.inject" of agent "${agent}" returned values that its code cannot have: ${problem}`);
 }
 

@@ -1,11 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { activityInfo, cancellationDetails, cancellationSignal, Context } from '@temporalio/activity';
 import { MISSED_HEARTBEATS } from '../../src/core/domain/agent/tool-policy.ts';
-import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
+import { activityDetails, uncountedAttemptsIn, withUncountedAttempts, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
 import { withStreamedOutput } from '../../src/core/domain/stream/streamed-output.ts';
-import { executionKey } from '../run-queries/access.ts';
-import type { AbortRegistry } from './abort-registry.ts';
-import { heartbeatDetails } from './heartbeat-details.ts';
-import { skippedAttempts } from './worker-wait.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { executionKey } from '../run-queries/query-run.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {
@@ -194,5 +197,197 @@ function detailsOf(read: () => unknown): unknown {
     return heartbeatDetails(read());
   } catch {
     return '[The details of this heartbeat cannot be read]';
+  }
+}
+
+/**
+ * Returns the details of a heartbeat in a form that can be sent. Details that cannot be sent are replaced by a text
+ * that says so: progress is not worth a failed call.
+ */
+export function heartbeatDetails(details: unknown): JsonValue | undefined {
+  if (details === undefined) return undefined;
+  const plain = cleanJson(details);
+  if (plain === undefined) return '[The details of this heartbeat are not JSON]';
+  const bytes = jsonBytes(plain);
+  return bytes <= BYTE_BUDGETS.heartbeat
+    ? plain
+    : `[The details of this heartbeat are ${bytes} bytes of JSON, over ${BYTE_BUDGETS.heartbeat}]`;
+}
+
+/** An activity that can be aborted. `interruptibleBy` is the key of the run whose messages may interrupt it. */
+interface Abortable {
+  controller: AbortController;
+  interruptibleBy: string | undefined;
+  /** True once its run has cancelled or interrupted it, even if the signal was aborted before. */
+  isCancelled: boolean;
+}
+
+/** The registration of one activity. */
+interface Registration {
+  /** Aborted when the run is cancelled or a message interrupts it; the activity may abort it too. */
+  controller: AbortController;
+  /** True once the run has cancelled or interrupted the activity. */
+  isCancelled: () => boolean;
+  /** Removes the registration. */
+  release: () => void;
+}
+
+/**
+ * Delivers cancellations inside one process: a workflow sink calls `abort`, and the activities of that run are aborted
+ * at once, while a heartbeat would take seconds. Activities in other processes learn of it by heartbeat. Messages that
+ * interrupt a model call are delivered in the same way.
+ */
+export class AbortRegistry {
+  readonly #activities = new Map<string, Set<Abortable>>();
+
+  /** Registers one activity of an execution. A model call names the run whose messages may interrupt it. */
+  register(execution: string, interruptibleBy?: string): Registration {
+    const activity: Abortable = { controller: new AbortController(), interruptibleBy, isCancelled: false };
+    const activities = this.#activities.get(execution) ?? new Set();
+    this.#activities.set(execution, activities.add(activity));
+    return {
+      controller: activity.controller,
+      isCancelled: () => activity.isCancelled,
+      release: () => {
+        activities.delete(activity);
+        if (activities.size === 0) this.#activities.delete(execution);
+      },
+    };
+  }
+
+  /** Aborts every activity of the execution in this process. Idempotent, because a workflow task may be executed again. */
+  abort(execution: string): void {
+    for (const activity of this.#activities.get(execution) ?? []) abortActivity(activity, new RunCancelled());
+  }
+
+  /** Aborts the model call of one run of the execution. `run` is its key, empty for a run that is a workflow of its own. */
+  interrupt(execution: string, run: string): void {
+    for (const activity of this.#activities.get(execution) ?? []) {
+      if (activity.interruptibleBy === run) abortActivity(activity, new RunInterrupted());
+    }
+  }
+}
+
+function abortActivity(activity: Abortable, reason: RunCancelled | RunInterrupted): void {
+  activity.isCancelled = true;
+  activity.controller.abort(reason);
+}
+
+/** The reason of a signal that was aborted because the run was cancelled. */
+export class RunCancelled extends Error {
+  override readonly name = 'AbortError';
+
+  constructor() {
+    super('The run was cancelled');
+  }
+}
+
+/** The reason of a signal that was aborted because of a message to the run, which goes on. */
+export class RunInterrupted extends Error {
+  override readonly name = 'AbortError';
+
+  constructor() {
+    super('A message interrupted the model call');
+  }
+}
+
+/** The wait of the current activity for a worker that has what others lacked. */
+const workerWaits = new AsyncLocalStorage<WorkerWait>();
+
+/** Runs an attempt of an activity that may have been rescheduled because other workers lacked something. */
+export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () => Promise<Result>): Promise<Result> {
+  return wait === undefined ? work() : workerWaits.run(wait, work);
+}
+
+/** Returns the number of attempts that workers could not make because they lacked something. */
+export function skippedAttempts(): number {
+  return workerWaits.getStore() === undefined ? 0 : uncountedAttemptsIn(activityInfo().heartbeatDetails);
+}
+
+/** Returns the number of the current attempt, 1-based, not counting those that workers could not make. */
+export function attemptNumber(): number {
+  return activityInfo().attempt - skippedAttempts();
+}
+
+/** Returns the limit of attempts; undefined if there is none. */
+export function attemptsAllowed(): number | undefined {
+  return workerWaits.getStore()?.attempts ?? activityInfo().retryPolicy?.maximumAttempts;
+}
+
+/** Returns the details of the last heartbeat of earlier attempts. */
+export function lastDetails(): unknown {
+  const wait = workerWaits.getStore();
+  const details: unknown = activityInfo().heartbeatDetails;
+  return activityDetails(details) ?? wait?.details;
+}
+
+/**
+ * Delays between attempts that workers could not make, in milliseconds: short, since most workers of a queue may have
+ * what is missing.
+ */
+const WAIT_MS = { first: 250, longest: 5_000 };
+
+/**
+ * Returns the delay before the activity is tried on the next worker, in milliseconds; undefined if the wait is over, or
+ * there is none.
+ */
+export function nextWorkerAfterMs(): number | undefined {
+  const wait = workerWaits.getStore();
+  if (wait === undefined) return undefined;
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  // Both timestamps are of the server's clock.
+  const elapsed = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
+  const next = Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(skippedAttempts(), 10));
+  return elapsed + next > wait.forMs ? undefined : next;
+}
+
+/** Returns the start and the end of the wait for another worker, ISO 8601; undefined if there is none. */
+export function waitTimes(): { since: string; until: string } | undefined {
+  const wait = workerWaits.getStore();
+  if (wait === undefined) return undefined;
+  const { scheduledTimestampMs } = activityInfo();
+  return { since: isoTime(scheduledTimestampMs), until: isoTime(scheduledTimestampMs + wait.forMs) };
+}
+
+/** True if the wait for another worker is over: the activity then does what it can without the missing thing. */
+export function isWaitOver(): boolean {
+  return workerWaits.getStore() !== undefined && nextWorkerAfterMs() === undefined;
+}
+
+/** The time limit of an operation, and what else ends it. */
+interface TimeoutOptions<Value> {
+  /** Milliseconds. */
+  ms: number;
+  /** Ends the operation early, with the signal's reason. */
+  stop?: AbortSignal | undefined;
+  /** Receives a value that arrives after the operation was abandoned. */
+  onLateResult?: (value: Value) => void;
+}
+
+/**
+ * Resolves with the result of `work` if that comes in time. Otherwise aborts the signal of `work` and rejects at once,
+ * even if `work` ignores the signal.
+ */
+export async function withTimeout<Value>(
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+  { ms, stop, onLateResult }: TimeoutOptions<Value>,
+): Promise<Value> {
+  stop?.throwIfAborted();
+  const controller = new AbortController();
+  const stopped = (): void => controller.abort(stop?.reason);
+  stop?.addEventListener('abort', stopped, { once: true });
+  const timer = setTimeout(() => controller.abort(new Error(`it took more than ${ms / 1000} s`)), ms);
+  const { signal } = controller;
+  const working = async (): Promise<Value> => {
+    const value = await work(signal);
+    if (signal.aborted) onLateResult?.(value);
+    return value;
+  };
+  const givenUp = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  try {
+    return await Promise.race([working(), givenUp]);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', stopped);
   }
 }

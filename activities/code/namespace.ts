@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { EMPTYING_ERROR_KINDS } from '../../src/core/execution/execution-result.ts';
-import type { CodeCallResult, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
-import { cleanSegment } from './clean-segment.ts';
-import { position } from './namespace-position.ts';
+import { LRUCache } from 'lru-cache';
+import type { RunSegmentInput } from '../../src/core/domain/code/segment-messages.ts';
+import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
+import { canonicalJson, isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { EMPTYING_ERROR_KINDS, failed } from '../../src/core/execution/execution-result.ts';
+import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import type { RunKey } from '../run-queries/query-run.ts';
 
 /** Bytes that an executor takes beside the values of its code. */
 const EXECUTOR_BYTES = 8_000_000;
@@ -44,7 +47,7 @@ export class Namespace {
 
   /** The position in the journal, as `positionBefore` writes it. */
   get position(): string {
-    return position(this.#cells, this.#after, this.#running);
+    return namespacePosition(this.#cells, this.#after, this.#running);
   }
 
   /** True if a cell waits for its calls. */
@@ -144,4 +147,151 @@ function segmentDigest(before: string, segment: Segment): string {
 
 function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('base64url').slice(0, DIGEST_LENGTH);
+}
+
+/** The place in the journal of a run that a segment begins at. */
+type SegmentPlace = Pick<RunSegmentInput, 'cell' | 'segment' | 'after' | 'eventId' | 'at'>;
+
+/**
+ * Returns the position of the namespace that a segment needs, as a text that no other position has: the cells before it and the
+ * segments of its own cell, the cell itself, and the digest of the segment before. A namespace in which an attempt has gone on whose
+ * answer was lost has another position, even if as many cells have ended in it.
+ */
+export function positionBefore({ cell, segment, after = '', eventId, at }: SegmentPlace): string {
+  return segment === 0
+    ? namespacePosition(cell, after)
+    : namespacePosition(cell, after, { id: cellId({ eventId, at }), segments: segment });
+}
+
+/** Identifies a cell: the event and the index of its call of `run_code`. */
+export function cellId({ eventId, at }: Pick<SegmentPlace, 'eventId' | 'at'>): string {
+  return `${eventId}/${at[1]}`;
+}
+
+/** Returns the position of a namespace in which a number of cells have ended, and in which one may wait for calls. */
+function namespacePosition(cells: number, after: string, waiting?: { id: string; segments: number }): string {
+  return JSON.stringify([cells, after, ...(waiting === undefined ? [] : [waiting.id, waiting.segments])]);
+}
+
+/** Calls that code may wait for together: their requests and their results each travel in one payload. */
+const MAX_CALLS = 500;
+
+/**
+ * Returns a segment of which all can be recorded: texts are well-formed, values are JSON of a bounded depth. A segment whose calls
+ * cannot be recorded ends its cell, because nothing of it could be run again.
+ */
+function cleanSegment(segment: Segment): Segment {
+  if (segment.type === 'ended') return { ...segment, result: cleanResult(segment.result) };
+  const { calls, output, durationMs } = segment;
+  if (calls.length === 0) return earlyEnd(segment, 'The code waits for calls and has made none');
+  if (calls.length > MAX_CALLS) {
+    return earlyEnd(segment, `The code made ${calls.length} calls at once, more than ${MAX_CALLS}: make fewer of them together`);
+  }
+  const cleaned: CodeCall[] = [];
+  for (const { tool, arguments: given } of calls) {
+    const args = cleanJson(given);
+    if (!isJsonObject(args)) {
+      return earlyEnd(segment, `The arguments of a call of "${tool}" are not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+    }
+    cleaned.push({ tool: tool.toWellFormed(), arguments: args });
+  }
+  return { ...segment, calls: cleaned, output: output.toWellFormed(), durationMs };
+}
+
+/** Returns the end of a cell that must not go on, although its code waits for calls. */
+export function earlyEnd(segment: Segment & { type: 'calls' }, message: string): Segment & { type: 'ended' } {
+  const { output, durationMs, memoryUsedBytes = 0 } = segment;
+  return { type: 'ended', result: failed({ output, durationMs, memoryUsedBytes }, { kind: 'killed', message }), durationMs };
+}
+
+type CellResult = (Segment & { type: 'ended' })['result'];
+
+function cleanResult(result: CellResult): CellResult {
+  const output = result.output.toWellFormed();
+  if (result.error !== null) {
+    return { ...result, output, error: { kind: result.error.kind, message: result.error.message.toWellFormed() } };
+  }
+  if (!result.isFinal) return { ...result, output };
+  const finalValue = cleanJson(result.finalValue);
+  if (finalValue !== undefined) return { ...result, output, finalValue };
+  const message = `The final answer is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`;
+  return { ...failed({ ...result, output }, { kind: 'runtime', message }), namespace: result.namespace };
+}
+
+/** The bounds of a cache of namespaces. */
+export interface NamespaceBounds {
+  /** The number of namespaces. */
+  namespaces: number;
+  /** Megabytes (1,048,576 bytes each) of all of them together. */
+  megabytes: number;
+  /** Milliseconds for which a namespace waits for the results of calls. */
+  waitingMs: number;
+  /** Milliseconds for which a namespace waits for the next cell: that of a run that has ended is given up after this time. */
+  idleMs: number;
+}
+
+/** The bounds of a worker that sets none. */
+const DEFAULT_NAMESPACE_BOUNDS: NamespaceBounds = { namespaces: 32, megabytes: 1_024, waitingMs: 60_000, idleMs: 300_000 };
+
+const MEGABYTE = 1_048_576;
+
+interface CachedNamespace {
+  /** The execution that it belongs to: after a reset, positions repeat with other values. */
+  execution: string;
+  namespace: Namespace;
+}
+
+/**
+ * The namespaces of runs whose cells this process has run, each with a live executor. The cache decides how soon a segment can begin,
+ * never what it sees: a namespace is given to a segment only if its position is the one that the segment begins at. While a segment
+ * runs, its namespace is not in the cache, so that no other attempt can get it.
+ */
+export class NamespaceCache {
+  readonly #kept: LRUCache<string, CachedNamespace>;
+  readonly #bounds: NamespaceBounds;
+
+  constructor(bounds: Partial<NamespaceBounds> = {}) {
+    this.#bounds = { ...DEFAULT_NAMESPACE_BOUNDS, ...bounds };
+    this.#kept = new LRUCache({
+      max: this.#bounds.namespaces,
+      maxSize: this.#bounds.megabytes * MEGABYTE,
+      sizeCalculation: ({ namespace }) => Math.max(1, Math.ceil(namespace.bytes)),
+      // Its timers do not keep the process alive.
+      ttlAutopurge: true,
+      ttl: this.#bounds.idleMs,
+      dispose: ({ namespace }, _, reason) => {
+        if (reason !== 'delete') void namespace.kill();
+      },
+    });
+  }
+
+  /** The number of namespaces. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** Hands over the namespace of a run if it is at the position; ends one that is at another, and returns undefined. */
+  take({ chain, execution }: RunKey, position: string): Namespace | undefined {
+    const kept = this.#kept.get(chain);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(chain);
+    if (kept.execution === execution && kept.namespace.position === position) return kept.namespace;
+    void kept.namespace.kill();
+    return undefined;
+  }
+
+  /** Keeps the namespace of a run, in place of one that it has. Ends the least recently used if they are too many. */
+  put({ chain, execution }: RunKey, namespace: Namespace): void {
+    const kept = { execution, namespace };
+    this.#kept.set(chain, kept, { ttl: namespace.isWaiting ? this.#bounds.waitingMs : this.#bounds.idleMs });
+    // One that is larger than the whole cache is not kept.
+    if (this.#kept.peek(chain) !== kept) void namespace.kill();
+  }
+
+  /** Ends all namespaces. */
+  async close(): Promise<void> {
+    const all = [...this.#kept.values()];
+    this.#kept.clear();
+    await Promise.all(all.map(({ namespace }) => namespace.kill()));
+  }
 }

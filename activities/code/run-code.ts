@@ -2,6 +2,7 @@ import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { toolsFor } from '../../src/core/code/callers.ts';
 import { checkCodeCalls } from '../../src/core/code/check-code-calls.ts';
+import { codeTools } from '../../src/core/code/code-tools.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { CodeJournal, JournalCell } from '../../src/core/domain/code/journal.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
@@ -15,38 +16,31 @@ import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { CodeCallResult, Segment } from '../../src/core/execution/executor.ts';
+import type { CodeCallResult, Executor, Segment } from '../../src/core/execution/executor.ts';
 import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
 import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
 import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
-import { runAttempt } from '../attempts/attempt.ts';
-import { withTimeout } from '../attempts/with-timeout.ts';
-import { attemptNumber, attemptsAllowed } from '../attempts/worker-wait.ts';
-import { failingAs } from '../failures/failure.ts';
-import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
-import { requireHooks } from '../hooks/event-hooks.ts';
+import { requirePredicate } from '../approvals/approval-requirements.ts';
+import { attemptNumber, attemptsAllowed, runAttempt, withTimeout } from '../attempts/attempt.ts';
+import { failingAs } from '../attempts/failure.ts';
+import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
+import { requireHooks } from '../hooks/hooks.ts';
 import { reviewCalls } from '../hooks/review-calls.ts';
-import { requirePredicate } from '../model-calls/approval-requirements.ts';
-import { queryRun, runKey } from '../run-queries/access.ts';
-import { dataFor } from '../run-queries/data.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { shortId } from '../tool-calls/short-id.ts';
-import { endedEarly } from './clean-segment.ts';
-import { codeExecutor } from './code-executor.ts';
-import { endedOutput } from './ended-output.ts';
-import { cellId, positionBefore } from './namespace-position.ts';
-import { Namespace, type RanSegment } from './namespace.ts';
-import { roundedMs } from './rounded-ms.ts';
-import { type SegmentWork, withNamespace } from './segment-work.ts';
+import { queryRun, runKey } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { shortId } from '../tool-calls/execute-tool.ts';
+import { cellOutput, roundedMs, type SegmentWork, withNamespace } from './cell-output.ts';
+import { cellId, earlyEnd, Namespace, positionBefore, type RanSegment } from './namespace.ts';
 
-const COLD = { type: 'cold' } as const;
+const COLD_OUTPUT = { type: 'cold' } as const;
 
 /** Creates the activity that runs one segment of a cell: code up to its next calls of tools, or to its end. */
 export function runCodeActivity(runtime: ActivityRuntime): (input: RunSegmentInput) => Promise<RunSegmentOutput> {
   return failingAs('internal', async (input) => {
     const output = await runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
       const snapshot = await snapshotOf(runtime, input);
-      return snapshot === undefined ? COLD : runSegment({ runtime, input, snapshot, attempt: current });
+      return snapshot === undefined ? COLD_OUTPUT : runSegment({ runtime, input, snapshot, attempt: current });
     });
     if (output.type === 'ended') runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(input, output));
     // The history has no input of a local activity.
@@ -71,7 +65,7 @@ async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   if (warm !== undefined) return runIn(work, warm);
   if (isFirst(input)) return runIn(work, new Namespace(await codeExecutor(runtime, snapshot)));
   const journal = activityInfo().isLocal ? input.whole?.journal : await loadJournal(input);
-  if (journal === undefined) return COLD;
+  if (journal === undefined) return COLD_OUTPUT;
   const rebuilt = await rebuildNamespace(work, journal);
   return rebuilt instanceof Namespace ? runIn(work, rebuilt, journal) : lostOutput(work, rebuilt, journal);
 }
@@ -88,7 +82,7 @@ async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJour
     const ran = await runInExecutor(input, namespace, journal);
     // Ended from outside: the end says nothing about the code.
     work.attempt.throwIfAborted();
-    return ran === undefined ? COLD : outputOf(work, namespace, ran);
+    return ran === undefined ? COLD_OUTPUT : outputOf(work, namespace, ran);
   });
   if (output.type !== 'cold' && namespace.isReliable) runtime.namespaces.put(runKey(input), namespace);
   else await namespace.kill();
@@ -115,11 +109,11 @@ async function outputOf(work: SegmentWork, namespace: Namespace, ran: RanSegment
     const output = await callsOutput(work, segment, digest);
     if (typeof output !== 'string') return output;
     await namespace.kill();
-    const ended = endedEarly(segment, output);
-    return endedOutput(work, ended.result, { segment: ended }, namespace.code);
+    const ended = earlyEnd(segment, output);
+    return cellOutput(work, ended.result, { segment: ended }, namespace.code);
   }
-  const { result } = segment.type === 'ended' ? segment : endedEarly(segment, 'The code was ended');
-  const output = await endedOutput(work, result, ran, namespace.code);
+  const { result } = segment.type === 'ended' ? segment : earlyEnd(segment, 'The code was ended');
+  const output = await cellOutput(work, result, ran, namespace.code);
   const checkpoint = digest === undefined ? undefined : await takeCheckpoint(work, namespace);
   return { ...output, ...(checkpoint === undefined ? {} : { checkpoint }) };
 }
@@ -130,20 +124,20 @@ function toolResult({ callId }: RunSegmentInput, { content, isError }: RunSegmen
 
 /** Asks the run for its whole journal. */
 function loadJournal(run: OfRun): Promise<CodeJournal> {
-  return load<CodeJournal>(run, {});
+  return loadJournalPart<CodeJournal>(run, {});
 }
 
 /** Asks the run for one cell of its journal. */
 function loadCell(run: OfRun, cell: number): Promise<JournalCell> {
-  return load<JournalCell>(run, { cell });
+  return loadJournalPart<JournalCell>(run, { cell });
 }
 
 /** Asks the run for the results of the calls of one segment. */
 function loadResults(run: OfRun, cell: number, segment: number): Promise<CodeCallResult[]> {
-  return load<CodeCallResult[]>(run, { cell, segment });
+  return loadJournalPart<CodeCallResult[]>(run, { cell, segment });
 }
 
-async function load<Part>(run: OfRun, question: Omit<JournalQuestion, 'from'>): Promise<Part> {
+async function loadJournalPart<Part>(run: OfRun, question: Omit<JournalQuestion, 'from'>): Promise<Part> {
   let text = '';
   for (;;) {
     const page = await queryRun<JournalPage>(run, QUERIES.journal, { ...question, from: text.length } satisfies JournalQuestion);
@@ -182,7 +176,7 @@ async function takeCheckpoint({ runtime, input, attempt }: SegmentWork, namespac
 }
 
 /** Names of each kind that the model is told. */
-const TOLD = 50;
+const LISTED_NAMES = 50;
 
 /** Returns the result of a cell that cannot run, because the names and values that it begins with are lost. */
 function lostOutput({ runtime, input }: SegmentWork, lost: LostNamespace, journal: CodeJournal): RunSegmentOutput {
@@ -191,10 +185,10 @@ function lostOutput({ runtime, input }: SegmentWork, lost: LostNamespace, journa
   const text = [
     `The names and values of earlier cells are lost: ${lost.reason}.`,
     begun ? 'This cell was ended before its end.' : 'This cell was not run.',
-    ...(lost.names.length === 0 ? [] : [`Lost names: ${list(lost.names)}.`]),
+    ...(lost.names.length === 0 ? [] : [`Lost names: ${nameList(lost.names)}.`]),
     ...(made.length === 0
       ? []
-      : [`Calls that ${begun ? 'this cell and earlier ones' : 'earlier cells'} have made, which are not undone: ${list(made)}.`]),
+      : [`Calls that ${begun ? 'this cell and earlier ones' : 'earlier cells'} have made, which are not undone: ${nameList(made)}.`]),
     'Define again what you need.',
   ].join(' ');
   const content = [cutText(runtime.secrets.redact(text.toWellFormed()), BYTE_BUDGETS.errorMessage)];
@@ -210,9 +204,9 @@ function countedNames({ cells }: CodeJournal): string[] {
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
 }
 
-function list(names: readonly string[]): string {
-  const told = names.slice(0, TOLD).join(', ');
-  return names.length > TOLD ? `${told} and ${names.length - TOLD} more` : told;
+function nameList(names: readonly string[]): string {
+  const told = names.slice(0, LISTED_NAMES).join(', ');
+  return names.length > LISTED_NAMES ? `${told} and ${names.length - LISTED_NAMES} more` : told;
 }
 
 /**
@@ -226,7 +220,7 @@ async function callsOutput(
 ): Promise<(RunSegmentOutput & { type: 'calls' }) | string> {
   const checked = checkCodeCalls(made, { snapshot, callId: input.callId, before: input.calls });
   const { calls } = checked;
-  const problems = checked.problems && brief(checked.problems);
+  const problems = checked.problems && briefProblems(checked.problems);
   const content = { content: calls, ...(problems === undefined ? {} : { problems }) };
   const reviewed = await reviewCalls(
     {
@@ -262,12 +256,12 @@ function callsBudget(): number {
 }
 
 /** Cuts problems to the length of an error message. */
-function brief(problems: Record<string, string>): Record<string, string> {
+function briefProblems(problems: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(problems).map(([id, problem]) => [id, cutText(problem, BYTE_BUDGETS.errorMessage)]));
 }
 
 /** The longest time of a rebuild, in milliseconds. It does not count as time of the cell. */
-const LONGEST_MS = 60_000;
+const LONGEST_REBUILD_MS = 60_000;
 
 /** The names and values of a run that cannot be made again. */
 interface LostNamespace {
@@ -278,7 +272,7 @@ interface LostNamespace {
 }
 
 /** Ends a rebuild. */
-class Loss extends Error {}
+class NamespaceLoss extends Error {}
 
 /**
  * Makes the namespace of a run again, as it was before a segment: restores the checkpoint, and runs the cells since against the
@@ -289,12 +283,12 @@ async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promis
   const { runtime, snapshot, input, attempt } = work;
   const cells = journal.cells.slice(0, input.cell);
   const running = input.segment === 0 ? undefined : journal.cells[input.cell];
-  if (cells.length < input.cell || (input.segment > 0 && running === undefined)) throw incomplete(input.cell);
+  if (cells.length < input.cell || (input.segment > 0 && running === undefined)) throw incompleteJournal(input.cell);
   const namespace = new Namespace(await codeExecutor(runtime, snapshot));
-  const limit = new TimeLimit(namespace);
+  const limit = new RebuildTimeLimit(namespace);
   try {
     return await withNamespace(attempt, namespace, async () => {
-      if (journal.checkpoint !== undefined) await restore(work, namespace, journal.checkpoint);
+      if (journal.checkpoint !== undefined) await restoreCheckpoint(work, namespace, journal.checkpoint);
       for (const cell of cells) await runAgain(namespace, { id: '', cell, segments: cell.segments.length });
       if (running !== undefined) await runAgain(namespace, { id: cellId(input), cell: running, segments: input.segment });
       return namespace;
@@ -302,7 +296,7 @@ async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promis
   } catch (error) {
     attempt.throwIfAborted();
     if (limit.isOver) return { reason: `running the earlier cells again took more than ${limit.ms / 1_000} s`, names: namespace.names };
-    if (error instanceof Loss) return { reason: error.message, names: namespace.names };
+    if (error instanceof NamespaceLoss) return { reason: error.message, names: namespace.names };
     throw error;
   } finally {
     limit.clear();
@@ -310,8 +304,8 @@ async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promis
 }
 
 /** Ends a rebuild that takes too long. */
-class TimeLimit {
-  readonly ms = Math.min(LONGEST_MS, (activityInfo().startToCloseTimeoutMs || Infinity) / 2);
+class RebuildTimeLimit {
+  readonly ms = Math.min(LONGEST_REBUILD_MS, (activityInfo().startToCloseTimeoutMs || Infinity) / 2);
   isOver = false;
   readonly #timer: NodeJS.Timeout;
 
@@ -327,7 +321,7 @@ class TimeLimit {
   }
 }
 
-async function restore(
+async function restoreCheckpoint(
   { runtime, attempt }: SegmentWork,
   namespace: Namespace,
   spilled: NonNullable<CodeJournal['checkpoint']>,
@@ -357,7 +351,7 @@ async function runAgain(namespace: Namespace, { id, cell, segments }: CellAgain)
     requireSame(ran, cell.segments[index]?.digest);
     if (index + 1 === segments) return;
     const results = cell.segments[index]?.results;
-    if (ran.segment.type !== 'calls' || results?.length !== ran.segment.calls.length) throw differs();
+    if (ran.segment.type !== 'calls' || results?.length !== ran.segment.calls.length) throw changedRun();
     ran = await namespace.resume(results);
   }
 }
@@ -368,28 +362,28 @@ function requireSame({ segment, digest }: RanSegment, recorded: string | undefin
     const error = segment.type === 'ended' ? segment.result.error : null;
     throw lostUnlessRetried(`an earlier cell could not be run again (${error?.kind ?? 'killed'}: ${error?.message ?? 'it was ended'})`);
   }
-  if (digest !== recorded) throw differs();
+  if (digest !== recorded) throw changedRun();
 }
 
-function differs(): Loss {
-  return new Loss('an earlier cell did something else when it was run again');
+function changedRun(): NamespaceLoss {
+  return new NamespaceLoss('an earlier cell did something else when it was run again');
 }
 
 /** Returns the failure of an attempt after which another may succeed; the loss of the namespace if there is no other. */
 function lostUnlessRetried(reason: string): Error {
-  if (attemptNumber() >= (attemptsAllowed() ?? Infinity)) return new Loss(reason);
+  if (attemptNumber() >= (attemptsAllowed() ?? Infinity)) return new NamespaceLoss(reason);
   return ApplicationFailure.create({
     type: 'internal',
     message: `The names and values of earlier cells could not be made again: ${reason}`,
   });
 }
 
-function incomplete(cell: number): ApplicationFailure {
+function incompleteJournal(cell: number): ApplicationFailure {
   return ApplicationFailure.create({ type: 'transcript_unavailable', message: `The journal of the run lacks cells before cell ${cell}` });
 }
 
 /** Bytes that a checkpoint may have: it is in memory several times while it is stored. */
-const MAX_BYTES = 64_000_000;
+const MAX_CHECKPOINT_BYTES = 64_000_000;
 
 /** The longest time of one call of the store, in milliseconds. */
 const LONGEST_CALL_MS = 30_000;
@@ -404,7 +398,8 @@ interface Checkpoint {
 
 /** Stores a checkpoint for the run that the current activity belongs to. Rejects if it is too large, or with the error of the store. */
 async function storeCheckpoint(store: PayloadStore, { bytes, names }: Checkpoint, stop: AbortSignal): Promise<SpilledContent> {
-  if (bytes.length > MAX_BYTES) throw new LonghaulError('payload_too_large', `it has ${bytes.length} bytes, more than ${MAX_BYTES}`);
+  if (bytes.length > MAX_CHECKPOINT_BYTES)
+    throw new LonghaulError('payload_too_large', `it has ${bytes.length} bytes, more than ${MAX_CHECKPOINT_BYTES}`);
   const run = currentRun();
   const content = [
     { namespace: run.namespace, run: run.runId },
@@ -433,4 +428,26 @@ async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledC
 function currentRun(): { namespace: string; runId: string } {
   const { workflowExecution, workflowNamespace } = activityInfo();
   return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
+}
+
+/** Makes the executor that the code of a run was pinned to, with the tools that code may call and the values that it is given. */
+export async function codeExecutor(
+  runtime: Pick<ActivityRuntime, 'registry' | 'createExecutor'>,
+  snapshot: AgentSnapshot,
+): Promise<Executor> {
+  const executor = await runtime.createExecutor(definitionOf(runtime, snapshot), {
+    tools: codeTools(snapshot),
+    scratchpad: snapshot.replyFormat === 'code',
+  });
+  for (const [name, value] of Object.entries(snapshot.code?.injected ?? {})) executor.inject(name, value);
+  return executor;
+}
+
+/** Returns the pinned executor. The command or the function of one of the user comes from this worker, which must have the agent. */
+function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, code }: AgentSnapshot): ExecutorDefinition {
+  if (code === undefined) throw new LonghaulError('internal', `Agent "${name}" runs no code`);
+  const { executor } = code;
+  if (executor.kind !== 'custom' && executor.kind !== 'in_process') return executor;
+  const { command, create } = registry.agent(name).code?.executor ?? {};
+  return { ...executor, ...(command === undefined ? {} : { command }), ...(create === undefined ? {} : { create }) };
 }

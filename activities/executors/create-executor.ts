@@ -1,13 +1,73 @@
+import { randomInt } from 'node:crypto';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
-import type { Executor } from '../../src/core/execution/executor.ts';
-import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
-import type { Provided } from './provided.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
+import type { Executor, Moment } from '../../src/core/execution/executor.ts';
+import type { CodeDefinition, ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
+import type { Provided } from './results.ts';
 
-/** The form of `createExecutor`. */
+/** An executor for code that calls no tools, outside of an agent. */
+export interface StandaloneExecutor {
+  /**
+   * Runs code with the names of the runs before. Never rejects for anything that the code does. Throws a `UsageError` while other
+   * code runs. Clock and random numbers are those of `moment`; by default, the clock of this process and any seed.
+   */
+  run(code: string, moment?: Partial<Moment>): Promise<ExecutionResult>;
+  /** Ends the run in progress, at once. Without one, it changes nothing. */
+  kill(): Promise<void>;
+  /** Sets a name from the next run on. Throws a `UsageError` for a value that is not JSON, and for a name that code cannot have. */
+  inject(name: string, value: JsonValue): void;
+  /** Forgets all names. */
+  reset(): Promise<void>;
+  /** Ends what runs, and frees everything that the executor holds. It cannot be used again. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The kinds and programs of executors that were checked. What isolates them does not change while a process runs. */
+const checkedExecutors = new Map<string, Promise<void>>();
+
+/**
+ * Makes an executor that runs code without an agent and without Temporal. Throws a `UsageError` if this machine cannot isolate the
+ * code: nothing falls back to a weaker boundary. A run that used up its time or memory, or that was killed, loses all names; the
+ * next run begins with an empty namespace, and its result says so in `emptiedBy`.
+ *
+ * @example
+ * const executor = await createExecutor(quickjs({ limits: { timeoutSeconds: 2 } }));
+ * const { output, finalValue, error } = await executor.run('final_answer(6 * 7)');
+ * await executor.close();
+ */
+export async function createExecutor(definition: ExecutorDefinition): Promise<StandaloneExecutor> {
+  await checkExecutorOnce(definition);
+  const executor = await createAgentExecutor(definition, { tools: [], scratchpad: false });
+  return {
+    run: (code, { now = Date.now(), seed = randomInt(2 ** 32) } = {}) => executor.run(code, { now, seed }),
+    kill: () => executor.kill(),
+    inject: (name, value) => executor.inject(name, value),
+    reset: () => executor.reset(),
+    close: () => executor.close(),
+    [Symbol.asyncDispose]: () => executor.close(),
+  };
+}
+
+async function checkExecutorOnce(definition: ExecutorDefinition): Promise<void> {
+  const key = JSON.stringify([definition.kind, definition.command ?? []]);
+  const check = checkedExecutors.get(key) ?? checkExecutor(definition);
+  checkedExecutors.set(key, check);
+  try {
+    await check;
+  } catch (error) {
+    // The user may install what is missing.
+    checkedExecutors.delete(key);
+    throw error;
+  }
+}
+
+/** The form of `createAgentExecutor`. */
 export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided) => Promise<Executor>;
 
 /** Makes an executor. Its program is loaded when the first executor of its kind is made. */
-export async function createExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
+export async function createAgentExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
   switch (definition.kind) {
     case 'quickjs': {
       const { quickjsExecutor } = await import('./quickjs/quickjs-executor.ts');
@@ -18,7 +78,7 @@ export async function createExecutor(definition: ExecutorDefinition, provided: P
       return pythonExecutor(definition, provided);
     }
     case 'custom': {
-      const { customExecutor } = await import('./custom/custom-executor.ts');
+      const { customExecutor } = await import('./process/process-executor.ts');
       return customExecutor(definition, provided);
     }
     case 'in_process':
@@ -26,16 +86,59 @@ export async function createExecutor(definition: ExecutorDefinition, provided: P
   }
 }
 
-const METHODS = ['run', 'begin', 'resume', 'kill', 'inject', 'reset', 'close'] as const satisfies readonly (keyof Executor)[];
+const EXECUTOR_METHODS = ['run', 'begin', 'resume', 'kill', 'inject', 'reset', 'close'] as const satisfies readonly (keyof Executor)[];
 
 /** Makes an executor by the function of its definition. Throws a UsageError if it returns something else. */
 async function ownExecutor({ create, ...definition }: ExecutorDefinition, provided: Provided): Promise<Executor> {
   if (create === undefined) throw new UsageError('The executor has no function: make it with inProcess({create: …, language: …})');
   const { kind, language, limits, allowedImports } = definition;
   const made: unknown = await create({ kind, language, limits, allowedImports, ...provided });
-  const missing = METHODS.find((name) => typeof (made as Partial<Executor> | null | undefined)?.[name] !== 'function');
+  const missing = EXECUTOR_METHODS.find((name) => typeof (made as Partial<Executor> | null | undefined)?.[name] !== 'function');
   if (missing === undefined) return made as Executor;
   throw new UsageError(
-    `"create" of inProcess returned something without the method "${missing}": return an object with ${METHODS.join(', ')}`,
+    `"create" of inProcess returned something without the method "${missing}": return an object with ${EXECUTOR_METHODS.join(', ')}`,
   );
+}
+
+/** The part of an agent that is checked. */
+interface AgentWithCode {
+  readonly code?: CodeDefinition;
+}
+
+/** True if an agent runs code in a way that depends on the machine of the worker. */
+export function needExecutorChecks(agents: readonly AgentWithCode[]): boolean {
+  return distinctExecutors(agents).length > 0;
+}
+
+/** Checks the executors of agents, each once. Throws a UsageError for one that does not isolate code, or does not run it. */
+export async function checkExecutors(agents: readonly AgentWithCode[]): Promise<void> {
+  for (const definition of distinctExecutors(agents)) await checkExecutor(definition);
+}
+
+/** Checks that this machine can run code of an executor behind its boundary. Throws a UsageError with the reason and the remedy. */
+export async function checkExecutor(definition: ExecutorDefinition): Promise<void> {
+  switch (definition.kind) {
+    case 'quickjs':
+    case 'in_process':
+      return;
+    case 'python': {
+      const { checkPython } = await import('./python/check-python.ts');
+      return checkPython();
+    }
+    case 'custom': {
+      const { checkCustom } = await import('./process/process-executor.ts');
+      return checkCustom(definition);
+    }
+  }
+}
+
+/** Executors that differ in what has to be checked. QuickJS is part of the package, and a function of the user isolates nothing. */
+function distinctExecutors(agents: readonly AgentWithCode[]): ExecutorDefinition[] {
+  const distinct = new Map<string, ExecutorDefinition>();
+  for (const { code } of agents) {
+    if (code === undefined || code.executor.kind === 'quickjs' || code.executor.kind === 'in_process') continue;
+    const { kind, language, command } = code.executor;
+    distinct.set(JSON.stringify([kind, ...(command === undefined ? [] : [language, command])]), code.executor);
+  }
+  return [...distinct.values()];
 }

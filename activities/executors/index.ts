@@ -3,7 +3,7 @@
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../../src/node-version/require-node.ts';
-export { createExecutor, type StandaloneExecutor } from './standalone-executor.ts';
+export { createExecutor, type StandaloneExecutor } from './create-executor.ts';
 export type { CreateOwnExecutor, ExecutorDefinition, OwnExecutorSettings } from '../../src/define/code/executor-definition.ts';
 export type { Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
 export type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';

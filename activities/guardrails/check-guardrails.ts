@@ -3,13 +3,11 @@ import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { type DataView, QUERIES } from '../../src/core/protocol.ts';
 import { runAttempt } from '../attempts/attempt.ts';
-import { failingAs } from '../failures/failure.ts';
+import { failingAs } from '../attempts/failure.ts';
 import { fetchTranscript } from '../model-calls/call-model.ts';
-import { queryRun, runKey } from '../run-queries/access.ts';
+import { queryRun, runKey } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { GuardrailModels } from './guardrail-model.ts';
-import { pinnedGuardrails } from './pinned-guardrails.ts';
-import { runGuardrails, type Subject } from './run-guardrails.ts';
+import { GuardrailModels, pinnedGuardrails, runGuardrails, type Subject } from './run-guardrails.ts';
 
 /** Creates the activity that checks new messages, or an answer, with all guardrails of that type at once. It fails only if this worker lacks one. */
 export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: CheckGuardrailsInput) => Promise<CheckGuardrailsOutput> {

@@ -1,22 +1,40 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { z } from 'zod';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import type { GuardrailFinding } from '../../src/core/domain/guardrails/guardrail.ts';
-import type { GuardrailAnswer, GuardrailContext, GuardrailContexts } from '../../src/define/guardrails/guardrail-definition.ts';
-import type { Resources } from '../../src/define/context/run-context.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
+import {
+  type GuardrailFinding,
+  type GuardrailSnapshot,
+  guardrailsOf,
+  type GuardrailSpent,
+  type GuardrailType,
+} from '../../src/core/domain/guardrails/guardrail.ts';
+import type { ModelRequest } from '../../src/core/domain/model/model.ts';
+import { addSpent } from '../../src/core/domain/model/spent.ts';
 import type { DataView, OfRun } from '../../src/core/protocol.ts';
-import { runIdOf } from '../run-queries/access.ts';
-import { eventsOf } from '../run-queries/events.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import type { GuardrailModels } from './guardrail-model.ts';
-import type { PinnedGuardrail } from './pinned-guardrails.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { Resources } from '../../src/define/context/run-context.ts';
+import type {
+  AnyGuardrail,
+  GuardrailAnswer,
+  GuardrailContext,
+  GuardrailContexts,
+} from '../../src/define/guardrails/guardrail-definition.ts';
+import { parseJsonText } from '../../src/model/parse-json-text.ts';
+import { requireAnswer } from '../../src/model/require-answer.ts';
+import { splitReasoning } from '../../src/model/split-reasoning.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import { SpentAttempts } from '../model-calls/ask-model.ts';
+import { eventsOf, runIdOf } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, providerContext } from '../runtime.ts';
 
 /** Bytes of JSON of the message of a finding: it is part of the record, of the result, and of what the model reads. */
 const MESSAGE_BYTES = 500;
 
 /** The run that checks belong to. */
-export interface GuardrailScope {
+interface GuardrailScope {
   runtime: ActivityRuntime;
   run: OfRun;
   snapshot: AgentSnapshot;
@@ -52,7 +70,7 @@ async function runGuardrail(
     name,
     type,
     outcome,
-    message: brief(scope.runtime, message),
+    message: briefMessage(scope.runtime, message),
     ...(subject.type === 'tool_call' ? { callId: subject.call.id } : {}),
   });
   const timeUp = new AbortController();
@@ -62,7 +80,7 @@ async function runGuardrail(
     const late = delay(timeoutMs, undefined, { signal }).then(() => {
       throw new Error(`no answer within ${timeoutMs} ms`);
     });
-    const answer = read(await Promise.race([checking, late]));
+    const answer = readAnswer(await Promise.race([checking, late]));
     return answer.passed ? undefined : finding(answer.trips === false ? 'warned' : 'tripped', answer.message);
   } catch (error) {
     return finding(failOpen ? 'failed_open' : 'failed', `Guardrail "${name}" failed: ${errorMessage(error)}`);
@@ -92,7 +110,7 @@ function contextOf(
 }
 
 /** Reads the answer of a check. Throws for anything but `{passed: true}` and `{passed: false, message}`. */
-function read(answer: unknown): GuardrailAnswer {
+function readAnswer(answer: unknown): GuardrailAnswer {
   const { passed, message, trips } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
   if (passed === true) return { passed };
   if (passed === false && typeof message === 'string' && message.trim() !== '') return { passed, message, trips: trips !== false };
@@ -100,6 +118,110 @@ function read(answer: unknown): GuardrailAnswer {
 }
 
 /** Secrets are redacted before the text is cut: a part of one would not be found. */
-function brief({ secrets }: ActivityRuntime, message: string): string {
+function briefMessage({ secrets }: ActivityRuntime, message: string): string {
   return cutText(secrets.redact(message).toWellFormed(), MESSAGE_BYTES);
+}
+
+/** A guardrail of a run as it is pinned, and as this worker has it. */
+interface PinnedGuardrail {
+  pinned: GuardrailSnapshot;
+  guardrail: AnyGuardrail;
+}
+
+/**
+ * Returns the guardrails of a type that a run has. Throws `unknown_guardrail` if this worker lacks one, or has another type of it:
+ * another worker may have it.
+ */
+export function pinnedGuardrails({ registry }: ActivityRuntime, snapshot: AgentSnapshot, type: GuardrailType): PinnedGuardrail[] {
+  const owner = toolOwner(snapshot);
+  return guardrailsOf(snapshot, type).map((pinned) => {
+    const guardrail = registry.guardrail(owner, pinned);
+    if (guardrail === undefined) throw registry.missingGuardrail(owner, pinned);
+    return { pinned, guardrail };
+  });
+}
+
+/** The model calls of the checks of one activity, and their cost by model. */
+export class GuardrailModels {
+  readonly #runtime: ActivityRuntime;
+  readonly #snapshot: AgentSnapshot;
+  readonly #spent = new Map<string, GuardrailSpent>();
+
+  constructor(runtime: ActivityRuntime, snapshot: AgentSnapshot) {
+    this.#runtime = runtime;
+    this.#snapshot = snapshot;
+  }
+
+  /** The cost so far; undefined for nothing. */
+  get spent(): GuardrailSpent[] | undefined {
+    return this.#spent.size === 0 ? undefined : [...this.#spent.values()];
+  }
+
+  /** Asks a model that the guardrail has declared, once: it makes no second attempt. */
+  async ask({ name, models }: AnyGuardrail, signal: AbortSignal, { model, prompt, schema }: Question): Promise<unknown> {
+    if (!models.some((one) => one === model)) {
+      throw new UsageError(`guardrail "${name}" asks model "${model}", which it does not declare: add it to its "models"`);
+    }
+    const client = this.#runtime.registry.provider(model);
+    const request = requestOf(model, prompt, schema, client.capabilities.structuredOutput);
+    const attempt = new SpentAttempts(request, undefined);
+    try {
+      signal.throwIfAborted();
+      const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener() });
+      attempt.answered(answer);
+      requireAnswer(answer, model);
+      const { text } = splitReasoning(answer.content);
+      return schema === undefined ? text : parsedAnswer(model, text, schema);
+    } finally {
+      this.#count(model, attempt);
+    }
+  }
+
+  /** A call that received nothing costs nothing, and does not count. */
+  #count(model: string, { current }: SpentAttempts): void {
+    if (current === undefined) return;
+    const { calls = 0, ...before } = this.#spent.get(model) ?? {};
+    this.#spent.set(model, { model, calls: calls + 1, ...addSpent(before, current) });
+  }
+}
+
+/** A question of a guardrail to a model. */
+interface Question {
+  model: string;
+  prompt: string;
+  schema?: z.ZodType | undefined;
+}
+
+function requestOf(model: string, prompt: string, schema: z.ZodType | undefined, isEnforced: boolean): ModelRequest {
+  const json = schema === undefined ? undefined : jsonSchemaOf(schema, 'the schema of "ask"');
+  const instructions = json === undefined ? [] : [`Answer with JSON alone that fits this JSON Schema: ${JSON.stringify(json)}`];
+  return {
+    model: model.slice(model.indexOf('/') + 1),
+    instructions,
+    conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: prompt }] }],
+    tools: [],
+    ...(json === undefined || !isEnforced ? {} : { output: { name: 'answer', schema: json, strict: false } }),
+    settings: {},
+  };
+}
+
+function parsedAnswer(model: string, text: string, schema: z.ZodType): unknown {
+  const json = parseJsonText(text, true);
+  if (!json.ok) throw new LonghaulError('model_bad_response', `The answer of model "${model}" is not JSON: ${json.problem}`);
+  const result = schema.safeParse(json.value);
+  if (result.success) return result.data;
+  throw new LonghaulError('model_bad_response', `The answer of model "${model}" does not fit: ${result.error.message}`);
+}
+
+/** Returns the guardrails of an agent as they are pinned for a run. */
+export function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 'guardrails'> {
+  if (guardrails.length === 0) return {};
+  return {
+    guardrails: guardrails.map(({ name, type, timeoutMs, failOpen }) => ({
+      name,
+      type,
+      timeoutMs,
+      ...(failOpen ? { failOpen: true as const } : {}),
+    })),
+  };
 }

@@ -10,13 +10,15 @@ import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/hooks/hoo
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { checkArguments } from '../../src/core/json-schema/check-arguments.ts';
-import { checkCalls } from '../guardrails/check-calls.ts';
-import { approvalRequirements, callDigest, type PredicateScope } from '../model-calls/approval-requirements.ts';
-import { type HookScope, runEventHooks } from './event-hooks.ts';
+import { type DataView, QUERIES } from '../../src/core/protocol.ts';
+import { approvalRequirements, callDigest, type PredicateScope } from '../approvals/approval-requirements.ts';
+import { GuardrailModels, pinnedGuardrails, runGuardrails } from '../guardrails/run-guardrails.ts';
+import { queryRun } from '../run-queries/query-run.ts';
+import { type HookScope, runEventHooks } from './hooks.ts';
 
 /**
  * Reviews the calls of one response of a model, or of one segment of code, before any of them starts: hooks first, those of one call
@@ -202,15 +204,37 @@ class Review {
       approvals.set(id, { ...(known ?? { digest: callDigest(call) }), ...(reason === '' ? {} : { reason }) });
     }
     return {
-      ...field('problems', this.problems),
-      ...field('rewrites', this.#rewrites),
-      ...field('injections', this.#injections),
-      ...field('approvals', approvals),
+      ...mapField('problems', this.problems),
+      ...mapField('rewrites', this.#rewrites),
+      ...mapField('injections', this.#injections),
+      ...mapField('approvals', approvals),
       ...(this.#records.length === 0 ? {} : { hooks: this.#records }),
     };
   }
 }
 
-function field<Name extends string, Value>(name: Name, map: ReadonlyMap<string, Value>): { [Key in Name]?: Record<string, Value> } {
+function mapField<Name extends string, Value>(name: Name, map: ReadonlyMap<string, Value>): { [Key in Name]?: Record<string, Value> } {
   return (map.size === 0 ? {} : { [name]: Object.fromEntries(map) }) as { [Key in Name]?: Record<string, Value> };
+}
+
+/**
+ * Checks calls with the guardrails of the run for calls, all at once. Undefined if all pass without a cost. Throws `unknown_guardrail` if
+ * this worker lacks one.
+ */
+async function checkCalls(
+  { runtime, run, snapshot, signal, data = () => queryRun<DataView>(run, QUERIES.data, null) }: PredicateScope,
+  calls: readonly ToolCall[],
+): Promise<GuardrailReport | undefined> {
+  const guardrails = pinnedGuardrails(runtime, snapshot, 'tool_call');
+  if (guardrails.length === 0 || calls.length === 0) return undefined;
+  const models = new GuardrailModels(runtime, snapshot);
+  const scope = { runtime, run, snapshot, signal, models, data: await data(), resources: await runtime.resourcePool.use() };
+  const findings = await Promise.all(
+    calls.map(({ toolCallId: id, name, arguments: args }) =>
+      runGuardrails(scope, guardrails, { type: 'tool_call', call: { id, name, arguments: args }, text: canonicalJson(args) }),
+    ),
+  );
+  const { spent } = models;
+  if (findings.flat().length === 0 && spent === undefined) return undefined;
+  return { findings: findings.flat(), ...(spent === undefined ? {} : { spent }) };
 }

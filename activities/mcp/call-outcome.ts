@@ -1,5 +1,14 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from '@modelcontextprotocol/client';
-import { STREAM_ENDED } from './stream-ends.ts';
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**
@@ -90,15 +99,15 @@ export function connectProblem(error: unknown): string {
   if (ProtocolError.isInstance(error)) return `it refused the connection (${error.code})`;
   const status = statusOf(error);
   if (status !== undefined) return `HTTP ${status}`;
-  return networkCode(error) ?? (SdkError.isInstance(error) ? sentence(error.code) : error instanceof Error ? error.name : 'unknown error');
+  return networkCode(error) ?? (SdkError.isInstance(error) ? codeWords(error.code) : error instanceof Error ? error.name : 'unknown error');
 }
 
 function outcomeOfSdkError(error: SdkError): McpOutcome {
   if (error.code === SdkErrorCode.NotConnected) return { type: 'not_sent', message: 'not connected' };
-  if (!ANSWERED.has(error.code)) return { type: 'lost', message: sentence(error.code) };
+  if (!ANSWERED.has(error.code)) return { type: 'lost', message: codeWords(error.code) };
   return {
     type: 'refused',
-    message: `the server answered with something that is not a result (${sentence(error.code)}): the call may have taken effect`,
+    message: `the server answered with something that is not a result (${codeWords(error.code)}): the call may have taken effect`,
   };
 }
 
@@ -136,6 +145,28 @@ function isNotConnected(error: unknown): boolean {
 }
 
 /** Turns `CONNECTION_CLOSED` into `connection closed`. */
-function sentence(code: string): string {
+function codeWords(code: string): string {
   return code.toLowerCase().replaceAll('_', ' ');
+}
+
+/** The code of the error for a request whose stream has ended, from the range that the protocol leaves to implementations. */
+const STREAM_ENDED = -32_099;
+
+/** The requests that fail when their stream ends. The client handles others, such as the negotiation. */
+const METHODS = new Set(['tools/call', 'tools/list']);
+
+/**
+ * Fails requests whose answer cannot come any more. Over HTTP each request has its own stream; if that breaks off and
+ * cannot be resumed, the client would wait until the request times out.
+ */
+export function failAtStreamEnd(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message: JSONRPCMessage, options?: TransportSendOptions) => {
+    if (!isJSONRPCRequest(message) || !METHODS.has(message.method)) return send(message, options);
+    const { id } = message;
+    // After an answer the client ignores this one.
+    const onRequestStreamEnd = (): void =>
+      transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_ENDED, message: 'connection closed' } });
+    return send(message, { ...options, onRequestStreamEnd });
+  };
 }

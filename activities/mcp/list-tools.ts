@@ -9,9 +9,8 @@ import { dereference, mapSubschemas } from '../../src/core/json-schema/json-sche
 import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
-import { checkableSchema, modernSchema, references } from './checkable-schema.ts';
+import { checkableSchema, FURTHER_TOOLS, modernSchema, nameOfTool, readTool, type ReadTool, references } from './read-tool.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
-import { FURTHER_TOOLS, nameOfTool, readTool, type ReadTool } from './read-tool.ts';
 
 /** The input of a listing of tools. */
 interface Listing {
@@ -75,29 +74,29 @@ function usableTools(server: McpServerDefinition, listed: McpTools, notices: Not
     const first = byName.get(name);
     if (first === undefined) byName.set(name, one);
     else if (isChosen(name) && JSON.stringify(first) !== JSON.stringify(one))
-      note(`tool ${quoted(name)}`, 'is listed twice, with differences: the first one is used');
+      note(`tool ${quotedName(name)}`, 'is listed twice, with differences: the first one is used');
   });
   requireNamed(server, byName);
   return [...byName].flatMap(([name, one]): Usable[] => {
     if (!isChosen(name)) return [];
     const tool = readTool(one, name);
     if (tool.problem === undefined) {
-      for (const change of tool.changes) note(`tool ${quoted(name)}`, change);
+      for (const change of tool.changes) note(`tool ${quotedName(name)}`, change);
       return [{ server, tool }];
     }
     if (include !== undefined) {
       throw new LonghaulError(
         'invalid_agent',
-        `MCP server "${owner}" has the tool ${quoted(name)}, which "tools.include" of the agent names, but it cannot be used: ${tool.problem}. Take it out, or correct the server`,
+        `MCP server "${owner}" has the tool ${quotedName(name)}, which "tools.include" of the agent names, but it cannot be used: ${tool.problem}. Take it out, or correct the server`,
       );
     }
-    note(`tool ${quoted(name)}`, `is left out: ${tool.problem}`);
+    note(`tool ${quotedName(name)}`, `is left out: ${tool.problem}`);
     return [];
   });
 }
 
 /** Returns the name of a tool for a message. */
-function quoted(name: string): string {
+function quotedName(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100).toWellFormed()}…` : name);
 }
 
@@ -193,7 +192,7 @@ const HASH_LENGTH = 8;
  * that code in it could not call.
  */
 export function nameTools(tools: readonly UnnamedTool[], taken: ReadonlySet<string>, language?: CodeLanguage): string[] {
-  const clean = language === undefined ? cleanName : identifier;
+  const clean = language === undefined ? cleanName : codeIdentifier;
   const isUsable = (name: string): boolean => !taken.has(name) && (language === undefined || spellingProblem(name, language) === undefined);
   const shortest = tools.map(({ tool, prefix }) => clean(prefix === undefined ? tool : `${prefix}_${tool}`));
   const withServer = tools.map(({ server, tool }) => clean(`${server}_${tool}`));
@@ -203,7 +202,7 @@ export function nameTools(tools: readonly UnnamedTool[], taken: ReadonlySet<stri
     withServer.map((name, index) => (first[index] === undefined ? name : undefined)),
     (name) => isUsable(name) && !firstNames.has(name),
   );
-  return tools.map((tool, index) => first[index] ?? second[index] ?? hashed(tool, clean));
+  return tools.map((tool, index) => first[index] ?? second[index] ?? hashedName(tool, clean));
 }
 
 /** Returns the candidates that are short enough, usable, and unique. */
@@ -214,7 +213,7 @@ function uniqueNames(candidates: readonly (string | undefined)[], isUsable: (nam
   });
 }
 
-function hashed({ server, tool }: UnnamedTool, clean: (name: string) => string): string {
+function hashedName({ server, tool }: UnnamedTool, clean: (name: string) => string): string {
   const hash = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, HASH_LENGTH);
   return `${clean(`${server}_${tool}`).slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
 }
@@ -225,6 +224,6 @@ function cleanName(name: string): string {
 }
 
 /** Replaces the characters that code cannot have in a name. */
-function identifier(name: string): string {
+function codeIdentifier(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=[0-9])/, '_');
 }

@@ -1,6 +1,6 @@
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { withTimeout } from '../attempts/with-timeout.ts';
+import { withTimeout } from '../attempts/attempt.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';
 
@@ -107,11 +107,11 @@ export class McpPool {
   async #lease(server: McpServerDefinition, stop: AbortSignal): Promise<{ pooled: Pooled; isNew: boolean }> {
     const known = this.#ready.get(server);
     if (known !== undefined) {
-      if (!known.connection.isBroken) return { pooled: acquired(known), isNew: false };
+      if (!known.connection.isBroken) return { pooled: acquire(known), isNew: false };
       this.#retire(known);
     }
     const pooled = await withTimeout(() => this.#opened(server), { ms: WAIT_MS, stop });
-    return { pooled: acquired(pooled), isNew: true };
+    return { pooled: acquire(pooled), isNew: true };
   }
 
   /** Returns a new connection; concurrent calls share one. */
@@ -125,11 +125,11 @@ export class McpPool {
 
   async #connect(server: McpServerDefinition): Promise<Pooled> {
     const { signal } = this.#end;
-    if (signal.aborted) throw shuttingDown(server);
+    if (signal.aborted) throw shuttingDownError(server);
     const connection = await this.#open(server, signal);
     if (signal.aborted) {
       await connection.close();
-      throw shuttingDown(server);
+      throw shuttingDownError(server);
     }
     const pooled: Pooled = { server, connection, users: 0, isRetired: false };
     this.#all.add(pooled);
@@ -179,12 +179,12 @@ async function callOver(
   return problem === undefined ? connection.call(request) : { type: 'refused', message: problem };
 }
 
-function acquired(pooled: Pooled): Pooled {
+function acquire(pooled: Pooled): Pooled {
   clearTimeout(pooled.idle);
   pooled.users += 1;
   return pooled;
 }
 
-function shuttingDown({ name }: McpServerDefinition): LonghaulError {
+function shuttingDownError({ name }: McpServerDefinition): LonghaulError {
   return new LonghaulError('mcp_unreachable', `MCP server "${name}" is no longer connected: this worker is shutting down`);
 }

@@ -9,11 +9,10 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { type ToolOutput, toolOutput } from '../../src/define/tools/tool-output.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import { UnknownOutcome } from '../tool-calls/unknown-outcome.ts';
-import { checkableSchema } from './checkable-schema.ts';
+import { UnknownOutcome } from '../tool-calls/execute-tool.ts';
+import { checkableSchema, nameOfTool, readTool } from './read-tool.ts';
 import type { McpProgress } from './mcp-connection.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
-import { nameOfTool, readTool } from './read-tool.ts';
 
 /** A tool of a server as it is pinned for a run. */
 export interface PinnedTool {
@@ -85,11 +84,11 @@ async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObje
       return toolOutput(content, { isError });
     }
     case 'refused':
-      throw new ToolFailure(briefly(outcome.message, MESSAGE_CHARS));
+      throw new ToolFailure(cutServerText(outcome.message, MESSAGE_CHARS));
     case 'not_sent':
-      throw new Error(`MCP server "${server.name}" did not get the call: ${briefly(outcome.message, MESSAGE_CHARS)}`);
+      throw new Error(`MCP server "${server.name}" did not get the call: ${cutServerText(outcome.message, MESSAGE_CHARS)}`);
     case 'lost': {
-      const message = `MCP server "${server.name}" did not answer the call: ${briefly(outcome.message, MESSAGE_CHARS)}`;
+      const message = `MCP server "${server.name}" did not answer the call: ${cutServerText(outcome.message, MESSAGE_CHARS)}`;
       throw once ? new UnknownOutcome(message) : new Error(message);
     }
   }
@@ -141,12 +140,12 @@ function progressDetails({ progress, total, message }: McpProgress): JsonObject 
   return {
     progress,
     ...(total === undefined ? {} : { total }),
-    ...(message === undefined ? {} : { message: briefly(message, PROGRESS_CHARS) }),
+    ...(message === undefined ? {} : { message: cutServerText(message, PROGRESS_CHARS) }),
   };
 }
 
 /** Cuts a text of a server. */
-function briefly(text: string, chars: number): string {
+function cutServerText(text: string, chars: number): string {
   return text.toWellFormed().slice(0, chars).toWellFormed();
 }
 
@@ -166,7 +165,7 @@ const MAX_FIELD = 4_000;
 const MAX_PROBLEMS = 500;
 
 /** What a part of a result is: text, or media, or a note about what cannot be read. */
-type Part = { text: string } | { media: ContentPart } | { note: string };
+type ResultPart = { text: string } | { media: ContentPart } | { note: string };
 
 /**
  * Converts the answer of a server to a tool result: the readable part first and in one value, because a model reads
@@ -185,11 +184,11 @@ export function resultContent(answer: unknown, outputSchema?: JsonObject): McpCo
   if (misfit !== undefined) notes.push(misfit);
   const texts = parts.flatMap((part) => ('text' in part ? [part.text] : []));
   const media = parts.flatMap((part): JsonValue[] => ('media' in part ? [{ ...part.media }] : []));
-  const [read] = readable(texts, value ?? undefined);
-  const all = noted(read, notes);
+  const [read] = readableParts(texts, value ?? undefined);
+  const all = withNotes(read, notes);
   // A result may be empty, but not because nobody could read it.
   if (all === undefined && media.length === 0 && !isEmptyResult(result))
-    return { content: [acted('its result has no content')], isError: hasFailed };
+    return { content: [actedNote('its result has no content')], isError: hasFailed };
   return { content: [...(all === undefined ? [] : [all]), ...media], isError: hasFailed };
 }
 
@@ -208,14 +207,14 @@ function cleanResult(answer: unknown): { result: JsonValue; lost: string[] } {
 }
 
 /** Adds notes to what a model reads of a result. */
-function noted(read: JsonValue | undefined, notes: readonly string[]): JsonValue | undefined {
+function withNotes(read: JsonValue | undefined, notes: readonly string[]): JsonValue | undefined {
   if (notes.length === 0) return read;
-  const note = acted(notes.join('; '));
+  const note = actedNote(notes.join('; '));
   if (read === undefined) return note;
   return typeof read === 'string' ? `${read}\n${note}` : { result: read, note };
 }
 
-function acted(what: string): string {
+function actedNote(what: string): string {
   return `[The tool has acted, but ${what}]`;
 }
 
@@ -240,7 +239,7 @@ function otherFields(result: JsonValue): JsonValue | undefined {
 }
 
 /** Returns texts and structured content as at most one value. */
-function readable(texts: string[], value: JsonValue | undefined): JsonValue[] {
+function readableParts(texts: string[], value: JsonValue | undefined): JsonValue[] {
   const text = texts.join('\n').toWellFormed();
   if (value === undefined) return texts.length === 0 ? [] : [text];
   if (texts.every((one) => saysTheSame(one, value))) return [isMediaLike(value) ? { structuredContent: value } : value];
@@ -270,13 +269,13 @@ function onlyText(value: JsonValue): string | undefined {
 }
 
 /** Reads content, which should be a list of parts. */
-function partsOf(content: JsonValue | undefined): Part[] {
+function partsOf(content: JsonValue | undefined): ResultPart[] {
   if (content === undefined || content === null) return [];
   return Array.isArray(content) ? content.flatMap(partOf) : partOf(content);
 }
 
 /** Reads one part; a null is none. */
-function partOf(part: JsonValue): Part[] {
+function partOf(part: JsonValue): ResultPart[] {
   if (part === null) return [];
   if (typeof part === 'string') return [{ text: part }];
   if (!isJsonObject(part)) return [{ text: JSON.stringify(part) }];
@@ -302,13 +301,13 @@ function isPart({ type, text }: JsonObject): boolean {
   return typeof type === 'string' && typeof text === 'string';
 }
 
-function textParts(text: JsonValue | undefined): Part[] {
+function textParts(text: JsonValue | undefined): ResultPart[] {
   if (text === undefined || text === null) return [];
   return [{ text: typeof text === 'string' ? text : JSON.stringify(text) }];
 }
 
 /** Reads a part of a type that the protocol does not have: its text, media in the form of a provider, or all of it as JSON. */
-function unknownPart(part: JsonObject): Part[] {
+function unknownPart(part: JsonObject): ResultPart[] {
   const { type, text } = part;
   if (typeof text === 'string') return [{ text }];
   const image = part['image_url'];
@@ -330,35 +329,37 @@ function withoutData(value: JsonValue): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutData(one)]));
 }
 
-function mediaPart(type: 'image' | 'audio', part: JsonObject): Part {
+function mediaPart(type: 'image' | 'audio', part: JsonObject): ResultPart {
   const source = isJsonObject(part['source']) ? part['source'] : part;
   const given = source['data'] ?? source['url'] ?? source['uri'];
-  if (typeof given !== 'string' || given.trim() === '') return { note: `${articled(type)} of its result has no data` };
+  if (typeof given !== 'string' || given.trim() === '') return { note: `${withArticle(type)} of its result has no data` };
   if (/^https?:\/\//i.test(given)) return { text: `[${type === 'image' ? 'Image' : 'Audio'} at ${given}]` };
   const read = base64(given);
-  if (read === undefined) return { note: `${articled(type)} of its result cannot be read: its data is not base64` };
+  if (read === undefined) return { note: `${withArticle(type)} of its result cannot be read: its data is not base64` };
   return { media: { type, data: read.data, ...mediaType(source['mimeType'] ?? source['media_type'] ?? read.mediaType) } };
 }
 
-function articled(type: 'image' | 'audio'): string {
+function withArticle(type: 'image' | 'audio'): string {
   return type === 'image' ? 'an image' : 'a recording';
 }
 
 /** Converts a link to text: it is meant for the tools of the server, and the model's provider might follow it. */
 function linkText(link: JsonObject): string {
-  const [title, name, uri, mimeType, description] = ['title', 'name', 'uri', 'mimeType', 'description'].map((field) => textOf(link[field]));
+  const [title, name, uri, mimeType, description] = ['title', 'name', 'uri', 'mimeType', 'description'].map((field) =>
+    textValue(link[field]),
+  );
   const about = [mimeType, description].filter((one) => one !== undefined).join(': ');
   const named = title ?? name;
   const where = uri === undefined ? '' : named === undefined ? ` ${uri}` : ` at ${uri}`;
   return `[Resource${named === undefined ? '' : ` "${named}"`}${where}${about === '' ? '' : ` (${about})`}]`;
 }
 
-function textOf(value: JsonValue | undefined): string | undefined {
+function textValue(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-function resourceParts(resource: JsonObject): Part[] {
-  const uri = textOf(resource['uri']);
+function resourceParts(resource: JsonObject): ResultPart[] {
+  const uri = textValue(resource['uri']);
   const head = `[Resource${uri === undefined ? '' : ` ${uri}`}]`;
   const { text, blob } = resource;
   if (text !== undefined && text !== null) return [{ text: `${head}\n${typeof text === 'string' ? text : JSON.stringify(text)}` }];

@@ -4,11 +4,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/mcp/mcp-definition.ts';
-import type { SecretVault } from '../secrets/secret-vault.ts';
-import { connectProblem, statusOf } from './call-outcome.ts';
-import { type Link, McpConnection } from './mcp-connection.ts';
-import { ServerMessages } from './server-messages.ts';
-import { failAtStreamEnd } from './stream-ends.ts';
+import type { SecretVault } from '../secret-vault.ts';
+import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
+import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';
 
 /** The parts of a worker that opening a connection needs. */
 export interface OpenOptions extends LinkOptions {
@@ -214,7 +212,7 @@ export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: strin
     const { status, statusText } = response;
     if (response.body === null) return response;
     const isStream = response.headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;
-    const body = response.body.pipeThrough(bounded(isStream));
+    const body = response.body.pipeThrough(limitSize(isStream));
     // The text of an event and its length are others than those that the server has sent.
     const headers = new Headers(response.headers);
     headers.delete('content-length');
@@ -295,7 +293,7 @@ function readEvent(lines: readonly string[], messages: Pick<ServerMessages, 'rea
   ];
 }
 
-function bounded(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function limitSize(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {

@@ -1,26 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import { counted } from '../../src/core/domain/content/text.ts';
-import { errorCode, ModelCallError } from '../../src/core/domain/errors/error.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { counted, utf8Length } from '../../src/core/domain/content/text.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors/error.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { cleanUsage } from '../../src/core/domain/model/clean-usage.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import { type SpentDetails, spentIn } from '../../src/core/domain/model/spent.ts';
-import type { Spent } from '../../src/core/domain/model/usage.ts';
+import { addSpent, type SpentDetails, spentIn } from '../../src/core/domain/model/spent.ts';
+import type { EstimatedUsage, Spent, UsageStats } from '../../src/core/domain/model/usage.ts';
+import { boundNotices } from '../../src/core/domain/record/notice.ts';
 import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
 import { readCallsInText } from '../../src/model/calls-in-text.ts';
 import { requireAnswer } from '../../src/model/require-answer.ts';
 import { ReasoningSplitter, splitReasoning } from '../../src/model/split-reasoning.ts';
-import type { AbortRegistry } from '../attempts/abort-registry.ts';
-import { type AttemptOptions, runAttempt } from '../attempts/attempt.ts';
-import type { BeginStream } from '../attempts/streams/model-stream.ts';
-import { lastDetails } from '../attempts/worker-wait.ts';
-import { failingAs, toFailure } from '../failures/failure.ts';
-import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
-import { thrownCode, thrownWaitMs } from '../models/errors/thrown-code.ts';
-import { limitPartialText } from './limit-response-size.ts';
-import { type Pace, paceOf } from './pacing.ts';
-import { Patience } from './patience.ts';
-import { SpentAttempts } from './spent-attempts.ts';
+import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
+import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
+import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
+import type { BeginStream } from '../streams/activity-streams.ts';
+import { type Pace, paceOf, Patience } from './patience.ts';
 
 /**
  * Wraps an activity that calls a model. Its patience decides whether a failure is the last one. If it fails before the call, its failure
@@ -66,7 +67,7 @@ interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interru
 /** The outcome of one attempt of a model call, unless it failed. */
 type AttemptOutcome<Result> =
   | { type: 'answered'; result: Result; failedAttempts?: Spent }
-  /** Cancelled or interrupted by the run. Without `partial` no request had been sent. */
+  /** Cancelled or interrupted by the run. Without `partialResponse` no request had been sent. */
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /**
@@ -83,7 +84,7 @@ export async function askModel<Result>(
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
   const spent = new SpentAttempts(request, lastDetails());
   const pace = (): Pace | undefined => paceOf(client, request, known);
-  return runAttempt(aborts, { ...options, details: () => kept(patience, spent) }, async (current) => {
+  return runAttempt(aborts, { ...options, details: () => retryDetails(patience, spent) }, async (current) => {
     const { signal } = current;
     let isSent = false;
     let isAnswered = false;
@@ -115,10 +116,10 @@ export async function askModel<Result>(
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partial(spent, isSent, eventId) };
+      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partialResponse(spent, isSent, eventId) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
       // call of its own.
-      if (spent.current !== undefined) current.heartbeat(kept(patience, spent));
+      if (spent.current !== undefined) current.heartbeat(retryDetails(patience, spent));
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call knows only now which limit has counted it.
       if (isSent) patience.failed(pace(), sentAt, thrownWaitMs(error));
@@ -168,7 +169,7 @@ async function inTurn(pace: () => Pace | undefined, patience: Patience, { model 
 }
 
 /** Returns the details that the next attempt reads; undefined for none. */
-function kept(patience: Patience, spent: SpentAttempts): object | undefined {
+function retryDetails(patience: Patience, spent: SpentAttempts): object | undefined {
   return patience.details === undefined && spent.details === undefined ? undefined : { ...patience.details, ...spent.details };
 }
 
@@ -177,7 +178,7 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
 }
 
 /** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
-function partial(spent: SpentAttempts, isSent: boolean, id: string): { partial?: RecordedResponse } {
+function partialResponse(spent: SpentAttempts, isSent: boolean, id: string): { partial?: RecordedResponse } {
   if (!isSent && spent.before === undefined) return {};
   const text = limitPartialText(spent.text);
   const content = text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }];
@@ -228,4 +229,238 @@ class ReasoningApart {
 
 function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? value : {};
+}
+
+/** Text and JSON have about four bytes to a token. */
+const BYTES_PER_TOKEN = 4;
+
+/**
+ * The cost of a model call so far: of earlier attempts and of the current one. A provider that has begun to answer
+ * charges for the answer, even if it never arrives. Reported usage is exact; without a report, the request and the
+ * received part are estimated. An attempt that received nothing (429, 5xx, no connection) costs nothing.
+ *
+ * An attempt passes its cost to the next one by the details of its heartbeats: periodic ones, and one more if it fails,
+ * which goes to the server with the failure. So nothing is lost if this process sees the attempt end. Two costs are
+ * lost: if a process is killed (SIGKILL, the machine), the part that arrived since its last heartbeat, so at most one
+ * interval of one attempt, and all of an attempt younger than that; and if a call is cancelled while it waits for its
+ * next attempt, the cost of earlier attempts, because the server ends such a call itself.
+ */
+export class SpentAttempts {
+  /** The cost of the attempts before this one. */
+  readonly before: Spent | undefined;
+  /** The text received so far. */
+  text = '';
+  readonly #request: ModelRequest;
+  #bytesBeside = 0;
+  #lastCallId: string | undefined;
+  #usage: UsageStats | null = null;
+  #isAnswered = false;
+
+  /** `details`: those of the last heartbeat of earlier attempts. */
+  constructor(request: ModelRequest, details: unknown) {
+    this.#request = request;
+    this.before = spentIn(details);
+  }
+
+  /** Returns the callbacks that receive the answer while it arrives. `pass` gets each piece of it that is one, until the call has ended. */
+  listener(pass: (delta: ModelDelta) => void = () => undefined): Required<Pick<ModelCallContext, 'onDelta' | 'onUsage'>> {
+    return {
+      onDelta: (given) => {
+        const delta = this.#isAnswered ? undefined : checkedDelta(given);
+        if (delta === undefined) return;
+        this.#receive(delta);
+        pass(delta);
+      },
+      onUsage: (usage) => this.#report(usage),
+    };
+  }
+
+  /** The name of a tool counts once for each call. */
+  #receive(delta: ModelDelta): void {
+    if (delta.type === 'text') {
+      this.text += delta.text;
+      return;
+    }
+    this.#bytesBeside += utf8Length(delta.text);
+    if (delta.type !== 'tool_input' || delta.callId === this.#lastCallId) return;
+    this.#lastCallId = delta.callId;
+    this.#bytesBeside += utf8Length(delta.toolName);
+  }
+
+  /** The usage that the provider has reported for this attempt. */
+  get usage(): UsageStats | null {
+    return this.#usage;
+  }
+
+  /** Records the whole answer of the model client, which may be malformed. */
+  answered(answer: unknown): void {
+    this.#isAnswered = true;
+    const { usage, content } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+    this.#report(usage);
+    // A client need not report deltas.
+    if (this.text === '' && typeof content === 'string') this.text = content;
+  }
+
+  /** The cost of this attempt so far; undefined for nothing. */
+  get current(): Spent | undefined {
+    if (this.#usage !== null && this.#usage.totalTokens > 0) return { reported: this.#usage };
+    return this.#isAnswered || this.text !== '' || this.#bytesBeside > 0 ? { estimated: this.#estimate() } : undefined;
+  }
+
+  /** The cost of all attempts so far, for heartbeats and failures. */
+  get details(): SpentDetails | undefined {
+    const spent = addSpent(this.before, this.current);
+    return spent === undefined ? undefined : { spent };
+  }
+
+  #report(usage: unknown): void {
+    this.#usage = cleanUsage(usage) ?? this.#usage;
+  }
+
+  #estimate(): EstimatedUsage {
+    const promptTokens = Math.ceil(jsonBytes(this.#request) / BYTES_PER_TOKEN);
+    const completionTokens = Math.ceil((utf8Length(this.text) + this.#bytesBeside) / BYTES_PER_TOKEN);
+    return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+  }
+}
+
+/** The lengths up to which ids of calls and names of tools are recorded. */
+const MAX_ID_LENGTH = 64;
+const MAX_NAME_LENGTH = 128;
+
+/**
+ * Returns a piece of an answer as it is passed on; undefined for anything else. Nothing that a model client reports is trusted, and
+ * this never throws. The id or the name of a call may be empty.
+ */
+export function checkedDelta(given: unknown): ModelDelta | undefined {
+  try {
+    if (typeof given !== 'object' || given === null) return undefined;
+    const { type, text, callId, toolName } = given as Partial<Record<string, unknown>>;
+    if (typeof text !== 'string') return undefined;
+    if (type === 'text' || type === 'reasoning') return text === '' ? undefined : { type, text };
+    if (type !== 'tool_input') return undefined;
+    return { type, callId: boundedName(callId, MAX_ID_LENGTH), toolName: boundedName(toolName, MAX_NAME_LENGTH), text };
+  } catch {
+    // A getter of the client has thrown.
+    return undefined;
+  }
+}
+
+function boundedName(value: unknown, length: number): string {
+  return typeof value === 'string' ? value.slice(0, length).toWellFormed() : '';
+}
+
+/** Responses below this cannot be over any budget. */
+const SMALL = Math.min(BYTE_BUDGETS.modelText, BYTE_BUDGETS.toolArguments);
+
+/**
+ * Returns a response that can be recorded. Arguments over a call's budget, and those that exceed the budget of the
+ * response, are left out: such a call must not run, and the model reads why; the rest of the response is kept. Other
+ * content cannot be left out without changing its meaning: over its budget, this throws `payload_too_large` with the
+ * name of the model. That is not retried, because another call would cost the same and most likely end the same.
+ */
+export function limitResponseSize(response: RecordedResponse, model: string): RecordedResponse {
+  const brief = briefProblems(response);
+  const bytes = jsonBytes(brief);
+  if (bytes <= SMALL) return brief;
+  const beside = jsonBytes(withoutArguments(brief, () => true));
+  if (beside > BYTE_BUDGETS.modelText && brief.providerItems !== undefined) return limitResponseSize(withoutItems(brief), model);
+  if (beside > BYTE_BUDGETS.modelText) throw responseTooLarge(model, beside, BYTE_BUDGETS.modelText);
+  const dropped = callsToDrop(brief, bytes);
+  if (dropped.size === 0) return brief;
+  const fitting = withProblems(
+    withoutArguments(brief, (call) => dropped.has(call)),
+    dropped,
+  );
+  const fittingBytes = jsonBytes(fitting);
+  if (fittingBytes > BYTE_BUDGETS.modelResponse) throw responseTooLarge(model, fittingBytes, BYTE_BUDGETS.modelResponse);
+  return fitting;
+}
+
+/** An answer can do without what its provider would get back. */
+function withoutItems({ providerItems: _, notices = [], ...response }: RecordedResponse): RecordedResponse {
+  const message = 'The reasoning and the signatures of this answer were left out: with them it would be too large to be recorded.';
+  return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
+}
+
+/** Returns the text of an aborted answer, cut to the size that can be recorded. */
+export function limitPartialText(text: string): string {
+  return cutText(text.toWellFormed(), BYTE_BUDGETS.modelText);
+}
+
+/** Returns the calls whose arguments exceed a budget, in the model's order, with a text for the model about each. */
+function callsToDrop(response: RecordedResponse, bytes: number): Map<ToolCall, string> {
+  const dropped = new Map<ToolCall, string>();
+  const calls = response.content.filter(isToolCall);
+  const sizes = new Map(calls.map((call) => [call, jsonBytes(call.arguments)]));
+  let total = bytes;
+  const drop = (call: ToolCall, problem: string): void => {
+    dropped.set(call, problem);
+    total += problemBytes(call, problem) - (sizes.get(call) ?? 0);
+  };
+  for (const call of calls) {
+    const size = sizes.get(call) ?? 0;
+    if (size > BYTE_BUDGETS.toolArguments) drop(call, ownArguments(call.name, size));
+  }
+  // The last calls are dropped first: a model begins with the calls that it needs first.
+  for (const call of calls.toReversed()) {
+    if (total <= BYTE_BUDGETS.modelResponse) break;
+    const size = sizes.get(call) ?? 0;
+    const problem = allArguments(call.name, size);
+    if (!dropped.has(call) && size > problemBytes(call, problem)) drop(call, problem);
+  }
+  return new Map(calls.flatMap((call): [ToolCall, string][] => (dropped.has(call) ? [[call, dropped.get(call) ?? '']] : [])));
+}
+
+/**
+ * Returns the bytes that replace a call's arguments: its problem, the braces of its arguments, and at most the name of
+ * the field of problems.
+ */
+function problemBytes(call: ToolCall, problem: string): number {
+  return jsonBytes({ [call.toolCallId]: problem }) + ',"problems":{}'.length;
+}
+
+function withoutArguments(response: RecordedResponse, isDropped: (call: ToolCall) => boolean): RecordedResponse {
+  const content = response.content.map((item) => (isToolCall(item) && isDropped(item) ? { ...item, arguments: {} } : item));
+  return { ...response, content };
+}
+
+function withProblems(response: RecordedResponse, dropped: ReadonlyMap<ToolCall, string>): RecordedResponse {
+  const entries = [...dropped].map(([call, problem]): [string, string] => [call.toolCallId, problem]);
+  const problems = Object.fromEntries([...Object.entries(response.problems ?? {}), ...entries]);
+  const { output, ...rest } = response;
+  // The verdict may have been about an answer that was left out.
+  const lostAnswer = [...dropped.keys()].some(({ name }) => name === FINAL_ANSWER);
+  return { ...rest, problems, ...(output === undefined || lostAnswer ? {} : { output }) };
+}
+
+/** Cuts problems to the length of an error message: the model reads them, and they quote its own text. */
+function briefProblems(response: RecordedResponse): RecordedResponse {
+  const { problems, output } = response;
+  if (problems === undefined && output?.type !== 'problem') return response;
+  const brief = Object.entries(problems ?? {}).map(([id, problem]): [string, string] => [id, cutProblem(problem)]);
+  return {
+    ...response,
+    ...(problems === undefined ? {} : { problems: Object.fromEntries(brief) }),
+    ...(output?.type === 'problem' ? { output: { type: 'problem', problem: cutProblem(output.problem) } } : {}),
+  };
+}
+
+function cutProblem(problem: string): string {
+  return cutText(problem, BYTE_BUDGETS.errorMessage);
+}
+
+function ownArguments(name: string, bytes: number): string {
+  return `The arguments of '${name}' are too large: ${bytes} bytes of JSON, over ${BYTE_BUDGETS.toolArguments}. They were left out, and the tool was not called. Call it with less.`;
+}
+
+function allArguments(name: string, bytes: number): string {
+  return `The calls of this answer are too large together: over ${BYTE_BUDGETS.modelResponse} bytes of JSON. The arguments of '${name}' (${bytes} bytes) were left out, and the tool was not called. Ask for fewer calls at once.`;
+}
+
+function responseTooLarge(model: string, bytes: number, budget: number): LonghaulError {
+  return new LonghaulError(
+    'payload_too_large',
+    `The answer of model "${model}" is ${bytes} bytes of JSON without the arguments of its calls, over ${budget}: lower "maxOutputTokens".`,
+  );
 }

@@ -1,45 +1,44 @@
 import { randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { toolsFor } from '../../src/core/code/callers.ts';
+import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
+import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { utf8Prefix } from '../../src/core/domain/content/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { withTurns } from '../../src/core/domain/flows/with-turns.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { RecallBounds } from '../../src/core/domain/memory/memory-policy.ts';
 import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory/recalled.ts';
 import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { patchDangling } from '../../src/core/domain/record/dangling.ts';
 import { itemsFor } from '../../src/core/domain/record/provider-items.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { UnitContext } from '../../src/core/program/state/unit-context.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import { recallText, shownEntry, type ShownEntry } from '../../src/memory/recall-text.ts';
+import { formattedRequest } from '../../src/model/reply-formats/formatted-request.ts';
 import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
-import { modelStream } from '../attempts/streams/model-stream.ts';
-import { withTimeout } from '../attempts/with-timeout.ts';
-import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
-import { requireHooks } from '../hooks/event-hooks.ts';
-import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
+import { requirePredicate } from '../approvals/approval-requirements.ts';
+import { withTimeout } from '../attempts/attempt.ts';
+import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
+import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { reviewCalls } from '../hooks/review-calls.ts';
-import { asGiven } from '../programs/as-given.ts';
-import { verdictOn } from '../programs/verdict-on.ts';
-import { memoryOf } from '../resources/memory-of.ts';
-import { queryRun, runKey } from '../run-queries/access.ts';
-import { dataFor } from '../run-queries/data.ts';
+import { asGiven, verdictOn } from '../programs/verdict-on.ts';
+import { queryRun, runKey } from '../run-queries/query-run.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { requirePredicate } from './approval-requirements.ts';
-import { askModel, modelActivity } from './ask-model.ts';
-import { buildRequest } from './build-request.ts';
-import { limitResponseSize } from './limit-response-size.ts';
+import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
+import { modelStream } from '../streams/activity-streams.ts';
+import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
 import type { Patience } from './patience.ts';
-import { providerContext } from './provider-context.ts';
 
 /**
  * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
@@ -235,7 +234,7 @@ async function recallEntries(runtime: ActivityRuntime, call: RecallingCall): Pro
   if (bounds === undefined || query === '') return undefined;
   const id = randomUUID();
   try {
-    const found = await withTimeout(() => find(runtime, call, { query, bounds }), { ms: RECALL_MS, stop: signal });
+    const found = await withTimeout(() => findEntries(runtime, call, { query, bounds }), { ms: RECALL_MS, stop: signal });
     const { text, entries } = recallText(found, bounds.maxBytes);
     return entries === 0 ? undefined : { id, text, note: { entries } };
   } catch (error) {
@@ -246,7 +245,7 @@ async function recallEntries(runtime: ActivityRuntime, call: RecallingCall): Pro
   }
 }
 
-async function find(
+async function findEntries(
   runtime: ActivityRuntime,
   { run, snapshot }: RecallingCall,
   { query, bounds }: { query: string; bounds: RecallBounds },
@@ -270,13 +269,108 @@ function ofRun({ run, principal }: CallModelInput): Pick<CallModelInput, 'run' |
 function queryOf(events: readonly WindowEvent[]): string {
   for (const event of events.toReversed()) {
     const texts = event.content.flatMap((item) =>
-      item.type === 'message' && item.role === 'user' && !isRecalledText(item) ? textsOf(item.content) : [],
+      item.type === 'message' && item.role === 'user' && !isRecalledText(item) ? messageTexts(item.content) : [],
     );
     if (texts.length > 0) return utf8Prefix(texts.join('\n').trim(), QUERY_BYTES);
   }
   return '';
 }
 
-function textsOf(content: Extract<WindowEvent['content'][number], { type: 'message' }>['content']): string[] {
+function messageTexts(content: Extract<WindowEvent['content'][number], { type: 'message' }>['content']): string[] {
   return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+}
+
+/** The instruction for the attempt after the step limit. */
+const LAST_WORDS = 'Return your best final answer now.';
+
+/** The same for an agent that answers with code, which would not run any more. */
+const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
+
+/**
+ * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
+ * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
+ * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn.
+ */
+export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean, isFirst = true): ModelRequest {
+  const { output, settings } = snapshot;
+  const tools = final ? [] : offeredTools(snapshot);
+  const { toolChoice: _, ...rest } = settings;
+  const answered = withTurns(patchDangling(conversation));
+  const request: ModelRequest = {
+    model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
+    instructions: snapshot.instructions,
+    conversation: final ? [...answered, lastWords(snapshot)] : answered,
+    tools,
+    ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
+    settings: {
+      ...rest,
+      ...(final ? { temperature: 0 } : {}),
+      ...(tools.length > 0 ? { toolChoice: toolChoiceOf(snapshot, isFirst) } : {}),
+    },
+  };
+  return formattedRequest(request, snapshot, final);
+}
+
+/**
+ * Returns the choice of tools for one call. A tool is asked for again only if the agent says so: small models would never come to an end.
+ * An answer through `final_answer` needs a call in every step.
+ */
+function toolChoiceOf({ settings: { toolChoice }, output }: AgentSnapshot, isFirst: boolean): PlainToolChoice {
+  const otherwise = output?.mode === 'final_answer' ? 'required' : 'auto';
+  if (toolChoice === undefined) return otherwise;
+  if (toolChoice === 'auto' || toolChoice === 'none') return toolChoice;
+  const isDue = isFirst || (typeof toolChoice === 'object' && 'every' in toolChoice && toolChoice.every);
+  if (!isDue) return otherwise;
+  return typeof toolChoice === 'object' && 'tool' in toolChoice ? { tool: toolChoice.tool } : 'required';
+}
+
+/** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */
+function offeredTools(snapshot: AgentSnapshot): ToolDescription[] {
+  const { output } = snapshot;
+  const runCode = runCodeTool(snapshot);
+  return [
+    ...toolsFor('model', snapshot).map(plainDescription),
+    ...(runCode === undefined ? [] : [runCode]),
+    ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : []),
+  ];
+}
+
+function plainDescription({ name, description, parameters, strict }: ToolDescription): ToolDescription {
+  return { name, description, parameters, strict };
+}
+
+function lastWords({ replyFormat }: AgentSnapshot): ConversationEvent {
+  const content = replyFormat === 'code' ? LAST_WORDS_OF_CODE : LAST_WORDS;
+  return { author: 'user', content: [{ type: 'message', role: 'user', content }] };
+}
+
+/** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */
+function finalAnswerTool(output: OutputSnapshot): ToolDescription {
+  return {
+    name: FINAL_ANSWER,
+    description: 'Give the final answer. Call this once you are done.',
+    parameters: {
+      type: 'object',
+      properties: { output: rebase(output.providerSchema) },
+      required: ['output'],
+      additionalProperties: false,
+    },
+    strict: output.strict,
+  };
+}
+
+/** Moves a schema below `properties.output`, with the references to its root. */
+function rebase(schema: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),
+  );
+}
+
+function rebaseValue(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(rebaseValue);
+  return isJsonObject(value) ? rebase(value) : value;
+}
+
+function rebasedReference(reference: JsonValue): JsonValue {
+  return typeof reference === 'string' && reference.startsWith('#') ? `#/properties/output${reference.slice(1)}` : reference;
 }

@@ -1,15 +1,15 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import { DEFAULT_PATIENCE_MS, type ActivityTiming } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { attemptsText } from '../../src/core/domain/content/tool-text.ts';
 import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
-import { believedQueueMs, type RefusedDetails, refusedIn } from '../../src/core/domain/model/refused.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/worker-wait.ts';
-import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
-import type { Pace } from './pacing.ts';
+import type { ModelCallContext, ModelClient, ModelRequest } from '../../src/core/domain/model/model.ts';
+import { believedQueueMs, type RefusedDetails, refusedIn } from '../../src/core/domain/model/refused.ts';
 import { isoTime } from '../../src/core/domain/record/time.ts';
+import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
+import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
 
 /** The failures that are no fault of the request: the provider says that it cannot serve it now. */
 const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'];
@@ -92,10 +92,10 @@ export class Patience {
     const patienceMs = this.#timing.modelPatienceMs ?? DEFAULT_PATIENCE_MS;
     const asked = this.#askedMs ?? (failure.nextRetryDelay ? msToNumber(failure.nextRetryDelay) : undefined);
     if (patienceMs > 0 && REFUSALS.includes(failure.type)) return this.#refused(failure, patienceMs, asked);
-    if (this.#counted() >= this.#timing.modelMaxAttempts) return final(failure, failure.message);
+    if (this.#counted() >= this.#timing.modelMaxAttempts) return finalFailure(failure, failure.message);
     // The server's own back-off would count the refusals, too.
     const backoff = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** (this.#counted() - 1));
-    return this.#before.count === 0 ? failure : again(failure, asked ?? backoff, failure.details);
+    return this.#before.count === 0 ? failure : retryFailure(failure, asked ?? backoff, failure.details);
   }
 
   #refused(failure: ApplicationFailure, patienceMs: number, asked: number | undefined): ApplicationFailure {
@@ -103,16 +103,16 @@ export class Patience {
     const count = this.#before.count + 1;
     const { message } = failure;
     if (asked !== undefined && asked > Math.max(leftMs, 0) && this.#parkedMs === undefined) {
-      const rest = leftMs <= 0 ? 'nothing is' : `${span(leftMs)} are`;
-      return final(
+      const rest = leftMs <= 0 ? 'nothing is' : `${timeText(leftMs)} are`;
+      return finalFailure(
         failure,
-        `${message} (given up: the provider asks for a wait of ${span(asked)}, and ${rest} left of the ${span(patienceMs)} of "modelPatience")`,
+        `${message} (given up: the provider asks for a wait of ${timeText(asked)}, and ${rest} left of the ${timeText(patienceMs)} of "modelPatience")`,
       );
     }
     if (leftMs <= 0) {
-      return final(
+      return finalFailure(
         failure,
-        `${message} (given up after ${attemptsText(this.#info.attempt)}: the ${span(patienceMs)} of "modelPatience" are over)`,
+        `${message} (given up after ${attemptsText(this.#info.attempt)}: the ${timeText(patienceMs)} of "modelPatience" are over)`,
       );
     }
     const wait = Math.min(this.#waitMs(failure, asked, count), Math.max(leftMs, asked ?? 0));
@@ -122,7 +122,7 @@ export class Patience {
     };
     // Reaches the server together with the failure.
     Context.current().heartbeat(withUncountedAttempts(skippedAttempts(), details));
-    return again(failure, wait, [details]);
+    return retryFailure(failure, wait, [details]);
   }
 
   #waitMs(failure: ApplicationFailure, asked: number | undefined, count: number): number {
@@ -149,11 +149,11 @@ export class Patience {
   }
 }
 
-function final({ type, details, cause, stack }: ApplicationFailure, message: string): ApplicationFailure {
+function finalFailure({ type, details, cause, stack }: ApplicationFailure, message: string): ApplicationFailure {
   return withStack(new ApplicationFailure(message, type, true, details, cause), { stack }, NO_CHANGE);
 }
 
-function again(
+function retryFailure(
   { message, type, cause, stack }: ApplicationFailure,
   waitMs: number,
   details: ApplicationFailure['details'],
@@ -162,8 +162,202 @@ function again(
 }
 
 /** Formats a time: `45 s`, `10 min`, `2.5 h`, `10 d`. */
-function span(ms: number): string {
+function timeText(ms: number): string {
   const [size, unit] =
     ms < 120_000 ? [1_000, 's'] : ms < 7_200_000 ? [60_000, 'min'] : ms < 172_800_000 ? [3_600_000, 'h'] : [86_400_000, 'd'];
   return `${Number((ms / size).toFixed(1))} ${unit}`;
+}
+
+/** The first distance of two requests after a refusal, in milliseconds, if the answers before prove no higher rate. */
+const FIRST_SPACING_MS = 400;
+/** Requests keep this distance from the rate that has worked. */
+const MARGIN = 1.25;
+const LONGEST_SPACING_MS = 60_000;
+/** A refusal of a request that kept its distance widens it; so many answers in a row narrow it a little. */
+const WIDER = 1.5;
+const NARROWER = 0.9;
+const ANSWERS_TO_NARROW = 20;
+/** The pause after a refusal that asks for none. It doubles as long as the next request is refused, too. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Distances vary by a fifth, so that processes do not keep step. */
+const JITTER = 0.2;
+/** The part of the distance that requests keep even if timers were late. */
+const LEAST_GAP = 0.9;
+/** The time without a refusal after which requests are no longer spaced, once nothing waits. */
+const WATCHED_MS = 10_000;
+/** The time after which the place of a call that did not come back is given up: it was cancelled, or another worker has it. */
+const LOST_MS = 10_000;
+/** Places are given for this time ahead. A call beyond comes back later, without a place. */
+const HORIZON_MS = 120_000;
+const MOST_PLACES = 1_000;
+/** The answers whose times are remembered. */
+const REMEMBERED = 64;
+
+/** Clock and chance of a pace. */
+interface PaceSources {
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+  /** A number from 0 to 1. */
+  random: () => number;
+}
+
+/**
+ * Spaces the requests of this process that one limit of a provider counts, while the provider refuses some.
+ *
+ * A call that waits alone cannot know how many others wait: thirty calls that are refused together and come back after the same
+ * second are refused together again, and jitter spreads them over less than they need. So each refused call takes a place in one
+ * queue, with a distance that is learnt from answers and refusals, and calls that come meanwhile take one behind it. After a pause
+ * the first of the queue is the probe for all. Without refusals there is no queue, and a call costs one comparison.
+ *
+ * It only delays. A lost place, another process, or a clock that jumps cost a refusal, which the provider may give at any time.
+ */
+export class Pace {
+  readonly #sources: PaceSources;
+  /** The times at which waiting calls may be sent. */
+  readonly #places = new Map<string, number>();
+  readonly #answers: number[] = [];
+  #spacingMs = FIRST_SPACING_MS;
+  #pauseMs = FIRST_PAUSE_MS;
+  #inARow = 0;
+  /** The time of the next free place. */
+  #nextAt = -Infinity;
+  #sentAt = -Infinity;
+  #refusedAt = -Infinity;
+
+  constructor(sources: PaceSources) {
+    this.#sources = sources;
+  }
+
+  /** Returns 0 if the call may be sent now, which it then must be; otherwise the milliseconds until its place, which it keeps. */
+  waitFor(call: string): number {
+    if (this.#refusedAt === -Infinity) return 0;
+    const now = this.#sources.now();
+    if (!this.#isWatching(now)) return 0;
+    const at = this.#places.get(call) ?? this.#place(call, now);
+    const wait = Math.max(at, this.#sentAt + this.#spacingMs * LEAST_GAP) - now;
+    if (wait >= 1) return Math.ceil(wait);
+    this.#places.delete(call);
+    this.#sentAt = now;
+    return 0;
+  }
+
+  /** Lets a call go before its place if no other one waits. Returns false if one does. */
+  goAlone(call: string): boolean {
+    if (this.#places.size !== 1 || !this.#places.delete(call)) return false;
+    this.#sentAt = this.#sources.now();
+    return true;
+  }
+
+  /** Gives up the place of a call. */
+  leave(call: string): void {
+    this.#places.delete(call);
+  }
+
+  /** Learns from an answer to a request that was sent at that time. */
+  answered(sentAt: number): void {
+    if (this.#answers.length >= REMEMBERED) this.#answers.shift();
+    this.#answers.push(this.#sources.now());
+    if (sentAt <= this.#refusedAt) return;
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#inARow += 1;
+    if (this.#inARow % ANSWERS_TO_NARROW === 0) this.#spacingMs = Math.max(1, this.#spacingMs * NARROWER);
+  }
+
+  /**
+   * Gives a call that was sent at that time, and refused, its next place. Returns the milliseconds until then, which are at least
+   * `askedMs`, the wait that the provider asked for.
+   */
+  refused(call: string, sentAt: number, askedMs: number | undefined): number {
+    const { now, random } = this.#sources;
+    const at = now();
+    // Requests that were sent before the last refusal had arrived say nothing new.
+    const isNews = sentAt > this.#refusedAt;
+    if (!this.#isWatching(at)) this.#begin(at);
+    else if (isNews) {
+      this.#spacingMs = Math.min(LONGEST_SPACING_MS, this.#spacingMs * WIDER);
+      this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
+    }
+    this.#inARow = 0;
+    this.#refusedAt = at;
+    const pause = askedMs === undefined ? this.#pauseMs : askedMs + this.#pauseMs - FIRST_PAUSE_MS;
+    const from = at + pause + random() * JITTER * this.#spacingMs;
+    if (isNews) this.#postpone(call, from);
+    this.#nextAt = Math.max(this.#nextAt, at + (askedMs ?? 0));
+    const place = this.#places.get(call) ?? this.#place(call, at + (askedMs ?? 0));
+    return Math.ceil(Math.max(1, askedMs ?? 0, place - at));
+  }
+
+  /** The distance of requests, in milliseconds. */
+  get spacingMs(): number {
+    return this.#spacingMs;
+  }
+
+  /** The number of calls that wait. */
+  get waiting(): number {
+    return this.#places.size;
+  }
+
+  #isWatching(now: number): boolean {
+    for (const [call, at] of this.#places) if (at < now - LOST_MS) this.#places.delete(call);
+    return this.#places.size > 0 || now < this.#nextAt || now < this.#refusedAt + WATCHED_MS;
+  }
+
+  #begin(now: number): void {
+    const inLastSecond = this.#answers.filter((at) => at > now - 1_000).length;
+    this.#spacingMs = Math.min(FIRST_SPACING_MS, (1_000 * MARGIN) / Math.max(1, inLastSecond));
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
+  /** Puts the refused call in front of the queue, which begins again at that time. */
+  #postpone(call: string, from: number): void {
+    const waiting = [...this.#places].filter(([other]) => other !== call).toSorted(([, one], [, other]) => one - other);
+    this.#nextAt = from;
+    this.#places.clear();
+    for (const [one, at] of [[call, from] as const, ...waiting]) {
+      const place = Math.max(at, this.#nextAt);
+      this.#places.set(one, place);
+      this.#nextAt = place + this.#distance();
+    }
+  }
+
+  /** Returns the time of the next free place, which the call gets unless the queue is full. */
+  #place(call: string, from: number): number {
+    const at = Math.max(from, this.#nextAt);
+    if (this.#places.size >= MOST_PLACES || at - from > HORIZON_MS) return from + HORIZON_MS * (0.5 + this.#sources.random() / 2);
+    this.#places.set(call, at);
+    this.#nextAt = at + this.#distance();
+    return at;
+  }
+
+  #distance(): number {
+    return this.#spacingMs * (1 + this.#sources.random() * JITTER);
+  }
+}
+
+const SOURCES: PaceSources = { now: () => performance.now(), random: Math.random };
+/** The most limits that are remembered: a worker may have a key for each tenant. */
+const MOST_PACES = 1_000;
+const paces = new Map<string, Pace>();
+const pacesOfClients = new WeakMap<ModelClient, Map<string, Pace>>();
+
+/** Returns the pace that a request is held to. Undefined: the client says that no limit counts it. */
+export function paceOf(client: ModelClient, request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): Pace | undefined {
+  if (client.rateLimitKey !== undefined) {
+    const key = client.rateLimitKey(request, context);
+    return key === undefined ? undefined : paceIn(paces, key);
+  }
+  const ofClient = pacesOfClients.get(client) ?? new Map<string, Pace>();
+  pacesOfClients.set(client, ofClient);
+  return paceIn(ofClient, request.model);
+}
+
+function paceIn(known: Map<string, Pace>, key: string): Pace {
+  const pace = known.get(key) ?? new Pace(SOURCES);
+  // The newest last.
+  known.delete(key);
+  known.set(key, pace);
+  const [oldest] = known.keys();
+  if (oldest !== undefined && known.size > MOST_PACES) known.delete(oldest);
+  return pace;
 }

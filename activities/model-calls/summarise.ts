@@ -11,14 +11,12 @@ import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/context-tokens.ts';
-import { requireHooks } from '../hooks/event-hooks.ts';
-import { beforeSummary } from '../hooks/model-hooks.ts';
-import { runKey } from '../run-queries/access.ts';
-import type { ActivityRuntime } from '../runtime.ts';
+import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
+import { runKey } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { askModel, modelActivity } from './ask-model.ts';
 import { fetchTranscript } from './call-model.ts';
 import type { Patience } from './patience.ts';
-import { providerContext } from './provider-context.ts';
 
 /** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
@@ -98,7 +96,7 @@ interface SummaryBounds {
  */
 export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
   const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));
-  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
+  const quoted = `The conversation:\n\n${quoteEvents(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
   return {
     model: model.slice(model.indexOf('/') + 1),
     instructions: [`${INSTRUCTIONS} At most ${words} words.`],
@@ -115,21 +113,21 @@ const TITLE_INSTRUCTIONS =
 /** Builds the request for the title of a conversation in the same way. */
 function titleRequest(model: string, events: WindowEvent[], tokens: number): ModelRequest {
   const request = summaryRequest(model, events, { tokens, maxBytes: 0 });
-  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nGive it a title.`;
+  const quoted = `The conversation:\n\n${quoteEvents(events, tokens * BYTES_PER_TOKEN)}\n\nGive it a title.`;
   const content: ContentItem[] = [{ type: 'message', role: 'user', content: quoted }];
   return { ...request, instructions: [TITLE_INSTRUCTIONS], conversation: [{ author: 'user', content }] };
 }
 
-function quote(events: WindowEvent[], budget: number): string {
+function quoteEvents(events: WindowEvent[], budget: number): string {
   let text = '';
   for (const bytes of ITEM_BYTES) {
-    text = events.flatMap(({ author, content }) => content.map((item) => line(author, item, bytes))).join('\n');
+    text = events.flatMap(({ author, content }) => content.map((item) => quoteLine(author, item, bytes))).join('\n');
     if (jsonBytes(text) <= budget) break;
   }
   return cutText(text, budget);
 }
 
-function line(author: string, item: ContentItem, bytes: number): string {
+function quoteLine(author: string, item: ContentItem, bytes: number): string {
   switch (item.type) {
     case 'message':
       return `${author}: ${cutText(outputText(item.content), bytes)}`;

@@ -1,27 +1,46 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { SpilledContent } from '../../src/core/domain/content/content.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { jsonPiece, WHOLE_BYTES } from '../../src/core/domain/json/json-piece.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
-import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
+import type { AskDocument, ProgramDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
+import type {
+  BriefResponse,
+  LoadOutputInput,
+  LoadOutputOutput,
+  StoreOutputsInput,
+  StoreOutputsOutput,
+} from '../../src/core/domain/program/messages.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
+import { contextOf, lookupOf } from '../../src/core/program/interpreter/values.ts';
 import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';
-import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
+import { type Lookup, resolveValue } from '../../src/core/program/references/interpolate.ts';
+import { parseAddress, type StepAddress } from '../../src/core/program/state/address.ts';
+import { type IndexedStep, indexOf } from '../../src/core/program/state/program-index.ts';
+import type { UnitContext } from '../../src/core/program/state/unit-context.ts';
+import type { AskStepInput, AskStepOutput, UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
+import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
+import type { MemorySource, MemoryStore } from '../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../src/memory/search/ranking.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
-import { modelStream } from '../attempts/streams/model-stream.ts';
-import { askModel, modelActivity } from '../model-calls/ask-model.ts';
-import { buildRequest } from '../model-calls/build-request.ts';
-import { limitResponseSize } from '../model-calls/limit-response-size.ts';
+import { runAttempt } from '../attempts/attempt.ts';
+import { failingAs, permanentFailure } from '../attempts/failure.ts';
+import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
+import { buildRequest } from '../model-calls/call-model.ts';
 import type { Patience } from '../model-calls/patience.ts';
-import { providerContext } from '../model-calls/provider-context.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { shortId } from '../tool-calls/short-id.ts';
-import { asGiven } from './as-given.ts';
-import { stepScope } from './step-scope.ts';
-import { verdictOn } from './verdict-on.ts';
+import { runIdOf } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, dataFor, providerContext } from '../runtime.ts';
+import { modelStream } from '../streams/activity-streams.ts';
+import { shortId } from '../tool-calls/execute-tool.ts';
+import type { StepReference } from './step-values.ts';
+import { asGiven, verdictOn } from './verdict-on.ts';
 
 /**
  * Creates the activity of one attempt of an `ask`: renders the prompt from the pinned program and the outputs that it
@@ -76,14 +95,14 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const output = answerOf(response, step.ask);
   if (output !== undefined) runtime.stepValues.add(input, response.id, output);
   return {
-    response: { ...brief(response), ...(outcome.failedAttempts === undefined ? {} : { failedAttempts: outcome.failedAttempts }) },
+    response: { ...briefResponse(response), ...(outcome.failedAttempts === undefined ? {} : { failedAttempts: outcome.failedAttempts }) },
     ...(Object.keys(verdict).length === 0 ? {} : { verdict }),
     promptLength: prompt.length,
   };
 }
 
 /** Leaves out the finish reason that goes without saying. */
-function brief({ finishReason, ...response }: RecordedResponse): BriefResponse {
+function briefResponse({ finishReason, ...response }: RecordedResponse): BriefResponse {
   return finishReason === 'stop' ? response : { ...response, finishReason };
 }
 
@@ -130,4 +149,121 @@ function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabil
   const mode = capabilities.structuredOutput ? 'schema' : 'final_answer';
   const providerSchema = strict.strict ? strict.schema : portableSchema(ask.output);
   return { ...own, output: { mode, schema: ask.output, providerSchema, strict: strict.strict, maxRetries: 0 } };
+}
+
+/** Creates the activity of `remember` and `recall`. Storing a value a second time changes nothing. */
+export function useMemoryActivity(runtime: ActivityRuntime): (input: UseMemoryInput) => Promise<UseMemoryOutput> {
+  const { aborts, heartbeatMs } = runtime;
+  return failingAs('memory_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => useMemory(runtime, input)));
+}
+
+async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promise<UseMemoryOutput> {
+  const { memory } = runtime;
+  const { program } = await runtime.snapshots.load(input, input.agent);
+  if (program === undefined) throw new LonghaulError('internal', 'The snapshot of the run has no program');
+  if (memory === undefined)
+    throw new LonghaulError('memory_missing', `Step "${input.step}" uses a memory, and this worker has none: give it "memory"`);
+  const { indexed, lookup } = await stepScope(runtime, program, input);
+  const resolved = resolveValue({ ...indexed.step.remember, ...indexed.step.recall }, lookup, { lenient: program.lenient });
+  if (!resolved.ok || !isJsonObject(resolved.value)) {
+    throw new LonghaulError(
+      'invalid_input',
+      `Step "${input.step}" cannot be resolved: ${resolved.ok ? 'it is no object' : resolved.problem}`,
+    );
+  }
+  const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
+  const scope = queryText(used['scope'] ?? program.name);
+  const { principal } = await dataFor(runtime, input);
+  // The event of the step is recorded when it has ended: an entry has no offset.
+  const part = { memory, namespace: memoryNamespace({ principal, scope }), scope, source: { runId: runIdOf(input) } };
+  const output = await (indexed.step.remember === undefined ? recall(part, used) : remember(part, used));
+  const id = shortId();
+  runtime.stepValues.add(input, id, output);
+  return { id, output };
+}
+
+/** The part of a memory that a step uses. */
+interface MemoryPart {
+  memory: MemoryStore;
+  namespace: string;
+  scope: string;
+  /** The run that stores an entry. */
+  source: MemorySource;
+}
+
+async function remember({ memory, namespace, scope, source }: MemoryPart, { key, value = null, metadata }: JsonObject): Promise<JsonValue> {
+  try {
+    const noted = { ...(isJsonObject(metadata) ? metadata : {}), scope };
+    const entry = await memory.remember({ namespace, key: queryText(key), value, metadata: noted, source });
+    return entry.key;
+  } catch (error) {
+    const message = `The memory could not store "${queryText(key)}": ${errorMessage(error)}`;
+    // A value that is refused once is refused each time.
+    if (error instanceof UsageError) throw permanentFailure('memory_failed', message);
+    throw new LonghaulError('memory_failed', message, { cause: error });
+  }
+}
+
+async function recall({ memory, namespace }: MemoryPart, { query, topK, minScore }: JsonObject): Promise<JsonValue> {
+  const least = typeof minScore === 'number' ? minScore : CONTAINED_SCORE;
+  const found = await memory.recall({ namespace, text: queryText(query), topK: typeof topK === 'number' ? topK : 5 });
+  // The best come first: those left out by "topK" would not be among these.
+  const entries = found.filter(({ score }) => score >= least);
+  const output = entries.map(({ key, value, metadata, score }) => ({ key, value, metadata, score }));
+  const bytes = jsonBytes(output);
+  if (bytes <= BYTE_BUDGETS.maxToolResult) return output;
+  throw new LonghaulError(
+    'payload_too_large',
+    `The memory found ${bytes} bytes of JSON for "${queryText(query)}", over ${BYTE_BUDGETS.maxToolResult}: ask for fewer entries with "topK"`,
+  );
+}
+
+function queryText(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+}
+
+/** A step as its activity sees it. */
+interface StepScope {
+  address: StepAddress;
+  indexed: IndexedStep;
+  /** The outputs that the step refers to, by the address of their step, and the input of the program as a variable. */
+  context: UnitContext;
+  lookup: Lookup;
+}
+
+/** Returns a step of a program with the look-up of the references in it. */
+async function stepScope({ stepValues }: ActivityRuntime, document: ProgramDocument, reference: StepReference): Promise<StepScope> {
+  const address = parseAddress(reference.step);
+  const outputs = await stepValues.outputs(reference);
+  const context = contextOf(await stepValues.input(reference), outputs);
+  const indexed = indexOf(document).get(address.unit, address.step);
+  return { address, indexed, context, lookup: lookupOf(document, context, address) };
+}
+
+/** Creates the activity that moves outputs of a program to the payload store. Storing an output a second time changes nothing. */
+export function storeOutputsActivity(runtime: ActivityRuntime): (input: StoreOutputsInput) => Promise<StoreOutputsOutput> {
+  const { aborts, heartbeatMs } = runtime;
+  return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => storeOutputs(runtime, input)));
+}
+
+async function storeOutputs({ stepValues }: ActivityRuntime, input: StoreOutputsInput): Promise<StoreOutputsOutput> {
+  const stored: Record<string, SpilledContent> = {};
+  for (const [address, value] of await stepValues.outputs(input)) {
+    stored[address] = await stepValues.store.put(input.outputs[address] ?? '', value);
+  }
+  return { stored };
+}
+
+/** Creates the activity that loads an output for the run itself: its value, or a piece of it if it is too long for one payload. */
+export function loadOutputActivity({
+  aborts,
+  heartbeatMs,
+  stepValues,
+}: ActivityRuntime): (input: LoadOutputInput) => Promise<LoadOutputOutput> {
+  return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => loadOutput(input)));
+
+  async function loadOutput(input: LoadOutputInput): Promise<LoadOutputOutput> {
+    const value = await stepValues.stored(input, input);
+    return jsonBytes(value) <= WHOLE_BYTES ? { value } : { piece: jsonPiece(value, input.from ?? 0) };
+  }
 }

@@ -1,14 +1,19 @@
+import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { SpilledContent } from '../../src/core/domain/content/content.ts';
+import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { joinPieces, type JsonPiece } from '../../src/core/domain/json/json-piece.ts';
-import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
-import { queryRun, runKey } from '../run-queries/access.ts';
-import { OutputStore } from './output-store.ts';
+import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
+import type { PayloadStore, StoredRun } from '../../src/stores/payload-store/payload-store.ts';
+import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
+import { withTimeout } from '../attempts/attempt.ts';
+import { queryRun, runKey } from '../run-queries/query-run.ts';
 
 /** The most bytes of values that a worker keeps for the steps of programs. */
-const MAX_BYTES = 64_000_000;
+const MAX_CACHED_BYTES = 64_000_000;
 
 /** Outputs of a run: their ids by address. */
 type OutputsReference = OfRun & { outputs?: Record<string, string> };
@@ -22,7 +27,7 @@ export type StepReference = OutputsReference & { step: string };
  */
 export class StepValuesCache {
   readonly #values = new LRUCache<string, { value: JsonValue }>({
-    maxSize: MAX_BYTES,
+    maxSize: MAX_CACHED_BYTES,
     sizeCalculation: ({ value }) => jsonBytes(value) + 1,
   });
   /** The outputs that are too large to be carried. */
@@ -48,7 +53,7 @@ export class StepValuesCache {
       else found.set(address, known.value);
     }
     while (missing.length > 0) {
-      const answer = await ask(reference, { outputs: missing.map(([address]) => address) });
+      const answer = await askForValues(reference, { outputs: missing.map(([address]) => address) });
       for (const [address, id] of missing) {
         const value = await this.#received(reference, answer, { address, id });
         if (value === undefined) continue;
@@ -82,7 +87,7 @@ export class StepValuesCache {
     const key = `${runKey(run).execution} input`;
     const known = this.#values.get(key);
     if (known !== undefined) return known.value as JsonObject;
-    const input = (await ask(run, { program: true })).program?.input ?? {};
+    const input = (await askForValues(run, { program: true })).program?.input ?? {};
     this.#values.set(key, { value: input });
     return input;
   }
@@ -90,25 +95,98 @@ export class StepValuesCache {
   /** Returns the failure of the attempt before, which the prompt quotes. */
   async failure(reference: StepReference, id: string): Promise<string> {
     const known = this.#values.get(keyOf(reference, `failure ${id}`))?.value;
-    return typeof known === 'string' ? known : ((await ask(reference, { step: reference.step })).failure ?? '');
+    return typeof known === 'string' ? known : ((await askForValues(reference, { step: reference.step })).failure ?? '');
   }
 
   /** Returns what a person has edited before the step is paid. */
   async edited(reference: StepReference): Promise<JsonObject> {
-    return (await ask(reference, { step: reference.step })).edited ?? {};
+    return (await askForValues(reference, { step: reference.step })).edited ?? {};
   }
 }
 
 async function pieceOf(run: OfRun, address: string, from: number): Promise<{ piece: JsonPiece }> {
-  const { piece = { text: '', of: Infinity } } = await ask(run, { piece: { address, from } });
+  const { piece = { text: '', of: Infinity } } = await askForValues(run, { piece: { address, from } });
   return { piece };
 }
 
-function ask(run: OfRun, question: StepValuesQuestion): Promise<StepValuesAnswer> {
+function askForValues(run: OfRun, question: StepValuesQuestion): Promise<StepValuesAnswer> {
   return queryRun<StepValuesAnswer>(run, QUERIES.stepValues, question);
 }
 
 /** Identifies a value: ids are unique in one execution chain, and a reset begins another run id. */
 function keyOf(run: OfRun, id: string): string {
   return `${runKey(run).chain} ${id}`;
+}
+
+/** The longest time of one call of the store, in milliseconds. */
+const LONGEST_CALL_MS = 120_000;
+
+/** The outputs of programs in the payload store of a worker. */
+export class OutputStore {
+  readonly #store: PayloadStore | undefined;
+
+  constructor(store: PayloadStore | undefined) {
+    this.#store = store;
+  }
+
+  /** Stores an output for the run that the current activity belongs to. Throws `payload_store_failed` if that fails. */
+  async put(id: string, output: JsonValue): Promise<SpilledContent> {
+    const store = this.#store;
+    if (store === undefined) throw new LonghaulError('payload_store_failed', 'this worker has no payload store');
+    const run = currentRun();
+    try {
+      return await withinStoreTime(() => spill(store, getClient().options.loadedDataConverter, run, [ownerOf(run, id), output]));
+    } catch (error) {
+      if (cancellationSignal().aborted) throw error;
+      throw new LonghaulError('payload_store_failed', `payload store "${store.name}" failed: ${errorMessage(error)}`, { cause: error });
+    }
+  }
+
+  /**
+   * Reads an output. Throws `spilled_unavailable` if the store does not have it for the run that `run` says, or has none of that
+   * run: a forged location leads to nothing.
+   */
+  async get(
+    { address, id, spilled }: StoredOutput,
+    run: StoredRun = currentRun(),
+    what = `The output of step "${address}"`,
+  ): Promise<JsonValue> {
+    const where = `${what} is in payload store "${spilled.store}" (SHA-256 ${spilled.sha256})`;
+    const store = this.#store;
+    if (store?.name !== spilled.store) {
+      const own = store === undefined ? 'has none' : `has "${store.name}"`;
+      throw new LonghaulError('payload_store_failed', `${where}, and this worker ${own}: give it that store`);
+    }
+    let content: JsonValue[];
+    try {
+      content = await withinStoreTime(() => readSpilled(store, getClient().options.loadedDataConverter, spilled));
+    } catch (error) {
+      if (cancellationSignal().aborted) throw error;
+      // A store that says nothing of the kind of its failure may have it at the next attempt.
+      const code = errorCode(error) ?? 'payload_store_failed';
+      throw new LonghaulError(code, `${where}, and could not be read: ${errorMessage(error)}`, { cause: error });
+    }
+    const [owner, output] = content;
+    if (isJsonObject(owner) && isOwner(owner, ownerOf(run, id)) && output !== undefined) return output;
+    throw new LonghaulError('spilled_unavailable', `${where}, and that content is not of this step and run`);
+  }
+}
+
+/** Gives up a store that does not answer, also once the activity is cancelled or its worker shuts down. */
+function withinStoreTime<Result>(work: () => Promise<Result>): Promise<Result> {
+  return withTimeout(work, { ms: LONGEST_CALL_MS, stop: cancellationSignal() });
+}
+
+/** Returns what is stored beside an output, so that no other run can read it by its location. */
+function ownerOf({ namespace, runId }: StoredRun, id: string): JsonObject {
+  return { namespace, run: runId, id };
+}
+
+function isOwner(owner: JsonObject, expected: JsonObject): boolean {
+  return Object.entries(expected).every(([key, value]) => owner[key] === value);
+}
+
+function currentRun(): StoredRun {
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
 }

@@ -2,18 +2,20 @@ import type { Anchor } from '../../src/anchors/anchor.ts';
 import { checkAnchors } from '../../src/anchors/check-anchors.ts';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { AskDocument } from '../../src/core/domain/program/document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/program/verdict.ts';
-import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
+import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import { insertedText } from '../../src/core/program/references/interpolate.ts';
 import { ContextError, type UnitContext } from '../../src/core/program/state/unit-context.ts';
 import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
 
 /** The checks of the answers of a step. */
-export interface AnswerChecks {
+interface AnswerChecks {
   /** The form of the answer, and its rules. */
   ask: DeclaredAnswer;
   anchors: readonly Anchor[];
@@ -39,8 +41,8 @@ export async function verdictOn(response: RecordedResponse, checks: AnswerChecks
   const checked = anchors.length === 0 ? undefined : await checkAnchors(text, anchors, { step });
   const verdict: AnswerVerdict = { ...(checked === undefined ? {} : { anchors: checked }), ...refused };
   if (checked?.passed === false || refused.misfit !== undefined) return verdict;
-  if (output === undefined) return { ...verdict, misfit: problemOf(response) };
-  return isValidated(ask, lenient) ? { ...verdict, ...validated(output, ask, response) } : verdict;
+  if (output === undefined) return { ...verdict, misfit: formProblem(response) };
+  return isValidated(ask, lenient) ? { ...verdict, ...validationVerdict(output, ask, response) } : verdict;
 }
 
 /** Returns an answer without text as text: its value, or what the model gave instead of one. */
@@ -61,11 +63,11 @@ function isAppended(context: UnitContext, answer: string): boolean {
   }
 }
 
-function problemOf({ output }: RecordedResponse): string {
+function formProblem({ output }: RecordedResponse): string {
   return output?.type === 'problem' ? output.problem : 'the answer has no value of that form';
 }
 
-function validated(
+function validationVerdict(
   answer: JsonValue,
   { type, confidenceFloor, requiredFields, range }: DeclaredAnswer,
   { confidence: reported }: RecordedResponse,
@@ -84,4 +86,20 @@ function validated(
 function isValidated({ output, type, confidenceFloor, requiredFields, range }: DeclaredAnswer, lenient: boolean): boolean {
   const rules = lenient ? [output, type] : [output, type, confidenceFloor, requiredFields, range];
   return rules.some((rule) => rule !== undefined);
+}
+
+/**
+ * Returns a response of a lenient program with the value that the model gives beside its text, even if it does not fit the declared
+ * form or none is declared. Without such a value, or with an empty object, the text is the answer, as in AXON.
+ */
+export function asGiven(response: RecordedResponse, answer: ModelResponse): RecordedResponse {
+  const { output, ...others } = response;
+  if (output !== undefined && output.type !== 'problem') return response;
+  const structured = isEmpty(answer.structured) ? undefined : cleanJson(answer.structured);
+  const value = structured ?? response.content.filter(isToolCall).find(({ name }) => name === FINAL_ANSWER)?.arguments['output'];
+  return value === undefined ? others : { ...others, output: { type: 'parsed', value } };
+}
+
+function isEmpty(structured: unknown): boolean {
+  return structured === undefined || structured === null || (isJsonObject(structured) && Object.keys(structured).length === 0);
 }

@@ -11,7 +11,7 @@ import {
   windowEventBytes,
 } from '../../src/core/domain/record/window.ts';
 import type { NewEvents, TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
-import type { RunKey } from './access.ts';
+import type { RunKey } from './query-run.ts';
 
 /** Queries the run for the missing events. */
 export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
@@ -129,7 +129,7 @@ export class TranscriptCache {
     const known = this.#get(key);
     const windows = known === undefined ? [] : [known.expected, known.confirmed];
     const inMemory = windows.map((window) => eventOf(window, wanted)).find((event) => event !== undefined);
-    const window = inMemory === undefined ? await ask(windows, fetch) : undefined;
+    const window = inMemory === undefined ? await askRun(windows, fetch) : undefined;
     const { results } = known ?? { results: new Map() };
     if (window !== undefined) this.#set(key, { confirmed: window, expected: window, results });
     else if (known !== undefined) this.#set(key, known);
@@ -141,7 +141,7 @@ export class TranscriptCache {
     const candidates =
       known === undefined ? [] : [withResults(known, reference), withNews(known, reference), known.expected, known.confirmed];
     const windows = candidates.filter((window) => window !== undefined);
-    const window = windows.find((one) => isWanted(one, reference)) ?? (await ask(windows, fetch));
+    const window = windows.find((one) => isWanted(one, reference)) ?? (await askRun(windows, fetch));
     if (!isWanted(window, reference)) {
       const { through, lastEventId } = reference;
       throw new LonghaulError('transcript_unavailable', `Event ${through - 1} of the run is not "${lastEventId}"`);
@@ -206,7 +206,7 @@ function withNews({ expected, confirmed, news }: Transcript, reference: Transcri
 }
 
 /** Returns the run's window: a known one, extended by the missing events that the run returns. */
-async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
+async function askRun(windows: Window[], fetch: FetchTranscript): Promise<Window> {
   const known = windows.map(({ through, lastEventId }) => ({ through, lastEventId }));
   let answer = await fetch({ known, from: 0 });
   const list = [...answer.events];

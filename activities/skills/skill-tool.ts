@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { skillBlock } from '../../src/core/domain/skills/skill.ts';
-import { LOAD_SKILL, type PinnedSkill } from '../../src/core/domain/skills/skill-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { DEFAULT_POLICY } from '../../src/core/domain/agent/tool-policy.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { LOAD_SKILL, type PinnedSkill, type SkillSnapshot } from '../../src/core/domain/skills/skill-snapshot.ts';
+import { skillTools } from '../../src/core/domain/skills/skill-tools.ts';
+import { skillBlock, skillsCatalog, skillsPrompt } from '../../src/core/domain/skills/skill.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
-import { OutputStore } from '../programs/output-store.ts';
+import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { SKILL_FILE } from './parse-skill.ts';
-import type { LoadedSkill } from './worker-skills.ts';
+import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';
 
 /** The parts of a skill that the model reads. */
 type SkillContent = Pick<LoadedSkill, 'instructions' | 'texts'>;
@@ -47,7 +48,7 @@ export function skillToolDefinition(runtime: SkillRuntime, agentName: string, na
 }
 
 /** Returns the id of the content of a skill in the payload store of a run. */
-export function storedId(name: string): string {
+function storedId(name: string): string {
   return `skill ${name}`;
 }
 
@@ -107,4 +108,47 @@ function fileText({ texts }: SkillContent, path: string, from: number): string {
   const part = text.slice(from, from + READ_CHARS);
   const left = text.length - from - part.length;
   return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${from + READ_CHARS}`;
+}
+
+/** The part of the snapshot of an agent that its skills make. */
+export interface SkillFields {
+  fields: Pick<AgentSnapshot, 'skills'>;
+  tools: ToolSnapshot[];
+  /** The list of the skills, and the texts of those that are active from the start. */
+  instructions: string[];
+}
+
+/**
+ * Pins the skills of an agent for a run with this input: those that are always active, and those whose predicate is true, are active from
+ * its start. The files of all of them go to the payload store of the worker, if it has one.
+ */
+export async function pinSkills(
+  { skills, payloadStore }: Pick<ActivityRuntime, 'skills' | 'payloadStore'>,
+  agentName: string,
+  input: () => Promise<string>,
+): Promise<SkillFields> {
+  const registry = skills.of(agentName);
+  const { all } = registry;
+  if (all.length === 0) return { fields: {}, tools: [], instructions: [] };
+  const text = all.some(({ match }) => match !== undefined) ? await input() : '';
+  for (const { name, activation } of all) if (activation === 'auto') registry.activate(name);
+  for (const { name } of registry.match(text)) registry.activate(name);
+  const active = new Set(registry.active.map(({ name }) => name));
+  const store = payloadStore === undefined ? undefined : new OutputStore(payloadStore);
+  const pinned = await Promise.all(all.map((skill) => pinnedSkill(skill, active.has(skill.name), store)));
+  const prompt = skillsPrompt(registry.active);
+  const instructions = [skillsCatalog(all), ...(prompt === undefined ? [] : [prompt])];
+  return { fields: { skills: pinned }, tools: skillTools(pinned), instructions };
+}
+
+async function pinnedSkill(skill: LoadedSkill, active: boolean, store: OutputStore | undefined): Promise<SkillSnapshot> {
+  const { name, description, digest, allowedTools, instructions, texts } = skill;
+  return {
+    name,
+    description,
+    digest,
+    ...(store === undefined ? {} : { stored: await store.put(storedId(name), { instructions, texts }) }),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...(active ? { active: true } : {}),
+  };
 }

@@ -1,15 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { errorMessage, UsageError } from '../../src/core/domain/errors/error.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { Skill } from '../../src/core/domain/skills/skill.ts';
+import { DEFAULT_PRIORITY, type Skill } from '../../src/core/domain/skills/skill.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { SkillSource } from '../../src/define/skills/skill-sources.ts';
-import { parseSkill, SKILL_FILE } from './parse-skill.ts';
 
 /** A skill as the worker has read it. */
 export interface LoadedSkill extends RegisteredSkill {
@@ -26,7 +27,7 @@ const MAX_INSTRUCTIONS_BYTES = BYTE_BUDGETS.toolResult - 8_000;
 const MAX_DESCRIPTION = 1_024;
 
 /** Names of the Agent Skills specification (letters, digits and single hyphens), and also those with `_`, `.` and capitals. */
-const NAME = /^(?!.*--)[\p{L}\p{N}_.](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_.])?$/u;
+const SKILL_NAME = /^(?!.*--)[\p{L}\p{N}_.](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_.])?$/u;
 
 /** The skills of the agents of a worker, read when the worker starts. */
 export class WorkerSkills {
@@ -50,7 +51,7 @@ function loadSkills(owner: string, sources: readonly SkillSource[]): LoadedSkill
       const skill = { ...loadSkill(owner, read), ...(match === undefined ? {} : { match }) };
       const other = skills.get(skill.name);
       if (other !== undefined)
-        throw refused(owner, read.folder, `its name is "${skill.name}", as that of ${other.folder}: give it another one`);
+        throw unusablePath(owner, read.folder, `its name is "${skill.name}", as that of ${other.folder}: give it another one`);
       skills.set(skill.name, { skill, folder: read.folder });
     }
   }
@@ -61,22 +62,22 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
   const path = `${folder}/${SKILL_FILE}`;
   const texts = Object.fromEntries([...files].map(([name, content]) => [name, isUtf8(content) ? content.toString('utf8') : null]));
   const text = texts[SKILL_FILE];
-  if (typeof text !== 'string') throw refused(owner, path, 'it is no text in UTF-8');
+  if (typeof text !== 'string') throw unusablePath(owner, path, 'it is no text in UTF-8');
   const parsed = parseSkill(text, path);
-  if (!parsed.ok) throw refused(owner, path, parsed.problem);
+  if (!parsed.ok) throw unusablePath(owner, path, parsed.problem);
   const { lines, isUnclosed } = parsed;
   // The list of the skills has one line for each.
   const description = parsed.skill.description.replaceAll(/\s+/g, ' ').trim();
   const skill = { ...parsed.skill, description };
   const { name, instructions } = skill;
   const on = (field: string): string => (lines.has(field) ? ` (line ${lines.get(field)})` : '');
-  if (isUnclosed) throw refused(owner, path, 'its front matter does not end: write a line "---" below its fields');
-  if (!NAME.test(name)) {
+  if (isUnclosed) throw unusablePath(owner, path, 'its front matter does not end: write a line "---" below its fields');
+  if (!SKILL_NAME.test(name)) {
     const rule = 'use up to 64 letters, digits, "_", "-" and ".", without "-" at an end and "--"';
-    throw refused(owner, path, `its name is ${JSON.stringify(name)}: ${rule}${on('name')}`);
+    throw unusablePath(owner, path, `its name is ${JSON.stringify(name)}: ${rule}${on('name')}`);
   }
   if (description === '') {
-    throw refused(
+    throw unusablePath(
       owner,
       path,
       `"description" is to be a text by which the model finds the skill, and is missing or empty${on('description')}`,
@@ -84,20 +85,20 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
   }
   if (description.length > MAX_DESCRIPTION) {
     const length = `"description" has ${description.length} characters, more than ${MAX_DESCRIPTION}`;
-    throw refused(owner, path, `${length}: move a part of it below the front matter${on('description')}`);
+    throw unusablePath(owner, path, `${length}: move a part of it below the front matter${on('description')}`);
   }
   const bytes = jsonBytes(instructions);
   if (bytes > MAX_INSTRUCTIONS_BYTES) {
-    throw refused(
+    throw unusablePath(
       owner,
       path,
       `its text has ${bytes} bytes of JSON, more than ${MAX_INSTRUCTIONS_BYTES}: move parts of it to other files of the folder`,
     );
   }
-  return { ...skill, digest: digestOf(files), texts };
+  return { ...skill, digest: filesDigest(files), texts };
 }
 
-function digestOf(files: ReadonlyMap<string, Buffer>): string {
+function filesDigest(files: ReadonlyMap<string, Buffer>): string {
   const hash = createHash('sha256');
   for (const [path, content] of files) hash.update(`${JSON.stringify(path)} ${createHash('sha256').update(content).digest('hex')}\n`);
   return hash.digest('hex');
@@ -193,13 +194,13 @@ function readFolders(owner: string, path: string): SkillFiles[] {
   const folders = paths.filter((file) => file.endsWith(`${sep}${SKILL_FILE}`)).map((file) => file.slice(0, -SKILL_FILE.length - 1));
   // A skill inside the folder of another one belongs to that one.
   const outermost = folders.filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(other + sep)));
-  if (outermost.length === 0) throw refused(owner, root, `it has no ${SKILL_FILE}, and neither has a folder in it`);
+  if (outermost.length === 0) throw unusablePath(owner, root, `it has no ${SKILL_FILE}, and neither has a folder in it`);
   return outermost.toSorted().map((folder) => ({
     folder,
     files: new Map(
       paths
         .filter((file) => file.startsWith(folder + sep))
-        .map((file): [string, Buffer] => [relative(folder, file).split(sep).join('/'), contentOf(owner, file)])
+        .map((file): [string, Buffer] => [relative(folder, file).split(sep).join('/'), readSkillFile(owner, file)])
         .toSorted(([one], [other]) => (one < other ? -1 : 1)),
     ),
   }));
@@ -213,7 +214,7 @@ function filesBelow(owner: string, root: string): string[] {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile()) files.push(path);
-      if (files.length > MAX_SKILL_FILES) throw refused(owner, root, `it has more than ${MAX_SKILL_FILES} files`);
+      if (files.length > MAX_SKILL_FILES) throw unusablePath(owner, root, `it has more than ${MAX_SKILL_FILES} files`);
     }
   }
   return files;
@@ -223,17 +224,130 @@ function entriesOf(owner: string, folder: string): { name: string; isDirectory()
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    throw refused(owner, folder, `it cannot be read as a folder: ${errorMessage(error)}`);
+    throw unusablePath(owner, folder, `it cannot be read as a folder: ${errorMessage(error)}`);
   }
 }
 
-function contentOf(owner: string, file: string): Buffer {
+function readSkillFile(owner: string, file: string): Buffer {
   const { size } = lstatSync(file);
-  if (size > MAX_SKILL_FILE_BYTES) throw refused(owner, file, `it has ${size} bytes, more than ${MAX_SKILL_FILE_BYTES}`);
+  if (size > MAX_SKILL_FILE_BYTES) throw unusablePath(owner, file, `it has ${size} bytes, more than ${MAX_SKILL_FILE_BYTES}`);
   return readFileSync(file);
 }
 
 /** Returns the error for a path of `skills` that cannot be used. */
-function refused(owner: string, path: string, problem: string): UsageError {
+function unusablePath(owner: string, path: string, problem: string): UsageError {
   return new UsageError(`${owner}: "skills": ${path}: ${problem}`);
+}
+
+/** A skill, or the reason why its text is none. */
+type ParsedSkill = { ok: true; skill: Skill; lines: ReadonlyMap<string, number>; isUnclosed: boolean } | { ok: false; problem: string };
+
+/** The file with the instructions of a skill. */
+export const SKILL_FILE = 'SKILL.md';
+
+const UNNAMED = 'unnamed';
+
+/** The line that begins the front matter, and the line that ends it. */
+const BEGINNING = /^---[^\S\n]*\n/;
+const SEPARATOR = /^---[^\S\n]*$/m;
+
+/**
+ * Parses a skill: Markdown that may begin with front matter in YAML. Without a name there, it has that of its file, or of its folder if the
+ * file is a `SKILL.md`. The rules are those of Nous (`nous-context-and-dependencies`) and of the Agent Skills specification. Fields that
+ * are not known are left out. `lines` has the line of each field in the file, from 1; `isUnclosed`: front matter begins, and does not end.
+ */
+export function parseSkill(content: string, path?: string): ParsedSkill {
+  const text = content.replace(/^\ufeff/, '');
+  const { yaml, body } = splitFrontMatter(text);
+  const front = yaml === undefined ? { fields: {}, lines: new Map<string, number>() } : parseFields(yaml);
+  if (typeof front === 'string') return { ok: false, problem: front };
+  const { fields, lines } = front;
+  const { name, description, tags, group, activation, priority, model_override: model } = fields;
+  const allowed = allowedTools(fields);
+  if (typeof allowed === 'string') return { ok: false, problem: allowed };
+  return {
+    ok: true,
+    lines,
+    isUnclosed: yaml === undefined && BEGINNING.test(text),
+    skill: {
+      name: scalarText(name) ?? nameOf(path),
+      description: scalarText(description) ?? '',
+      tags: scalarTexts(tags) ?? [],
+      ...(scalarText(group) === undefined ? {} : { group: scalarText(group) as string }),
+      source: 'file',
+      ...(path === undefined ? {} : { path }),
+      instructions: body.trim(),
+      activation: activation === 'auto' ? 'auto' : 'manual',
+      ...(allowed === undefined ? {} : { allowedTools: allowed }),
+      priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : DEFAULT_PRIORITY,
+      ...(scalarText(model) === undefined ? {} : { modelOverride: scalarText(model) as string }),
+    },
+  };
+}
+
+/** Front matter is only at the very beginning: a rule line later in the text is none. */
+function splitFrontMatter(text: string): { yaml?: string; body: string } {
+  const beginning = BEGINNING.exec(text)?.[0];
+  if (beginning === undefined) return { body: text };
+  const rest = text.slice(beginning.length);
+  const end = SEPARATOR.exec(rest);
+  if (end === null) return { body: text };
+  return { yaml: rest.slice(0, end.index), body: rest.slice(end.index + end[0].length) };
+}
+
+/** The line of a file on which its front matter begins. */
+const FIRST_LINE = 2;
+
+/** Returns the fields with their lines, or the problem of the front matter. */
+function parseFields(yaml: string): { fields: JsonObject; lines: Map<string, number> } | string {
+  const lineCounter = new LineCounter();
+  const lineAt = (offset: number): number => lineCounter.linePos(offset).line + FIRST_LINE - 1;
+  try {
+    // A custom tag could make other values than JSON; many aliases of one another, a value of any size.
+    const document = parseDocument(yaml, { schema: 'core', logLevel: 'error', lineCounter, prettyErrors: false });
+    const [error] = document.errors;
+    if (error !== undefined) return `its front matter is not YAML: line ${lineAt(error.pos[0])}: ${error.message}${hintFor(error.message)}`;
+    const fields: unknown = document.toJS({ maxAliasCount: 20 }) ?? {};
+    if (!isJsonObject(fields)) return 'its front matter is not a list of fields: write "name: refunds"';
+    const items = isMap(document.contents) ? document.contents.items : [];
+    const lines = items.flatMap(({ key }): [string, number][] =>
+      isScalar(key) && key.range ? [[String(key.value), lineAt(key.range[0])]] : [],
+    );
+    return { fields, lines: new Map(lines) };
+  } catch (error) {
+    return `its front matter is not YAML: ${errorMessage(error).split('\n')[0]}`;
+  }
+}
+
+/** Returns what to write in place of the mistake that most files with one have: a description with a colon in it. */
+function hintFor(message: string): string {
+  return /[Nn]ested mappings|[Ii]mplicit (?:map )?keys?/.test(message) ? '. Put a text with ": " in it in quotes' : '';
+}
+
+/**
+ * Returns the tools that may be called while the skill is active: a list, or in `allowed-tools` a text as the Agent Skills
+ * specification has it, with blanks or commas between the names. Returns a problem if both fields are given.
+ */
+function allowedTools({ allowed_tools: own, 'allowed-tools': specified }: JsonObject): string[] | string | undefined {
+  if ((own ?? null) !== null && (specified ?? null) !== null) return 'it has both "allowed_tools" and "allowed-tools": leave one out';
+  const allowed = own ?? specified ?? undefined;
+  // A pattern such as `Bash(git add *)` is one name, which no tool has. In the Skills Guide, from which `allowed_tools` is, a text is no list.
+  if (typeof specified === 'string') return specified.match(/[^\s,(]+(?:\([^()]*\))?/g) ?? [];
+  return scalarTexts(allowed);
+}
+
+function nameOf(path: string | undefined): string {
+  if (path === undefined) return UNNAMED;
+  const file = basename(path);
+  return file === SKILL_FILE ? basename(dirname(path)) || UNNAMED : file.replace(/\.[^.]+$/, '');
+}
+
+/** Returns a text as it is, and a number or a truth value as YAML writes it: `name: 2024` is a name too. */
+function scalarText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function scalarTexts(value: JsonValue | undefined): string[] | undefined {
+  return Array.isArray(value) ? value.flatMap((one) => scalarText(one) ?? []) : undefined;
 }

@@ -1,4 +1,8 @@
+import { randomFillSync } from 'node:crypto';
 import { z } from 'zod';
+import type { SpilledContent } from '../../src/core/domain/content/content.ts';
+import { cutContent, cutMarker, spilledMarker } from '../../src/core/domain/content/cut-content.ts';
+import { jsonTextPrefix } from '../../src/core/domain/content/text.ts';
 import { tryAgain } from '../../src/core/domain/content/tool-text.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isInstance } from '../../src/core/domain/errors/thrown.ts';
@@ -11,11 +15,11 @@ import type { ContextOperation } from '../../src/core/domain/record/context-upda
 import { operationProblem } from '../../src/core/domain/record/operation-problem.ts';
 import { isUpdatingResult } from '../../src/define/context/context-update.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
+import type { ResultBudget } from '../../src/define/options/result-budget.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { isModelRetry, isToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { isToolOutput, type ToolOutput } from '../../src/define/tools/tool-output.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** One call to execute. */
 interface Execution {
@@ -44,7 +48,7 @@ export interface Executed {
 }
 
 /** A result without its duration. */
-type Outcome = Omit<Executed, 'durationMs'>;
+type ToolOutcome = Omit<Executed, 'durationMs'>;
 
 /**
  * Executes a tool: parses the arguments with its zod schema, calls `execute`, and converts the result to JSON. Any
@@ -56,10 +60,10 @@ export async function executeTool({ tool, args, context }: Execution): Promise<E
   return { ...(await execute(tool, args, context)), durationMs: performance.now() - startedAt };
 }
 
-async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<Outcome> {
+async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<ToolOutcome> {
   try {
     const parsed = await tool.parameters.safeParseAsync(args);
-    if (!parsed.success) return failure(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success) return failedOutcome(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
     const returned = await tool.execute(parsed.data as never, context as never);
     return await toOutcome(tool, returned);
   } catch (error) {
@@ -69,37 +73,37 @@ async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Pr
   }
 }
 
-function thrownOutcome(name: string, error: unknown): Outcome {
+function thrownOutcome(name: string, error: unknown): ToolOutcome {
   const message = errorMessage(error) || `Tool '${name}' failed without a message`;
-  if (isModelRetry(error)) return { ...failure(tryAgain(message)), asksRetry: true, modelError: { error } };
-  return isToolFailure(error) ? { ...failure(message), modelError: { error } } : { ...failure(message), thrown: { error } };
+  if (isModelRetry(error)) return { ...failedOutcome(tryAgain(message)), asksRetry: true, modelError: { error } };
+  return isToolFailure(error) ? { ...failedOutcome(message), modelError: { error } } : { ...failedOutcome(message), thrown: { error } };
 }
 
 /** Converts the value that a tool or its `verify` returned into a result. */
-export async function toOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+export async function toOutcome(tool: AnyTool, returned: unknown): Promise<ToolOutcome> {
   if (!isUpdatingResult(returned)) return bareOutcome(tool, returned);
   const update = updateFrom(tool.name, returned.update);
-  if (!update.ok) return failure(update.problem);
+  if (!update.ok) return failedOutcome(update.problem);
   const outcome = await bareOutcome(tool, returned.result);
   return outcome.isError ? outcome : { ...outcome, update: update.operations };
 }
 
-async function bareOutcome(tool: AnyTool, returned: unknown): Promise<Outcome> {
+async function bareOutcome(tool: AnyTool, returned: unknown): Promise<ToolOutcome> {
   if (isToolOutput(returned)) return blocksOutcome(tool, returned);
   const { value: bare, update } = tool.legacyUpdates ? withoutLegacyUpdate(returned) : { value: returned };
   const operations = update === undefined ? undefined : updateFrom(tool.name, update);
-  if (operations?.ok === false) return failure(operations.problem);
+  if (operations?.ok === false) return failedOutcome(operations.problem);
   // A schema that refers to itself would overflow the stack.
   if (isTooDeep(bare)) return notJson(tool.name);
   const checked = await tool.result?.safeParseAsync(bare);
   if (checked !== undefined && !checked.success) {
-    return failure(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
+    return failedOutcome(`Tool '${tool.name}' returned a value that does not fit its result schema: ${z.prettifyError(checked.error)}`);
   }
   const outcome = valueOutcome(tool.name, checked === undefined ? bare : checked.data);
   return outcome.isError || operations === undefined ? outcome : { ...outcome, update: operations.operations };
 }
 
-function valueOutcome(name: string, value: unknown): Outcome {
+function valueOutcome(name: string, value: unknown): ToolOutcome {
   if (value === undefined || value === null) return { content: [], isError: false };
   // JSON would turn these into null.
   if (typeof value === 'number' && !Number.isFinite(value)) return { content: [String(value)], isError: false };
@@ -108,27 +112,27 @@ function valueOutcome(name: string, value: unknown): Outcome {
 }
 
 /** Converts several blocks: the texts first, joined by line breaks into one value. */
-function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): Outcome {
+function blocksOutcome(tool: AnyTool, { content, isError }: ToolOutput): ToolOutcome {
   const blocks = content.map(cleanJson).filter((block) => block !== undefined);
   if (blocks.length < content.length) return notJson(tool.name);
-  const texts = blocks.map(textOf).filter((text) => text !== undefined);
-  const others = blocks.filter((block) => textOf(block) === undefined);
+  const texts = blocks.map(blockText).filter((text) => text !== undefined);
+  const others = blocks.filter((block) => blockText(block) === undefined);
   return { content: [...(texts.length > 0 ? [texts.join('\n')] : []), ...others], isError };
 }
 
 /** Returns the text of a text block, and undefined for any other. */
-function textOf(block: JsonValue): string | undefined {
+function blockText(block: JsonValue): string | undefined {
   if (typeof block === 'string') return block;
   return isJsonObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : undefined;
 }
 
-function notJson(name: string): Outcome {
-  return failure(
+function notJson(name: string): ToolOutcome {
+  return failedOutcome(
     `Tool '${name}' returned a value that is not JSON (a bigint, a function, a cycle, or nested deeper than ${MAX_JSON_DEPTH} levels)`,
   );
 }
 
-function failure(message: string): Outcome {
+function failedOutcome(message: string): ToolOutcome {
   return { content: [message.toWellFormed()], isError: true };
 }
 
@@ -173,4 +177,164 @@ function withoutLegacyUpdate(returned: unknown): { value: unknown; update?: { op
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/**
+ * Thrown if a call may have taken effect and its answer was lost. A call that must not run twice is then neither
+ * retried nor reported as failed.
+ */
+export class UnknownOutcome extends Error {
+  override readonly name = 'UnknownOutcome';
+}
+
+/** The error of an attempt that took too long. */
+export class ToolTimeout extends Error {
+  override readonly name = 'ToolTimeout';
+  readonly afterMs: number;
+
+  constructor(toolName: string, afterMs: number) {
+    super(`Tool '${toolName}' timed out after ${afterMs}ms`);
+    this.afterMs = afterMs;
+  }
+}
+
+/** The time limit of one attempt. */
+interface TimeLimit {
+  /** Resolves with the result of the work, or rejects when the time is up, even if the work ignores the signal. */
+  race: <Result>(work: Promise<Result>) => Promise<Result>;
+  clear: () => void;
+}
+
+/** Starts the timer of an attempt, which calls `abort` with a `ToolTimeout` when the time is up. */
+export function startTimeLimit(toolName: string, limitMs: number, abort: (reason: ToolTimeout) => void): TimeLimit {
+  let giveUp: ((reason: ToolTimeout) => void) | undefined;
+  const timer = setTimeout(() => {
+    const reason = new ToolTimeout(toolName, limitMs);
+    abort(reason);
+    giveUp?.(reason);
+  }, limitMs);
+  return {
+    race: (work) => {
+      const timeUp = new Promise<never>((_, reject) => {
+        giveUp = reject;
+      });
+      return Promise.race([work, timeUp]);
+    },
+    clear: () => clearTimeout(timer),
+  };
+}
+
+/** Limits how many calls of a tool run at the same time on one worker. */
+export class ToolSemaphore {
+  readonly #running = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  /**
+   * Resolves when the call may run, with a function that releases its slot. Rejects with the reason of the signal if
+   * that is aborted first.
+   */
+  async take(name: string, concurrency: number, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const running = this.#running.get(name) ?? 0;
+    if (running < concurrency) this.#running.set(name, running + 1);
+    else await this.#enqueue(name, signal);
+    let isReleased = false;
+    return () => {
+      if (!isReleased) this.#release(name);
+      isReleased = true;
+    };
+  }
+
+  #enqueue(name: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const queue = this.#waiting.get(name) ?? [];
+      this.#waiting.set(name, queue);
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        queue.splice(queue.indexOf(begin), 1);
+        reject(signal.reason as Error);
+      };
+      queue.push(begin);
+      signal.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  /** Hands a released slot to the call that has waited longest. */
+  #release(name: string): void {
+    const next = this.#waiting.get(name)?.shift();
+    if (next !== undefined) next();
+    else this.#running.set(name, (this.#running.get(name) ?? 1) - 1);
+  }
+}
+
+/** A tool result of any size. */
+interface RawResult {
+  /** The name of the tool. */
+  name: string;
+  content: JsonValue[];
+  isError: boolean;
+}
+
+/** A tool result within its budget. */
+interface LimitedResult {
+  content: JsonValue[];
+  isError: boolean;
+  /** The location of the whole, if `content` is its preview. */
+  spilled?: SpilledContent;
+}
+
+/** The budget of a tool that this worker does not have. */
+export const DEFAULT_BUDGET: ResultBudget = { maxResultBytes: BYTE_BUDGETS.toolResult, overflow: 'cut' };
+
+/**
+ * Brings a result within the budget of its tool, in the way that the tool has chosen. `spillTo` stores the whole
+ * result. If it rejects, the result is cut and says so: the tool has acted, and must not run again because a store
+ * fails.
+ */
+export async function limitResultSize(
+  result: RawResult,
+  { maxResultBytes, overflow }: ResultBudget,
+  spillTo: (content: JsonValue[]) => Promise<SpilledContent>,
+): Promise<LimitedResult> {
+  const { name, content, isError } = result;
+  const bytes = jsonBytes(content);
+  if (bytes <= maxResultBytes) return { content, isError };
+  // Half an error message says what went wrong, and the whole is of no further use.
+  if (isError || overflow === 'cut') return { ...cutResult(result, maxResultBytes, cutMarker), isError };
+  if (overflow === 'error') return { content: [tooLargeText(name, bytes, maxResultBytes)], isError: true };
+  try {
+    const spilled = await spillTo(content);
+    return { ...cutResult(result, maxResultBytes, spilledMarker), isError, spilled };
+  } catch (error) {
+    const reason = jsonTextPrefix(errorMessage(error).toWellFormed(), 200);
+    const marker: typeof cutMarker = (missing, total) => `${cutMarker(missing, total)} [The whole could not be stored: ${reason}]`;
+    return { ...cutResult(result, maxResultBytes, marker), isError };
+  }
+}
+
+function cutResult({ content }: RawResult, maxBytes: number, marker: typeof cutMarker): { content: JsonValue[] } {
+  return { content: cutContent(content, maxBytes, marker).content };
+}
+
+function tooLargeText(name: string, bytes: number, maxBytes: number): string {
+  return `The result of tool '${name}' is too large: ${bytes} bytes of JSON, over ${maxBytes}. Nothing of it was kept. Ask for less, or for a part.`;
+}
+
+const ID_BYTES = 6;
+
+/** Random bytes for 512 ids: generating them one id at a time would take longer than the rest of a quick call. */
+const randomBytesPool = Buffer.alloc(ID_BYTES * 512);
+let usedBytes = randomBytesPool.length;
+
+/** Returns an id of eight characters, which is unique enough among the results of one run. */
+export function shortId(): string {
+  if (usedBytes === randomBytesPool.length) {
+    randomFillSync(randomBytesPool);
+    usedBytes = 0;
+  }
+  usedBytes += ID_BYTES;
+  return randomBytesPool.toString('base64url', usedBytes - ID_BYTES, usedBytes);
 }

@@ -13,8 +13,7 @@ import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
 import { shownEntry } from '../../src/memory/recall-text.ts';
 import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
-import { memoryOf } from '../resources/memory-of.ts';
-import type { ActivityRuntime } from '../runtime.ts';
+import { type ActivityRuntime, memoryOf } from '../runtime.ts';
 import { skillToolDefinition } from '../skills/skill-tool.ts';
 
 /** The agent, the programs, the MCP server or the memory that a call's tool belongs to, and the position of the call. */
@@ -108,7 +107,7 @@ async function remember(
   // A result is redacted before it is recorded; what is stored would be read by runs whose worker may not know the secret.
   if (secrets.leak({ key, value }) !== undefined)
     throw new ToolFailure('The entry contains a secret: it was not stored. Leave the secret out');
-  await asking(() => memory.remember({ namespace, key, value, source }));
+  await askMemory(() => memory.remember({ namespace, key, value, source }));
   return { remembered: key };
 }
 
@@ -116,19 +115,19 @@ async function recall(
   { memory, namespace }: MemoryUse,
   { query, topK = DEFAULT_TOP_K }: { query: string; topK?: number },
 ): Promise<JsonValue> {
-  const found = await asking(() => memory.recall({ namespace, text: query, topK }));
+  const found = await askMemory(() => memory.recall({ namespace, text: query, topK }));
   return { entries: found.slice(0, topK).map(shownEntry) };
 }
 
 async function forget({ memory, namespace, isRetry }: MemoryUse, { key }: { key: string }): Promise<JsonValue> {
-  const removed = await asking(() => memory.forget({ namespace, key }));
+  const removed = await askMemory(() => memory.forget({ namespace, key }));
   // An attempt whose answer was lost may have removed it.
   if (removed === 0 && !isRetry) throw new ToolFailure(`There is no entry with the key ${JSON.stringify(key)}`);
   return { forgotten: key };
 }
 
 /** Names the memory in the error of a store: the error of a driver alone says nothing to a model. */
-async function asking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+async function askMemory<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();
   } catch (error) {

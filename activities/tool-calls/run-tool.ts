@@ -13,28 +13,28 @@ import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { applyOperations, type ContextOperation, touchedKeys } from '../../src/core/domain/record/context-update.ts';
 import { stateProblem } from '../../src/core/domain/record/state-problem.ts';
 import type { Principal } from '../../src/core/domain/run/principal.ts';
-import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
+import {
+  type CallArgumentsQuestion,
+  QUERIES,
+  type RunToolInput,
+  type RunToolOutput,
+  type VerifyCallInput,
+  type VerifyCallOutput,
+} from '../../src/core/protocol.ts';
 import type { Resources } from '../../src/define/context/run-context.ts';
+import type { VerifiedOutcome } from '../../src/define/options/tool-policy-options.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store/spill.ts';
-import { type Attempt, runAttempt } from '../attempts/attempt.ts';
-import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
-import { failingAs } from '../failures/failure.ts';
-import { retryDelay } from '../failures/retry-delay.ts';
-import { requireHooks } from '../hooks/event-hooks.ts';
-import { afterCall } from '../hooks/result-hooks.ts';
-import { queryRun, runKey } from '../run-queries/access.ts';
-import { dataFor } from '../run-queries/data.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { callArguments } from './call-arguments.ts';
-import { type Executed, executeTool } from './execute-tool.ts';
+import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
+import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';
+import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure.ts';
+import { afterCall, requireHooks } from '../hooks/hooks.ts';
+import { queryRun, runKey } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { ToolStream } from '../streams/activity-streams.ts';
+import { type Executed, executeTool, limitResultSize, shortId, startTimeLimit, ToolTimeout, toOutcome } from './execute-tool.ts';
 import { findTool } from './find-tool.ts';
-import { limitResultSize } from './limit-result-size.ts';
-import { shortId } from './short-id.ts';
-import { toolContext } from './tool-context.ts';
-import { attemptFailure, type ErrorSource, logToolError } from './tool-errors.ts';
-import { ToolStream } from './tool-stream.ts';
-import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
+import { callArguments, toolContext } from './tool-context.ts';
 
 /** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
@@ -48,7 +48,7 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
 }
 
 /** A call with everything that an attempt needs. */
-interface Call {
+interface PreparedCall {
   input: RunToolInput;
   name: string;
   tool: AnyTool;
@@ -78,7 +78,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   return output;
 }
 
-async function runToolAttempt(runtime: ActivityRuntime, call: Call, current: Attempt): Promise<RunToolOutput> {
+async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, current: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
@@ -118,9 +118,9 @@ async function runToolAttempt(runtime: ActivityRuntime, call: Call, current: Att
 }
 
 /** Returns the result as the hooks of the run leave it. */
-export async function hookedResult(
+async function hookedResult(
   runtime: ActivityRuntime,
-  call: Call,
+  call: PreparedCall,
   executed: Executed,
   signal: AbortSignal,
 ): Promise<Partial<Executed>> {
@@ -137,7 +137,7 @@ export async function hookedResult(
 }
 
 /** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
-async function endOfAttempt(runtime: ActivityRuntime, call: Call, current: Attempt, error: unknown): Promise<RunToolOutput> {
+async function endOfAttempt(runtime: ActivityRuntime, call: PreparedCall, current: Attempt, error: unknown): Promise<RunToolOutput> {
   // The tool may still be acting, or have acted.
   if (mustNotRunTwice(call) && !current.isCancelled()) return lostOutput(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
@@ -150,17 +150,17 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, current: Attem
   });
 }
 
-function errorSource({ name, input: { agentName: agent, step, callId } }: Call): ErrorSource {
+function errorSource({ name, input: { agentName: agent, step, callId } }: PreparedCall): ErrorSource {
   return { what: `Tool "${name}"`, agent, step, callId };
 }
 
 /** True if the call must not run twice: the stricter of the pinned policy and the tool's current one decides. */
-function mustNotRunTwice({ tool, input }: Call): boolean {
+function mustNotRunTwice({ tool, input }: PreparedCall): boolean {
   return input.once === true || tool.policy.effect === 'once';
 }
 
 /** True if the error is retried: attempts are left, and the tool does not say otherwise. */
-function isRetried(call: Call, error: unknown): boolean {
+function isRetried(call: PreparedCall, error: unknown): boolean {
   const { tool } = call;
   const attempts = attemptsAllowed() ?? tool.policy.maxAttempts;
   if (mustNotRunTwice(call) || attemptNumber() >= attempts) return false;
@@ -181,7 +181,7 @@ function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): bool
  * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
  * server shows it for the pending activity.
  */
-function retryableFailure(runtime: ActivityRuntime, call: Call, { content }: Executed, error: unknown): ApplicationFailure {
+function retryableFailure(runtime: ActivityRuntime, call: PreparedCall, { content }: Executed, error: unknown): ApplicationFailure {
   const retryAfterMs = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   return attemptFailure(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
@@ -191,7 +191,7 @@ function retryableFailure(runtime: ActivityRuntime, call: Call, { content }: Exe
 }
 
 /** Returns the delay after an attempt that has failed: the one that the error asks for, or that of the tool. */
-function delayAfter({ tool }: Call, askedMs: number): { nextRetryDelay?: number } {
+function delayAfter({ tool }: PreparedCall, askedMs: number): { nextRetryDelay?: number } {
   // While a local call waits, so does the workflow task. Its retries are those of its policy.
   if (activityInfo().isLocal) return askedMs > 0 ? { nextRetryDelay: Math.min(askedMs, MAX_LOCAL_TIMEOUT_MS) } : {};
   if (askedMs > 0) return { nextRetryDelay: askedMs };
@@ -200,9 +200,9 @@ function delayAfter({ tool }: Call, askedMs: number): { nextRetryDelay?: number 
 }
 
 /** Returns the result of a call for its run: without secrets, within its budget, and with the changes to state and deps. */
-export async function toolOutput(
+async function toolOutput(
   runtime: ActivityRuntime,
-  call: Call,
+  call: PreparedCall,
   executed: Executed,
   changes: JsonObject = {},
 ): Promise<RunToolOutput> {
@@ -231,7 +231,7 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 }
 
 /** Returns the outcome of a call that may have acted, although its result is unknown. */
-function lostOutput({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
+function lostOutput({ secrets }: ActivityRuntime, { input }: PreparedCall, error: unknown): RunToolOutput {
   const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
   return { id: '', content: [], durationMs: 0, lost: true, reason, ...identity(input) };
 }
@@ -242,7 +242,7 @@ function identity({ at, callId, byId }: RunToolInput): Pick<RunToolOutput, 'at' 
   return byId ? { callId } : { at };
 }
 
-function reportSlow({ name, input }: Call, durationMs: number): void {
+function reportSlow({ name, input }: PreparedCall, durationMs: number): void {
   const took = Math.round(durationMs);
   log.warn(`The local tool "${name}" took ${took} ms, and delayed the workflow task of its run for that long: set "tier": "remote"`, {
     agent: input.agentName,
@@ -356,4 +356,67 @@ function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: 
   } catch (error) {
     return errorMessage(error);
   }
+}
+
+/** Creates the activity that asks a tool what happened to a call whose answer was lost. An error of the tool is retried. */
+export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCallInput) => Promise<VerifyCallOutput> {
+  return failingAs('verification_failed', (input) => verifyCall(runtime, input));
+}
+
+async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
+  const { tool: name } = input;
+  const tool = findTool(runtime, input, name);
+  if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
+  const verify = verifierOf(tool);
+  return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
+    const limit = startTimeLimit(name, input.timeoutMs, (reason) => current.abort(reason));
+    try {
+      // Without a limit, a resource that never opens or a payload store that hangs would block the slot forever.
+      return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: current }));
+    } finally {
+      limit.clear();
+    }
+  });
+}
+
+/** The tool to ask, and the attempt that asks it. */
+interface Verification {
+  tool: AnyTool;
+  verify: NonNullable<AnyTool['verify']>;
+  attempt: Attempt;
+}
+
+async function askVerifier(
+  runtime: ActivityRuntime,
+  input: VerifyCallInput,
+  { tool, verify, attempt: current }: Verification,
+): Promise<VerifyCallOutput> {
+  const { tool: name } = input;
+  const { deps, state, principal } = await dataFor(runtime, input);
+  const resources = await runtime.resourcePool.use(tool.resources);
+  const stream = new ToolStream(runtime, input, current);
+  const parts = { deps: runtime.registry.deps(input, deps), state, principal, resources, changes: new Map(), attempt: current, stream };
+  const context = toolContext(runtime, input, parts);
+  current.throwIfAborted();
+  const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));
+  if (!found.happened) return { happened: false, tool: name };
+  const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
+  const call = { input, name, tool, args: input.arguments ?? {}, deps, state, principal, resources };
+  const hooked = await hookedResult(runtime, call, executed, current.signal);
+  return { happened: true, output: await toolOutput(runtime, call, { ...executed, ...hooked }) };
+}
+
+/** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */
+function requireClearAnswer(name: string, found: VerifiedOutcome | undefined | null): VerifiedOutcome {
+  if (typeof found?.happened === 'boolean') return found;
+  throw new LonghaulError(
+    'verification_failed',
+    `"verify" of tool "${name}" returned neither {happened: true, result} nor {happened: false}`,
+  );
+}
+
+function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {
+  if (verify !== undefined) return verify;
+  const message = `This worker has no "verify" of tool "${name}": it cannot say what became of the call`;
+  throw new MissingOnWorkerError('verification_failed', message, { kind: '"verify" of tool', name, known: [] });
 }

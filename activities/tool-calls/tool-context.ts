@@ -1,22 +1,23 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
+import { isCodeCallId } from '../../src/core/code/code-call-ids.ts';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
-import { type JsonObject, type JsonValue, isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import type { Principal } from '../../src/core/domain/run/principal.ts';
+import { type CallArgumentsQuestion, type CallUsage, type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
+import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import type { CallUsage, RunToolInput } from '../../src/core/protocol.ts';
-import type { Attempt } from '../attempts/attempt.ts';
-import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
-import { redactedLog } from '../secrets/redact-log.ts';
-import { runIdOf } from '../run-queries/access.ts';
-import { eventsOf } from '../run-queries/events.ts';
+import { type Attempt, attemptNumber, heartbeatDetails, lastDetails } from '../attempts/attempt.ts';
+import { permanentFailure } from '../attempts/failure.ts';
+import { fetchTranscript } from '../model-calls/call-model.ts';
+import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import type { ToolStream } from './tool-stream.ts';
-import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
+import { redactedLog } from '../secret-vault.ts';
+import type { ToolStream } from '../streams/activity-streams.ts';
 
 /** Parts of the context of one attempt, besides its input. */
-export interface AttemptParts {
+interface AttemptParts {
   /** Parsed with the agent's zod schema. */
   deps: unknown;
   state: JsonObject;
@@ -89,7 +90,7 @@ function isEmpty(value: unknown): boolean {
  * Returns a key that is the same for every attempt of a call, and differs for any other call. It does not contain the
  * call's id: models choose that id, and may choose it again.
  */
-export function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
+function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
   return `${runId}/${eventId}/${at[1]}`;
 }
 
@@ -106,4 +107,26 @@ function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): 
   const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) =>
     log[level](message, { ...fields, ...more });
   return redactedLog(secrets, { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') });
+}
+
+/** The location of a call: the offset of its event, its index in the content, the id of the event, and its own id. */
+type CallLocation = Pick<RunToolInput, 'at' | 'eventId' | 'callId'> & { rewritten?: true };
+
+/**
+ * Returns the arguments of a call as the model gave them, from the conversation; those that a hook rewrote, and those of a call of code, which is not in the
+ * conversation, from the run. Fails without a retry if there is no such call.
+ */
+export async function callArguments(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  { at, eventId, callId, rewritten }: CallLocation,
+): Promise<JsonObject> {
+  if (rewritten) return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  const [offset, index] = at;
+  const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));
+  const item = event?.content[index];
+  if (item !== undefined && isToolCall(item)) return item.arguments;
+  if (event === undefined && isCodeCallId(callId))
+    return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  throw permanentFailure('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

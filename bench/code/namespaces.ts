@@ -1,4 +1,4 @@
-import { createExecutor } from '../../activities/executors/create-executor.ts';
+import { createAgentExecutor } from '../../activities/executors/create-executor.ts';
 import type { CodeCallResult, Executor, Segment } from '../../src/core/execution/executor.ts';
 import { quickjs } from '../../src/define/code/quickjs.ts';
 import { median, rounded } from '../figures/statistics.ts';
@@ -51,7 +51,7 @@ export async function measureNamespaces(steps: number, calls: number, resultChar
 
 async function started(): Promise<Executor> {
   const tools = [{ name: TOOL_NAME, parameters: ['page'] }];
-  const executor = await createExecutor(quickjs({ limits: { timeoutSeconds: 10, maxMemoryMb: 64 } }), { tools, scratchpad: false });
+  const executor = await createAgentExecutor(quickjs({ limits: { timeoutSeconds: 10, maxMemoryMb: 64 } }), { tools, scratchpad: false });
   const { result } = ended(await executor.begin('const ready = true;', MOMENT));
   if (!result.success) throw new Error(`The first cell failed: ${result.error?.message}`);
   return executor;

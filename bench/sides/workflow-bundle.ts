@@ -2,7 +2,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RUNS_MODULE } from '../../worker/combined-workflows.ts';
+import { RUNS_MODULE } from '../../worker/bundle-workflows.ts';
 import { LonghaulPlugin } from '../../worker/index.ts';
 
 /** The workflows of Longhaul in a file. */

@@ -3,23 +3,21 @@ import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
-import { AbortRegistry } from '../../activities/attempts/abort-registry.ts';
-import { ToolSemaphore } from '../../activities/tool-calls/tool-semaphore.ts';
-import { NamespaceCache } from '../../activities/code/namespace-cache.ts';
-import { createExecutor } from '../../activities/executors/create-executor.ts';
+import { AbortRegistry } from '../../activities/attempts/attempt.ts';
+import { ToolSemaphore } from '../../activities/tool-calls/execute-tool.ts';
+import { NamespaceCache } from '../../activities/code/namespace.ts';
+import { createAgentExecutor } from '../../activities/executors/create-executor.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
 import { WorkerSkills } from '../../activities/skills/worker-skills.ts';
-import { AnchorRegistry } from '../../activities/programs/anchor-registry.ts';
-import { ProgramRegistry } from '../../activities/programs/program-registry.ts';
+import { AnchorRegistry, ProgramRegistry } from '../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../activities/programs/step-values.ts';
-import { PrincipalCache } from '../../activities/run-queries/principal-cache.ts';
-import { SnapshotCache } from '../../activities/run-queries/snapshot.ts';
+import { PrincipalCache, SnapshotCache } from '../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
-import { SecretVault } from '../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
-import { MissingNames } from '../../activities/attempts/missing-names.ts';
+import { MissingNames } from '../../activities/attempts/failure.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/context/run-context.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
@@ -140,7 +138,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
-    createExecutor,
+    createExecutor: createAgentExecutor,
     namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),

@@ -84,7 +84,7 @@ describe('import directions', () => {
   test('only the command line may load the worker, and only lazily', () => {
     expect(
       importersIn({
-        'worker/good.ts': `import { createActivities } from '../activities/index.ts'; import { Worker } from '@temporalio/worker';`,
+        'worker/good.ts': `import { createActivities } from '../activities/create-activities.ts'; import { Worker } from '@temporalio/worker';`,
         'src/cli/lazy.ts': `const { createWorker } = await import('../../worker/index.ts');`,
         'src/cli/module.ts': `const agents = await import(path);`,
         'src/cli/eager.ts': `import { createWorker } from '../../worker/index.ts';`,

@@ -3,7 +3,7 @@ import { BUNDLE_MARK as QUERY_GUARD } from '../../src/core/queries/task-doubt.ts
 import { connect } from '../../src/client/index.ts';
 import { BUNDLE_MARK } from '../../src/codec/failure-converter.ts';
 import { FAILURE_CONVERTER_PATH, MarkingCodec } from '../../src/codec/with-codec.ts';
-import { PAYLOAD_CONVERTER_MODULE } from '../../worker/combined-workflows.ts';
+import { PAYLOAD_CONVERTER_MODULE } from '../../worker/bundle-workflows.ts';
 import { createWorker, LonghaulPlugin } from '../../worker/index.ts';
 import { key } from './payloads.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkableSchema, modernSchema } from '../../activities/mcp/checkable-schema.ts';
+import { checkableSchema, modernSchema, usableSchema } from '../../activities/mcp/read-tool.ts';
 import { pinSchema } from '../../activities/mcp/list-tools.ts';
-import { usableSchema } from '../../activities/mcp/read-tool.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createExecutor } from '../../activities/executors/standalone-executor.ts';
+import { createExecutor } from '../../activities/executors/create-executor.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedExecutor, scriptedModel, testAgent } from '../../src/testing/index.ts';
 

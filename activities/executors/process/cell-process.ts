@@ -2,28 +2,31 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import type { CodeLanguage } from '../../../src/core/domain/code/code-snapshot.ts';
+import { errorMessage, UsageError } from '../../../src/core/domain/errors/error.ts';
 import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
 import type { ExecutionError, ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
 import type { CodeTool } from '../../../src/core/execution/executor.ts';
 import {
   type EndFrame,
   MAX_ANSWER_LENGTH,
   MAX_ARGUMENTS_LENGTH,
+  MAX_BATCH_LENGTH,
   MAX_CALLS,
   MAX_FRAME_LENGTH,
   MAX_NAMESPACE_LENGTH,
+  MAX_OUTPUT_LENGTH,
   MAX_SCRATCHPAD_LENGTH,
   MAX_SEGMENTS,
   readThreadFrame,
   type RunFrame,
   type ThreadFrame,
-} from '../quickjs/frames.ts';
-import { readScratchpad } from '../quickjs/results.ts';
-import { timeoutError } from '../quickjs/time-limit.ts';
-import type { Program } from './program.ts';
-import type { ProcessSettings } from './settings.ts';
+  type ThreadSettings,
+  timeoutError,
+} from '../frames.ts';
+import { keptOutputLength, type Provided, readScratchpad } from '../results.ts';
 
 /** Milliseconds that a process may take to begin with a cell. */
 const START_MS = 60_000;
@@ -432,4 +435,75 @@ class StartedProgram {
 function besides({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
   if (extraInput === undefined && memory === undefined) return [];
   return [extraInput === undefined ? 'ignore' : 'pipe', memory === undefined ? 'ignore' : 'pipe'];
+}
+
+/** The settings of a process that runs code, which it is started with. */
+export interface ProcessSettings extends ThreadSettings {
+  language: CodeLanguage;
+  /** Characters of JSON of a final answer, of the values of a namespace, of a scratchpad, and of the arguments of a call. */
+  answerLength: number;
+  namespaceLength: number;
+  scratchpadLength: number;
+  argumentsLength: number;
+  /** Characters of JSON of the calls of a segment together, calls of a cell, and its segments. */
+  batchLength: number;
+  calls: number;
+  segments: number;
+}
+
+/** The part of an executor's definition that a process needs. */
+export interface ProcessDefinition {
+  language: CodeLanguage;
+  limits: ExecutionLimits;
+  allowedImports: readonly string[];
+}
+
+/** The settings of a process. Throws a UsageError for a limit that its frames have no room for. */
+export function processSettings({ language, limits, allowedImports }: ProcessDefinition, { tools, scratchpad }: Provided): ProcessSettings {
+  if (limits.maxOutputBytes > MAX_OUTPUT_LENGTH) {
+    throw new UsageError(`The limit "maxOutputBytes" of the executor is ${limits.maxOutputBytes}: write at most ${MAX_OUTPUT_LENGTH}`);
+  }
+  return {
+    language,
+    timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
+    memoryBytes: limits.maxMemoryMb * 1_048_576,
+    // One character more than may be kept shows that there was more.
+    outputLength: keptOutputLength(limits) + 1,
+    tools: tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
+    scratchpad,
+    allowedImports: [...allowedImports],
+    answerLength: MAX_ANSWER_LENGTH,
+    namespaceLength: MAX_NAMESPACE_LENGTH,
+    scratchpadLength: MAX_SCRATCHPAD_LENGTH,
+    argumentsLength: MAX_ARGUMENTS_LENGTH,
+    batchLength: MAX_BATCH_LENGTH,
+    calls: MAX_CALLS,
+    segments: MAX_SEGMENTS,
+  };
+}
+
+/** A program that runs code, as the worker starts it for each namespace. */
+export interface Program {
+  file: string;
+  args: readonly string[];
+  /** The variables of its environment. */
+  env: Readonly<Record<string, string>>;
+  /** The folder that it is started in. Without one: that of the worker. */
+  cwd?: string;
+  /** The user and the group that it runs as. Without one: that of the worker. */
+  user?: number | undefined;
+  /** Bytes that it can read from its file descriptor 3. */
+  extraInput?: Uint8Array;
+  /** Settings besides those that all programs get. */
+  settings?: JsonObject;
+  /** What its exit codes mean, beyond that it ended by itself. That its time was up is believed if it was. */
+  exits?: Readonly<Record<number, ExecutionError>>;
+  /** Absent: the memory of the code is what the program reports. */
+  memory?: ProgramMemory;
+}
+
+/** How the worker itself reads the memory of the code. */
+interface ProgramMemory {
+  /** Reads bytes by what the program wrote to its file descriptor 4; undefined if they cannot be told. */
+  read: (info: string) => number | undefined;
 }

@@ -1,7 +1,7 @@
 import { PYTHON_KEYWORDS } from '../../../src/core/code/language-names.ts';
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
+import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
 import {
   EMPTYING_ERROR_KINDS,
   type ExecutionErrorKind,
@@ -10,14 +10,17 @@ import {
 } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
-import type { Provided } from '../provided.ts';
-import { resultsText } from '../quickjs/call-results.ts';
-import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH } from '../quickjs/frames.ts';
-import { codeTooLong, emptyScratchpad, readScratchpad, resultOf } from '../quickjs/results.ts';
-import { isVariableName } from '../quickjs/variable-name.ts';
-import { CellProcess, type SegmentEnding } from './cell-process.ts';
-import type { Program } from './program.ts';
-import { type ProcessDefinition, processSettings, type ProcessSettings } from './settings.ts';
+import type { ExecutorDefinition } from '../../../src/define/code/executor-definition.ts';
+import { isVariableName, MAX_CODE_LENGTH, MAX_INJECTED_LENGTH } from '../frames.ts';
+import { codeTooLong, emptyScratchpad, type Provided, readScratchpad, resultOf, resultsText } from '../results.ts';
+import {
+  CellProcess,
+  type ProcessDefinition,
+  processSettings,
+  type ProcessSettings,
+  type Program,
+  type SegmentEnding,
+} from './cell-process.ts';
 
 /** A cell that has begun and not ended. */
 interface Cell {
@@ -209,5 +212,39 @@ class Injections {
 
   clear(): void {
     this.values.clear();
+  }
+}
+
+/** The variables of the worker's environment that a program of the operator gets: those by which it finds other programs. */
+const PASSED_ON = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'XDG_RUNTIME_DIR', 'DOCKER_HOST'];
+
+/** Makes an executor of a program of the operator, which starts with the first run. The program alone isolates the code. */
+export function customExecutor(definition: ExecutorDefinition, provided: Provided = { tools: [], scratchpad: false }): Executor {
+  const { limits, allowedImports, language } = definition;
+  return new ProcessExecutor(() => operatorsProgram(definition), { language, limits: executionLimits(limits), allowedImports }, provided);
+}
+
+/** The program of a definition. Throws a UsageError for a definition that has none. */
+export function operatorsProgram({ command }: Pick<ExecutorDefinition, 'command'>): Program {
+  const [file, ...args] = command ?? [];
+  if (file === undefined) throw new UsageError('The executor "custom" has no command: make it with custom({command: […], language: …})');
+  const passed = PASSED_ON.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { file, args, env: Object.fromEntries(passed) };
+}
+
+/** Checks that the program of the operator can be started, and runs an empty cell. Throws a UsageError. */
+export async function checkCustom(definition: ExecutorDefinition): Promise<void> {
+  const executor = customExecutor(definition);
+  try {
+    const { error } = await executor.run('', { now: 0, seed: 0 });
+    if (error === null) return;
+    throw new UsageError(
+      `the executor "custom" cannot run code: ${JSON.stringify(definition.command)} failed on an empty cell: ${error.message}. Correct "command", or install it on this machine`,
+    );
+  } finally {
+    await executor.close();
   }
 }

@@ -4,8 +4,8 @@ import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import { executionLimits } from '../../../src/core/execution/execution-limits.ts';
 import type { ExecutionResult } from '../../../src/core/execution/execution-result.ts';
 import { ProcessExecutor } from '../process/process-executor.ts';
-import type { Program } from '../process/program.ts';
-import { BUBBLEWRAP, PYTHON, sandboxedPython } from './sandbox.ts';
+import type { Program } from '../process/cell-process.ts';
+import { BUBBLEWRAP, PYTHON, sandboxedPython } from './python-executor.ts';
 
 /** The parts of a machine that isolate Python. */
 export interface Isolation {

@@ -16,9 +16,9 @@ import {
   type ThreadData,
   type ThreadFrame,
   type ThreadSettings,
-} from './frames.ts';
+  timeoutError,
+} from '../frames.ts';
 import type { EngineModule } from './thread/engine.ts';
-import { timeoutError } from './time-limit.ts';
 
 /** Milliseconds that a thread may take to load the engine. */
 const START_MS = 60_000;

@@ -10,12 +10,16 @@ import {
 } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
-import type { Provided } from '../provided.ts';
-import { resultsText } from './call-results.ts';
+import { codeTooLong, emptyScratchpad, keptOutputLength, type Provided, readScratchpad, resultOf, resultsText } from '../results.ts';
 import { CellThread, type SegmentEnding } from './cell-thread.ts';
-import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH, MAX_OUTPUT_LENGTH, type RestoredFrame, type ThreadSettings } from './frames.ts';
-import { codeTooLong, emptyScratchpad, keptOutputLength, readScratchpad, resultOf } from './results.ts';
-import { isVariableName } from './variable-name.ts';
+import {
+  isVariableName,
+  MAX_CODE_LENGTH,
+  MAX_INJECTED_LENGTH,
+  MAX_OUTPUT_LENGTH,
+  type RestoredFrame,
+  type ThreadSettings,
+} from '../frames.ts';
 
 /** The part of an executor's definition that is needed here. */
 export interface QuickJsDefinition {

@@ -2,11 +2,8 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import { ERROR_CODES, type ErrorCode, errorMessage, ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import { memberOf } from '../../../src/core/domain/errors/thrown.ts';
 import { oneLine } from '../../../src/core/domain/content/text.ts';
-import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault.ts';
-import { isBrokenConnection, whyBroken } from './broken-connection.ts';
-import { forPatterns, readErrorBody } from './error-body.ts';
-import { decideCode } from './error-rules.ts';
-import { askedWaitMs } from './retry-after.ts';
+import { AnswerFault, type AnswerFaultKind, forPatterns, readErrorBody, ReportedFault } from './error-body.ts';
+import { askedWaitMs, decideCode, isBrokenConnection, whyBroken } from './error-rules.ts';
 import type { TooLongRule } from './too-long.ts';
 
 /** The failed call, for the message, and the secrets that the message must not show. */
@@ -40,7 +37,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
 /** Converts any error of a model call into a `ModelCallError`, whose code decides whether the call is retried. */
 export function classifyError(error: unknown, call: FailedCall): ModelCallError {
   if (error instanceof ModelCallError) return error;
-  const { code, message, wait } = describe(error, call);
+  const { code, message, wait } = describeError(error, call);
   const advice = ADVICE[code];
   return new ModelCallError(code, advice === undefined ? message : `${message} (${advice})`, { retryAfterMs: wait });
 }
@@ -51,28 +48,28 @@ interface Description {
   wait?: number | undefined;
 }
 
-function describe(error: unknown, call: FailedCall): Description {
-  if (error instanceof AnswerFault) return faulty(error, call);
-  if (error instanceof ReportedFault) return reported(error.body, undefined, undefined, call);
-  if (error instanceof APIConnectionTimeoutError) return timeout(call);
-  if (error instanceof APIConnectionError) return broken(error, call);
-  if (error instanceof APIError && error.status !== undefined) return reported(error.error, error.status, error.headers, call);
+function describeError(error: unknown, call: FailedCall): Description {
+  if (error instanceof AnswerFault) return describeFault(error, call);
+  if (error instanceof ReportedFault) return describeReported(error.body, undefined, undefined, call);
+  if (error instanceof APIConnectionTimeoutError) return describeTimeout(call);
+  if (error instanceof APIConnectionError) return describeBroken(error, call);
+  if (error instanceof APIError && error.status !== undefined) return describeReported(error.error, error.status, error.headers, call);
   // An error that `fetch` throws while a body is read arrives unwrapped: "terminated", with or without a cause.
-  if (isBrokenConnection(error)) return broken(error, call);
-  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
+  if (isBrokenConnection(error)) return describeBroken(error, call);
+  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quoteProvider(errorMessage(error), call)}` };
 }
 
-function faulty({ kind, message, text }: AnswerFault, call: FailedCall): Description {
-  const said = quote(readErrorBody(text).message, call);
+function describeFault({ kind, message, text }: AnswerFault, call: FailedCall): Description {
+  const said = quoteProvider(readErrorBody(text).message, call);
   return { code: FAULT_CODES[kind], message: `Provider of model "${call.model}": ${message}${said === '' ? '' : `: ${said}`}` };
 }
 
-function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
+function describeReported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
   const reportedBody = readErrorBody(body);
   const status = httpStatus ?? reportedBody.status;
   const decided = decideCode({ ...reportedBody, status }, call.tooLong);
   const code = heedRetryHeader(decided, headers?.get('x-should-retry'));
-  const text = quote(reportedBody.message, call) || (status === undefined ? '' : 'it says nothing more');
+  const text = quoteProvider(reportedBody.message, call) || (status === undefined ? '' : 'it says nothing more');
   const { waitSeconds } = reportedBody;
   const answered = status === undefined ? 'reported an error' : `answered ${status}`;
   return {
@@ -92,14 +89,14 @@ function heedRetryHeader({ code, certain }: { code: ErrorCode; certain: boolean 
   return code;
 }
 
-function timeout(call: FailedCall): Description {
+function describeTimeout(call: FailedCall): Description {
   return { code: 'model_timeout', message: `Provider at "${call.host}" did not answer in time for model "${call.model}"` };
 }
 
-function broken(error: unknown, call: FailedCall): Description {
+function describeBroken(error: unknown, call: FailedCall): Description {
   const why = whyBroken(error);
-  if (why !== undefined && /TIMEOUT|ETIMEDOUT/.test(why)) return timeout(call);
-  const reason = why ?? quote(errorMessage(memberOf(error, 'cause') ?? error), call);
+  if (why !== undefined && /TIMEOUT|ETIMEDOUT/.test(why)) return describeTimeout(call);
+  const reason = why ?? quoteProvider(errorMessage(memberOf(error, 'cause') ?? error), call);
   return {
     code: 'model_unreachable',
     message: `No connection to the provider at "${call.host}" for model "${call.model}", or it broke: ${reason}`,
@@ -107,8 +104,8 @@ function broken(error: unknown, call: FailedCall): Description {
 }
 
 /** Quotes a provider's text in a message. Secrets are redacted before it is cut: half a key would not be recognised. */
-function quote(text: string, call: FailedCall): string {
-  return oneLine(redact(text, call.secrets), MAX_PROVIDER_TEXT);
+function quoteProvider(text: string, call: FailedCall): string {
+  return oneLine(redactCredentials(text, call.secrets), MAX_PROVIDER_TEXT);
 }
 
 /**
@@ -121,7 +118,7 @@ const CREDENTIALS = /\b(?:sk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+[\w.~+/=-]{8,}/gi;
 const SHORTEST_SECRET = 6;
 
 /** Returns `text` without the given secrets and without texts that look like a credential. */
-function redact(text: string, secrets: readonly string[]): string {
+function redactCredentials(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets.map((value) => value.trim())) {
     if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');

@@ -76,7 +76,7 @@ function messageIn(value: unknown, facts: Facts, levels: number): string | undef
   if (typeof value === 'string') return messageOfText(value, facts, levels);
   if (Array.isArray(value)) return messageOfList(value, facts, levels);
   if (!isJsonObject(value)) return undefined;
-  collect(value, facts);
+  collectFacts(value, facts);
   const { error } = value;
   const fields = typeof error === 'object' ? ['error', ...MESSAGE_FIELDS] : MESSAGE_FIELDS;
   // All of them are read, because the facts may be in another one than the message.
@@ -105,13 +105,13 @@ function messageOfText(text: string, facts: Facts, levels: number): string | und
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
   if ((trimmed.startsWith('{') || trimmed.startsWith('[')) && trimmed.length <= LONGEST_JSON) {
-    const inner = messageIn(shallowBody(parsed(trimmed)), facts, levels - 1);
+    const inner = messageIn(shallowBody(parsedJson(trimmed)), facts, levels - 1);
     if (inner !== undefined) return inner;
   }
   return trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed;
 }
 
-function parsed(text: string): unknown {
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -141,13 +141,13 @@ const MINIMAX_STATUS: Readonly<Record<number, number>> = {
 /** Words of MiniMax for a text that it withholds. */
 const MINIMAX_FILTERED: readonly unknown[] = [1026, 1027];
 
-function collect(value: Record<string, unknown>, facts: Facts): void {
+function collectFacts(value: Record<string, unknown>, facts: Facts): void {
   for (const field of WORD_FIELDS) {
     const word = value[field];
     if (typeof word === 'string' && word !== '' && word.length <= 200) facts.words.push(word);
   }
   const { innererror, status_code: own } = value;
-  if (isJsonObject(innererror)) collect(innererror, facts);
+  if (isJsonObject(innererror)) collectFacts(innererror, facts);
   if (MINIMAX_FILTERED.includes(own)) facts.words.push('content_filter');
   facts.status ??= [value['code'], value['status'], value['statusCode'], own].map(httpStatus).find((status) => status !== undefined);
   collectWait(value, facts);
@@ -220,4 +220,57 @@ function cutBelow(value: JsonValue, levels: number): JsonValue {
   if (levels === 0) return '…';
   if (Array.isArray(value)) return value.map((one) => cutBelow(one, levels - 1));
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutBelow(one, levels - 1)]));
+}
+
+/** The kinds of fault in an answer with HTTP status 200. */
+export type AnswerFaultKind =
+  /** The connection ended before the answer was complete. */
+  | 'cut'
+  /** Nothing arrived within the idle timeout. */
+  | 'silent'
+  /** The answer does not follow the API. */
+  | 'malformed';
+
+/** The error for a fault that the client finds in an answer. */
+export class AnswerFault extends Error {
+  readonly kind: AnswerFaultKind;
+  /** What arrived in place of an answer, such as a page of a gateway. */
+  readonly text: string;
+
+  constructor(kind: AnswerFaultKind, message: string, text = '') {
+    super(message);
+    this.kind = kind;
+    this.text = text;
+  }
+}
+
+/** The error for one that the provider reports inside an answer of status 200. */
+export class ReportedFault extends Error {
+  /** The error as the provider sent it: an object, or text. */
+  readonly body: unknown;
+
+  constructor(body: unknown) {
+    super('the provider reported an error');
+    this.body = body;
+  }
+}
+
+/**
+ * True for an error instead of an answer: below `error`, with `object: 'error'` as vLLM sends it, in a list (Gemini), in a choice
+ * (OpenRouter), by a number of MiniMax, or as a body that has a code of HTTP and nothing of an answer.
+ */
+export function isReportedError(data: unknown): boolean {
+  if (Array.isArray(data)) return isReportedError(data[0]);
+  if (!isJsonObject(data)) return false;
+  const { error, object, choices, base_resp: minimax } = data;
+  if (isJsonObject(error) || (typeof error === 'string' && error !== '') || object === 'error') return true;
+  if (isJsonObject(minimax) && typeof minimax['status_code'] === 'number' && minimax['status_code'] !== 0) return true;
+  if (Array.isArray(choices)) return choices.some((choice) => isJsonObject(choice) && isJsonObject(choice['error']));
+  return choices === undefined && data['output'] === undefined && isFailureBody(data);
+}
+
+function isFailureBody({ code, success, message, msg, type }: Record<string, unknown>): boolean {
+  if (typeof type === 'string' && type.startsWith('response.')) return false;
+  const says = typeof message === 'string' || typeof msg === 'string';
+  return says && (success === false || (typeof code === 'number' && code >= 400 && code <= 599));
 }

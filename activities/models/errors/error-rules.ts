@@ -1,9 +1,11 @@
-import type { ErrorCode } from '../../../src/core/domain/errors/error.ts';
-import { forPatterns } from './error-body.ts';
+import { type ErrorCode, errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { isInstance, memberOf } from '../../../src/core/domain/errors/thrown.ts';
+import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import { type ErrorBody, forPatterns, readErrorBody } from './error-body.ts';
 import { isTooLong, type TooLongRule } from './too-long.ts';
 
 /** An error that a provider has reported. */
-export interface ReportedError {
+interface ReportedError {
   /** Undefined for an error inside an answer of status 200 that does not name one. */
   status: number | undefined;
   words: readonly string[];
@@ -76,12 +78,202 @@ export function decideCode(reported: ReportedError, tooLong?: readonly TooLongRu
 }
 
 function fits({ status, word, text }: ErrorRule, error: ReportedError): boolean {
-  if (status !== undefined && !within(status, error.status)) return false;
+  if (status !== undefined && !isStatusWithin(status, error.status)) return false;
   if (word !== undefined && !error.words.some((candidate) => word.test(candidate))) return false;
   return text === undefined || text.test(error.message);
 }
 
-function within(expected: number | readonly [number, number], status: number | undefined): boolean {
+function isStatusWithin(expected: number | readonly [number, number], status: number | undefined): boolean {
   if (status === undefined) return false;
   return typeof expected === 'number' ? status === expected : status >= expected[0] && status <= expected[1];
+}
+
+/**
+ * Returns the code of an error that a model client has thrown without classifying it: by the status of an answer if it
+ * has one, or by a broken connection. Any other error, such as a defect of the client, may not happen again, and is
+ * retried.
+ */
+export function thrownCode(error: unknown): ErrorCode {
+  const status = memberOf(error, 'status');
+  if (typeof status === 'number' && status >= 100 && status <= 599) return decideCode({ ...bodyOf(error), status }).code;
+  return isBrokenConnection(error) ? 'model_unreachable' : 'model_client_failed';
+}
+
+/** Returns the wait that the provider asks for: as the client says it, otherwise by the headers and the body of an answer with a status. */
+export function thrownWaitMs(error: unknown): number | undefined {
+  const known = memberOf(error, 'retryAfterMs');
+  if (typeof known === 'number') return known > 0 && Number.isFinite(known) ? Math.ceil(known) : undefined;
+  if (typeof memberOf(error, 'status') !== 'number') return undefined;
+  const { message, waitSeconds } = bodyOf(error);
+  return askedWaitMs({ headers: headersOf(error), message: forPatterns(message), waitSeconds }, Date.now());
+}
+
+/** The body of the error, or its message, which may be the body as a text. */
+function bodyOf(error: unknown): ErrorBody {
+  const body = readErrorBody(memberOf(error, 'error'));
+  return body.message === '' ? readErrorBody(errorMessage(error)) : body;
+}
+
+function headersOf(error: unknown): Headers | undefined {
+  const headers = memberOf(error, 'headers');
+  if (isInstance(headers, Headers)) return headers;
+  if (!isJsonObject(headers)) return undefined;
+  try {
+    return new Headers(
+      Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : [])),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** The most causes that are followed: the libraries below `fetch` do not nest deeper. */
+const MOST_CAUSES = 5;
+
+/** Codes of the system, of `fetch`, of streams and of compression for a broken connection. */
+const BROKEN_CODE = /^(?:E[A-Z0-9]{3,}|EAI_\w+|UND_ERR_\w+|ERR_STREAM_\w+|ERR_HTTP2_\w+|ERR_SSL_\w+|ERR_TLS_\w+|HPE_\w+|Z_\w+)$/;
+
+/** A code that can be shown: it contains nothing of the request. */
+const WORD = /^[A-Z][A-Z0-9_]{2,50}$/;
+
+/** Messages that `fetch` and streams use instead of a code. */
+const BROKEN_TEXT = /^(?:terminated|fetch failed|network error|premature close|socket hang up|other side closed)$/i;
+
+/** True for a connection that could not be made or broke, at any depth of the chain of causes. */
+export function isBrokenConnection(error: unknown): boolean {
+  const chain = causesOf(error);
+  if (causeTexts(chain, 'code').some((code) => BROKEN_CODE.test(code))) return true;
+  if (causeTexts(chain, 'message').some((message) => BROKEN_TEXT.test(message))) return true;
+  // An error of `fetch` has a code in its causes; a defect of Longhaul has none.
+  return isInstance(error, TypeError) && causeTexts(chain, 'code').length > 0;
+}
+
+/**
+ * Returns why the connection broke in one word, if there is one: a code (`ECONNRESET`, `UND_ERR_SOCKET`), otherwise
+ * `terminated` and the like.
+ */
+export function whyBroken(error: unknown): string | undefined {
+  const chain = causesOf(error);
+  return (
+    causeTexts(chain, 'code').find((code) => WORD.test(code)) ?? causeTexts(chain, 'message').find((message) => BROKEN_TEXT.test(message))
+  );
+}
+
+function causeTexts(chain: readonly unknown[], name: 'code' | 'message'): string[] {
+  return chain
+    .map((one) => memberOf(one, name))
+    .filter((one) => typeof one === 'string')
+    .map(forPatterns);
+}
+
+/** Returns an error and its causes, up to the limit. */
+function causesOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let current = error; current !== undefined && chain.length < MOST_CAUSES; current = memberOf(current, 'cause')) chain.push(current);
+  return chain;
+}
+
+/** What a refusal says about the time of the next request. */
+interface Refusal {
+  headers: Headers | undefined;
+  /** The message of the error, cut for expressions. */
+  message: string;
+  /** The seconds that the body asks for. */
+  waitSeconds: number | undefined;
+}
+
+/**
+ * Returns the wait in milliseconds that a provider asks for, by what is most certain: `retry-after-ms`, `retry-after` in seconds or as
+ * a date, the body, the message ("try again in 12.3s"), the headers of a limit that is reached. Undefined for none, and for a time
+ * that is past, zero or no number: a wait of zero would replace the back-off.
+ */
+export function askedWaitMs({ headers, message, waitSeconds }: Refusal, now: number): number | undefined {
+  return (
+    headerMs(headers?.get('retry-after-ms'), 1) ??
+    headerMs(headers?.get('retry-after'), 1_000) ??
+    untilDate(headers?.get('retry-after'), now) ??
+    wholeMs((waitSeconds ?? 0) * 1_000) ??
+    waitInText(message) ??
+    untilReset(headers, now)
+  );
+}
+
+function headerMs(value: string | null | undefined, factor: number): number | undefined {
+  return value === null || value === undefined || value.trim() === '' ? undefined : wholeMs(Number(value) * factor);
+}
+
+function wholeMs(ms: number): number | undefined {
+  const rounded = Math.ceil(ms);
+  return Number.isSafeInteger(rounded) && rounded > 0 ? rounded : undefined;
+}
+
+function untilDate(value: string | null | undefined, now: number): number | undefined {
+  // `Date.parse` reads "5" or "-1" as a year or a month: only a value with the name of a weekday or a month, or of ISO 8601, is a date here.
+  const isDate = value !== null && value !== undefined && value.length < 50 && (/[a-z]{3}/i.test(value) || /^\d{4}-\d\d-\d\dT/.test(value));
+  return isDate ? wholeMs(Date.parse(value) - now) : undefined;
+}
+
+const UNITS_MS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:ms|milli)/i, 1],
+  [/^s/i, 1_000],
+  [/^m/i, 60_000],
+  [/^h/i, 3_600_000],
+  [/^d/i, 86_400_000],
+];
+
+/** A number with its unit. */
+const AMOUNT = /(\d{1,9}(?:\.\d{1,9})?) ?(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])/gi;
+
+/** "Please try again in 1m12.5s", "wait 20 seconds", "retry after 59 seconds". */
+const ASKED_IN_TEXT = /\b(?:try again|retry|retrying|wait|available)\b[a-z ]{0,30}(?=\d)/i;
+
+function waitInText(message: string): number | undefined {
+  const asked = ASKED_IN_TEXT.exec(message);
+  if (asked === null) return undefined;
+  return durationMs(message.slice(asked.index + asked[0].length, asked.index + asked[0].length + 60));
+}
+
+/** Reads amounts that follow one another at the beginning of a text: `6m0s`, `20ms`, `1 minute 5 seconds`. */
+function durationMs(text: string): number | undefined {
+  let total = 0;
+  let end = 0;
+  for (const { index, 0: found, 1: amount = '', 2: unit = '' } of text.matchAll(AMOUNT)) {
+    if (!/^[\s,]{0,2}(?:and )?$/.test(text.slice(end, index))) break;
+    total += Number(amount) * (UNITS_MS.find(([name]) => name.test(unit))?.[1] ?? 0);
+    end = index + found.length;
+  }
+  return wholeMs(total);
+}
+
+/** The beginnings of headers about limits: OpenAI and servers like it, Anthropic, the draft of the IETF. */
+const LIMIT_HEADER = /^(?:x-|anthropic-)?rate-?limit-([a-z-]{0,40})$/;
+
+/**
+ * Returns the time until a limit is reset, by the headers of the limits with nothing left. If none says so, the nearest reset
+ * is taken: one of the limits was reached.
+ */
+function untilReset(headers: Headers | undefined, now: number): number | undefined {
+  const resets: { ms: number; isReached: boolean }[] = [];
+  for (const [name, value] of headers ?? []) {
+    const [, rest] = LIMIT_HEADER.exec(name) ?? [];
+    if (rest?.includes('reset') !== true) continue;
+    const ms = resetMs(value, now);
+    const left = headers?.get(name.replace('reset', 'remaining'));
+    if (ms !== undefined) resets.push({ ms, isReached: left === '0' });
+  }
+  const reached = resets.filter(({ isReached }) => isReached).map(({ ms }) => ms);
+  if (reached.length > 0) return Math.max(...reached);
+  return resets.length === 0 ? undefined : Math.min(...resets.map(({ ms }) => ms));
+}
+
+/** From these numbers on, a number is a time and not a wait: in seconds, in milliseconds since 1970. */
+const EPOCH_S = 1e9;
+const EPOCH_MS = 1e12;
+
+function resetMs(value: string, now: number): number | undefined {
+  if (value.length > 50) return undefined;
+  const number = value.trim() === '' ? NaN : Number(value);
+  if (Number.isNaN(number)) return untilDate(value, now) ?? durationMs(value);
+  if (number >= EPOCH_MS) return wholeMs(number - now);
+  return number >= EPOCH_S ? wholeMs(number * 1_000 - now) : wholeMs(number * 1_000);
 }

@@ -99,10 +99,10 @@ export function isTooLong(error: Reported, own: readonly TooLongRule[] = []): bo
     const [, limit = '', requested = ''] = PER_PERIOD.exec(error.message) ?? [];
     if (numberOf(requested) > numberOf(limit)) return true;
   }
-  return TOO_LONG.some((row) => fits(row, error));
+  return TOO_LONG.some((row) => fitsRow(row, error));
 }
 
-function fits({ status, word, text, when }: TooLongRow, error: Reported): boolean {
+function fitsRow({ status, word, text, when }: TooLongRow, error: Reported): boolean {
   if (status !== undefined && !status.includes(error.status ?? 0)) return false;
   if (word !== undefined && !error.words.some((candidate) => word.test(candidate))) return false;
   if (text === undefined) return true;

@@ -1,9 +1,7 @@
-import type { ContentItem, ContentPart, Message, ToolCall } from '../../../src/core/domain/content/content.ts';
+import type { ContentItem, ContentPart, MediaSource, Message, ToolCall, ToolResult } from '../../../src/core/domain/content/content.ts';
+import { outputText, partText } from '../../../src/core/domain/content/output-text.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
-import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
-import { toolOutputMedia, toolOutputText } from './tool-output.ts';
-import { functionName } from './function-name.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** A message of Chat Completions. */
@@ -154,4 +152,64 @@ function chatPart(part: ContentPart): ChatPart {
 
 function textPart(part: ContentPart): ChatPart {
   return { type: 'text', text: placeholder(part) };
+}
+
+/**
+ * Returns the name of a call in a form that the provider accepts. Models invent names ("search web"): the call is
+ * answered with an error, but its name stays in the conversation, and the provider would refuse every later request.
+ */
+export function functionName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
+}
+
+/** The media types of inline data without one. */
+const DEFAULT_MEDIA_TYPES: Record<ContentPart['type'], string> = {
+  text: 'text/plain',
+  image: 'image/png',
+  audio: 'audio/wav',
+  video: 'video/mp4',
+  file: 'application/octet-stream',
+};
+
+/** Returns inline data as a data URL; undefined if the part has none. */
+export function dataUrl(type: ContentPart['type'], { data, mediaType }: MediaSource): string | undefined {
+  return data === undefined ? undefined : `data:${mediaType ?? DEFAULT_MEDIA_TYPES[type]};base64,${data}`;
+}
+
+/** Returns the format of audio in OpenAI's names: `wav`, `mp3`. */
+export function audioFormat({ format, mediaType }: MediaSource & { format?: string }): string {
+  const subtype = mediaType?.split('/')[1]?.replace(/^x-/, '');
+  const name = format ?? subtype ?? 'wav';
+  return name === 'mpeg' ? 'mp3' : name === 'wave' ? 'wav' : name;
+}
+
+/** Returns a text for a part that the API does not support: it names the part and its URL. */
+export function placeholder(part: ContentPart): string {
+  const url = part.type === 'text' ? undefined : part.url;
+  return url === undefined ? partText(part) : `${partText(part)} ${url}`;
+}
+
+/** Returns the content of a message as text alone, without half surrogate pairs, which providers refuse. */
+export function plainText(content: string | ContentPart[]): string {
+  return outputText(content.length === 0 ? '' : content).toWellFormed();
+}
+
+/** Returns the text that a model reads as the result of a call: the first value, as JSON unless it is text. */
+export function toolOutputText(result: ToolResult): string {
+  const [first] = result.content;
+  if (first === undefined) return '';
+  if (typeof first === 'string') return first.toWellFormed();
+  // The bytes of an image are useless as text: a tool message names the image, which follows as a part.
+  return isMediaPart(first) ? partText(first) : JSON.stringify(first);
+}
+
+/** Returns the media of a result. A tool message cannot hold them, so they follow the batch of results as a user message. */
+export function toolOutputMedia(result: ToolResult): ContentPart[] {
+  const values: unknown[] = result.content;
+  return values.filter(isMediaPart);
+}
+
+function isMediaPart(value: unknown): value is ContentPart {
+  if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
+  return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
 }

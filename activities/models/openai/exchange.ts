@@ -1,5 +1,10 @@
 import type OpenAI from 'openai';
-import { AnswerFault } from '../errors/answer-fault.ts';
+import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
+import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import type { FinishReason } from '../../../src/core/domain/record/step.ts';
+import { finishFault, finishReasonOf } from '../../../src/model/finish-words.ts';
+import { AnswerFault } from '../errors/error-body.ts';
 
 /** One request to a provider. */
 export interface Exchange {
@@ -69,7 +74,7 @@ export async function* exchange(
 const WHOLE = /json|text\/(?:html|plain)/;
 
 async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator<AnswerPiece> {
-  const text = textOf(response, watch);
+  const text = responseText(response, watch);
   if (!WHOLE.test(response.headers.get('content-type') ?? '')) return yield* eventsOf(text);
   let whole = '';
   for await (const piece of text) whole += piece;
@@ -93,7 +98,7 @@ async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiec
   }
 }
 
-async function* textOf(response: Response, watch: IdleTimeout): AsyncGenerator<string> {
+async function* responseText(response: Response, watch: IdleTimeout): AsyncGenerator<string> {
   const body: AsyncIterable<Uint8Array> | null = response.body;
   if (body === null) return;
   const decoder = new TextDecoder();
@@ -205,4 +210,50 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   }
   const last = pending.join('');
   if (last !== '') yield last;
+}
+
+/** The callbacks that receive an answer while it arrives. */
+export type AnswerListener = Pick<ModelCallContext, 'onDelta' | 'onUsage'>;
+
+/** Returns the usage that a provider reports, in either API; null if it reports none. */
+export function tokenUsage(reported: unknown): UsageStats | null {
+  if (!isJsonObject(reported)) return null;
+  const prompt = tokenCount(reported['prompt_tokens']) ?? tokenCount(reported['input_tokens']);
+  const completion = tokenCount(reported['completion_tokens']) ?? tokenCount(reported['output_tokens']);
+  if (prompt === undefined && completion === undefined) return null;
+  const cached = tokenDetail(reported, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens');
+  const written = tokenDetail(reported, ['prompt_tokens_details', 'input_tokens_details'], 'cache_write_tokens');
+  const reasoning = tokenDetail(reported, ['completion_tokens_details', 'output_tokens_details'], 'reasoning_tokens');
+  return {
+    promptTokens: prompt ?? 0,
+    completionTokens: completion ?? 0,
+    totalTokens: tokenCount(reported['total_tokens']) ?? (prompt ?? 0) + (completion ?? 0),
+    ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(written === undefined ? {} : { cacheWriteTokens: written }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  };
+}
+
+function tokenDetail(usage: Record<string, unknown>, groups: string[], name: string): number | undefined {
+  for (const group of groups) {
+    const details = usage[group];
+    if (isJsonObject(details)) return tokenCount(details[name]);
+  }
+  return undefined;
+}
+
+function tokenCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/**
+ * Returns the finish reason of Longhaul, or the provider's own word if there is none. The content of the answer
+ * overrules `stop`, which servers also report for tool calls and refusals. It does not overrule an unknown word: the
+ * answer may have been cut off.
+ */
+export function normalFinishReason(word: string | undefined, answer: { toolCalls: number; refusal: string }): FinishReason {
+  const known = finishReasonOf(word ?? 'stop');
+  if (known === 'length' || finishFault(known) !== undefined) return known;
+  if (answer.refusal !== '') return 'refusal';
+  return answer.toolCalls > 0 && known === 'stop' ? 'tool_calls' : known;
 }

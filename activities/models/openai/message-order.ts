@@ -176,7 +176,7 @@ export function withoutEmptyTexts(items: readonly Item[]): Item[] {
 export const CHAT: Dialect = {
   sideOf: ({ role }) => (role === 'developer' ? 'system' : role === 'user' || role === 'tool' || role === 'system' ? role : 'assistant'),
   message: (role, content) => ({ role, content }),
-  textOf,
+  textOf: itemText,
   withPrefix: (item, text) => ({ ...item, content: joinedContent(text, item['content'], 'text') }),
   joined: (one, next) => {
     if (one['role'] !== next['role'] || one['tool_calls'] !== undefined) return undefined;
@@ -191,7 +191,7 @@ export const RESPONSES: Dialect = {
     return type === 'message' ? CHAT.sideOf({ role }) : 'assistant';
   },
   message: (role, content) => ({ type: 'message', role, content }),
-  textOf,
+  textOf: itemText,
   withPrefix: (item, text) => ({ ...item, content: joinedContent(text, item['content'], 'input_text') }),
   joined: (one, next) => {
     if (one['type'] !== 'message' || next['type'] !== 'message' || one['role'] !== next['role']) return undefined;
@@ -199,7 +199,7 @@ export const RESPONSES: Dialect = {
   },
 };
 
-function textOf({ content }: Item): string {
+function itemText({ content }: Item): string {
   if (!Array.isArray(content)) return textIn(content);
   return listOf(content)
     .map((part) => textIn(part['text']))

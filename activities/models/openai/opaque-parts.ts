@@ -70,7 +70,7 @@ export class OpaqueParts {
 
   /** Processes a delta of a stream, or a whole message. */
   take(message: Record<string, unknown>, isWhole: boolean): void {
-    this.#message = merged(this.#message, message, MESSAGE_FIELDS, isWhole);
+    this.#message = mergeFields(this.#message, message, MESSAGE_FIELDS, isWhole);
     this.#takeParts(message['content'], isWhole);
     const calls: unknown = message['tool_calls'];
     if (Array.isArray(calls)) for (const call of calls) if (isJsonObject(call)) this.#takeCall(call, isWhole);
@@ -110,13 +110,13 @@ export class OpaqueParts {
     const entry = known ?? { key, id: undefined, fields: {}, ofFunction: {} };
     if (known === undefined) this.#calls.push(entry);
     if (named) entry.id = id;
-    entry.fields = merged(entry.fields, call, CALL_FIELDS, isWhole);
-    if (isJsonObject(call['function'])) entry.ofFunction = merged(entry.ofFunction, call['function'], CALL_FIELDS, isWhole);
+    entry.fields = mergeFields(entry.fields, call, CALL_FIELDS, isWhole);
+    if (isJsonObject(call['function'])) entry.ofFunction = mergeFields(entry.ofFunction, call['function'], CALL_FIELDS, isWhole);
   }
 }
 
 /** Adds the fields of a piece that are in the table. */
-function merged(
+function mergeFields(
   present: JsonObject,
   piece: Record<string, unknown>,
   fields: Readonly<Record<string, Pieces>>,
@@ -124,7 +124,7 @@ function merged(
 ): JsonObject {
   let result = present;
   for (const [name, pieces] of Object.entries(fields)) {
-    const value = Object.hasOwn(piece, name) ? filled(cleanJson(piece[name])) : undefined;
+    const value = Object.hasOwn(piece, name) ? filledValue(cleanJson(piece[name])) : undefined;
     if (value === undefined) continue;
     const kept = name === 'provider_specific_fields' ? signaturesOf(value) : value;
     if (kept !== undefined) result = { ...result, [name]: mergedValue(result[name], kept, pieces, isWhole) };
@@ -146,7 +146,7 @@ function mergedObject(present: JsonObject, arriving: JsonObject): JsonObject {
   const result: JsonObject = { ...present };
   for (const [name, value] of Object.entries(arriving)) {
     const before = Object.hasOwn(result, name) ? result[name] : undefined;
-    if (filled(value) === undefined) continue;
+    if (filledValue(value) === undefined) continue;
     result[name] = isJsonObject(before) && isJsonObject(value) ? mergedObject(before, value) : value;
   }
   return result;
@@ -166,7 +166,7 @@ function withBlock(blocks: JsonValue[], piece: JsonValue): JsonValue[] {
 }
 
 function isOpen(block: JsonObject): boolean {
-  return filled(block['signature']) === undefined && block['data'] === undefined;
+  return filledValue(block['signature']) === undefined && block['data'] === undefined;
 }
 
 function continued(block: JsonObject, piece: JsonObject): JsonObject {
@@ -175,20 +175,20 @@ function continued(block: JsonObject, piece: JsonObject): JsonObject {
     const before = Object.hasOwn(result, name) ? result[name] : undefined;
     if (BLOCK_TEXTS.has(name) && typeof before === 'string' && typeof value === 'string') result[name] = before + value;
     else if (Array.isArray(before) && Array.isArray(value)) result[name] = value.reduce<JsonValue[]>(withBlock, [...before]);
-    else if (filled(value) !== undefined) result[name] = value;
+    else if (filledValue(value) !== undefined) result[name] = value;
   }
   return result;
 }
 
 /** Returns a value unless it is null or empty. */
-function filled(value: JsonValue | undefined): JsonValue | undefined {
+function filledValue(value: JsonValue | undefined): JsonValue | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'object' && Object.keys(value).length === 0 ? undefined : value;
 }
 
 function signaturesOf(value: JsonValue): JsonObject | undefined {
   if (!isJsonObject(value)) return undefined;
-  const kept = Object.entries(value).filter(([name, one]) => /signature|encrypted|opaque/i.test(name) && filled(one) !== undefined);
+  const kept = Object.entries(value).filter(([name, one]) => /signature|encrypted|opaque/i.test(name) && filledValue(one) !== undefined);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import OpenAI from 'openai';
 import { APIError } from 'openai';
 import type { ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import { isSecretReference, type SecretReference } from '../../../src/core/domain/agent/secret-reference.ts';
 import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content/content.ts';
-import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
 import type {
   ConversationEvent,
   ModelCallContext,
@@ -15,22 +17,26 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/d
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import { requireKnown } from '../../../src/define/options/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
-import { AnswerFault, ReportedFault } from '../errors/answer-fault.ts';
 import { classifyError } from '../errors/classify-error.ts';
-import { shallowBody } from '../errors/error-body.ts';
+import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { LearnedRules } from './adapted-call.ts';
-import { Accounts, type ApiKey, keyFor } from './api-key.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
-import { conversationMessages } from './chat-messages.ts';
+import {
+  audioFormat,
+  conversationMessages,
+  dataUrl,
+  functionName,
+  placeholder,
+  plainText,
+  toolOutputMedia,
+  toolOutputText,
+} from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { functionName } from './function-name.ts';
-import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
 import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
 import { withinRules } from './request-rules.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
-import { toolOutputMedia, toolOutputText } from './tool-output.ts';
 
 /** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {
@@ -354,12 +360,12 @@ function buildResponsesInput(
   return input;
 }
 
-type Placed = ContentItem | { item: ResponsesItem };
+type PlacedItem = ContentItem | { item: ResponsesItem };
 
 /** Returns the content of an answer with its opaque items where they were. The API refuses reasoning without an item behind it. */
-function placedItems(content: readonly ContentItem[], { order }: PlacedParts): Placed[] {
+function placedItems(content: readonly ContentItem[], { order }: PlacedParts): PlacedItem[] {
   const calls = content.filter(({ type }) => type === 'tool_call');
-  const placed = order.flatMap((entry): Placed[] => {
+  const placed = order.flatMap((entry): PlacedItem[] => {
     if (entry === 'text') return content.filter(({ type }) => type === 'message');
     if ('item' in entry) return [entry];
     const call = calls[entry.call];
@@ -412,4 +418,75 @@ function responsesPart(part: ContentPart): ResponsesItem {
 
 function textPart(part: ContentPart): ResponsesItem {
   return { type: 'input_text', text: placeholder(part) };
+}
+
+/** The facts that a key may be chosen by. */
+export interface KeyContext {
+  /** The tags that the run was started with. */
+  readonly tags: readonly string[];
+  /** The provider's own name of the model. */
+  readonly model: string;
+}
+
+/** A key: its text, or the name of a secret of the worker, made by `secret()`. Undefined: `OPENAI_API_KEY` of the environment. */
+export type GivenKey = string | SecretReference | undefined;
+
+/** A key, or a function that chooses one for each call. It is called in the worker, and its result is not recorded. */
+export type ApiKey = GivenKey | ((context: KeyContext) => GivenKey | Promise<GivenKey>);
+
+/** The most combinations of tags whose account is remembered. */
+const MOST_ACCOUNTS = 1_000;
+
+/** The accounts that calls were made for, by the tags that choose the key, without the keys themselves. */
+class Accounts {
+  readonly #known = new Map<string, string>();
+
+  /** Returns a text for the account. Before the first call with these tags, they stand for it. */
+  get({ tags = [] }: Pick<ModelCallContext, 'tags'>): string {
+    return this.#known.get(tags.join('\n')) ?? tags.join('\n');
+  }
+
+  set({ tags = [] }: Pick<ModelCallContext, 'tags'>, key = ''): void {
+    const chosenBy = tags.join('\n');
+    this.#known.delete(chosenBy);
+    this.#known.set(chosenBy, createHash('sha256').update(key).digest('hex').slice(0, 16));
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size > MOST_ACCOUNTS) this.#known.delete(oldest);
+  }
+}
+
+/** Returns the key for one call; undefined if there is none. Rejects with a ModelCallError if the key cannot be read. */
+async function keyFor(
+  apiKey: ApiKey,
+  model: string,
+  { tags = [], secret }: Pick<ModelCallContext, 'tags' | 'secret'>,
+): Promise<string | undefined> {
+  const chosen = typeof apiKey === 'function' ? await chooseKey(apiKey, { tags, model }) : apiKey;
+  // A shell unsets a variable by setting it to an empty text.
+  if (!isSecretReference(chosen)) return chosen || process.env['OPENAI_API_KEY'] || undefined;
+  if (secret !== undefined) return readSecret(secret, chosen);
+  throw new ModelCallError(
+    'secret_missing',
+    `The API key for model "${model}" is the secret "${chosen.name}", and only a worker has secrets`,
+  );
+}
+
+async function chooseKey(apiKey: Extract<ApiKey, (context: KeyContext) => unknown>, context: KeyContext): Promise<GivenKey> {
+  let chosen: unknown;
+  try {
+    chosen = await apiKey(context);
+  } catch (error) {
+    throw new ModelCallError('model_error', `"apiKey" of openai() threw for model "${context.model}": ${errorMessage(error)}`);
+  }
+  if (chosen === undefined || typeof chosen === 'string' || isSecretReference(chosen)) return chosen;
+  throw new ModelCallError('model_error', `"apiKey" of openai() returned neither a string nor a secret() for model "${context.model}"`);
+}
+
+/** Reads a secret. The run reports the vault's own message for one that cannot be read: it never contains the value. */
+async function readSecret(secret: NonNullable<ModelCallContext['secret']>, reference: SecretReference): Promise<string> {
+  try {
+    return await secret(reference);
+  } catch (error) {
+    throw new ModelCallError(errorCode(error) ?? 'secret_unavailable', errorMessage(error));
+  }
 }

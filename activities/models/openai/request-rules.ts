@@ -49,7 +49,7 @@ const REFUSED =
   /unsupported|not (?:currently |yet )?(?:be )?(?:support|permit|allow|accept|implement|recogni|enabled|a valid)|(?:does ?n[o']t|do not|don't) support|unknown|unrecogni|unexpected|extra_forbidden|extra (?:inputs|fields)|invalid|additional propert|no such|incompatible|deprecated|may not|must not|may only|cannot|no endpoints found that support|is not one of/i;
 
 /** Matches a text that refuses a field of this name. */
-function field(name: string): Refusal {
+function refusesField(name: string): Refusal {
   return [new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i'), REFUSED];
 }
 
@@ -96,7 +96,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   {
     when: { opaqueParts: false },
     refusals: [
-      ...OPAQUE_MESSAGE_FIELDS.filter((name) => name.includes('_')).map(field),
+      ...OPAQUE_MESSAGE_FIELDS.filter((name) => name.includes('_')).map(refusesField),
       [/['"`.](?:reasoning|signature)['"`\]: ]/i, /messages|assistant|property|extra/i, REFUSED],
       /encrypted content is not supported/i,
       /unknown variant [`'"](?:thinking|reasoning)/i,
@@ -241,21 +241,25 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   },
   {
     when: { encryptedReasoning: false },
-    refusals: [field('reasoning\\.encrypted_content'), /encrypted content is not supported with this model/i, field('include')],
+    refusals: [
+      refusesField('reasoning\\.encrypted_content'),
+      /encrypted content is not supported with this model/i,
+      refusesField('include'),
+    ],
     says: 'encrypted reasoning is not asked for',
-    body: (body) => without(body, 'include'),
+    body: (body) => withoutField(body, 'include'),
   },
   {
     when: { strictSchema: false },
-    refusals: [field('strict')],
+    refusals: [refusesField('strict')],
     says: '"strict" is left out',
     body: withoutStrict,
   },
   {
     when: { parallelTools: false },
-    refusals: [field('parallel_tool_calls'), field('parallel tool (?:calls|calling)')],
+    refusals: [refusesField('parallel_tool_calls'), refusesField('parallel tool (?:calls|calling)')],
     says: '"parallel_tool_calls" is left out',
-    body: (body) => without(body, 'parallel_tool_calls'),
+    body: (body) => withoutField(body, 'parallel_tool_calls'),
   },
   {
     when: { forcedTools: false },
@@ -265,9 +269,9 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   },
   {
     when: { streamUsage: false },
-    refusals: [field('stream_options'), field('include_usage')],
+    refusals: [refusesField('stream_options'), refusesField('include_usage')],
     says: '"stream_options" is left out',
-    body: (body) => without(body, 'stream_options'),
+    body: (body) => withoutField(body, 'stream_options'),
   },
   {
     when: { structuredOutput: false },
@@ -287,32 +291,32 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   },
   {
     when: { maxCompletionTokens: false },
-    refusals: [field('max_completion_tokens')],
+    refusals: [refusesField('max_completion_tokens')],
     says: 'the limit of the answer is sent as "max_tokens"',
-    body: (body) => renamed(body, 'max_completion_tokens', 'max_tokens'),
+    body: (body) => renamedField(body, 'max_completion_tokens', 'max_tokens'),
   },
   {
     when: { temperature: false },
-    refusals: [field('temperature')],
+    refusals: [refusesField('temperature')],
     says: '"temperature" is left out',
-    body: (body) => without(body, 'temperature'),
+    body: (body) => withoutField(body, 'temperature'),
   },
   {
     when: { reasoning: false },
     refusals: [
-      field('reasoning_effort'),
-      field('reasoning\\.effort'),
-      field('reasoning effort'),
+      refusesField('reasoning_effort'),
+      refusesField('reasoning\\.effort'),
+      refusesField('reasoning effort'),
       /does not support (?:thinking|reasoning)/i,
     ],
     says: 'no reasoning effort is asked for',
-    body: (body) => without(without(without(body, 'reasoning_effort'), 'reasoning'), 'include'),
+    body: (body) => withoutField(withoutField(withoutField(body, 'reasoning_effort'), 'reasoning'), 'include'),
   },
   {
     when: { streaming: false },
-    refusals: [field('stream'), field('streaming'), /verified to stream/i],
+    refusals: [refusesField('stream'), refusesField('streaming'), /verified to stream/i],
     says: 'the answer is not streamed',
-    body: (body) => without(without(body, 'stream'), 'stream_options'),
+    body: (body) => withoutField(withoutField(body, 'stream'), 'stream_options'),
   },
 ];
 
@@ -353,13 +357,13 @@ export function withinRules(api: Api, body: Body, capabilities: OpenAICapabiliti
   return result;
 }
 
-function without(body: Body, name: string): Body {
+function withoutField(body: Body, name: string): Body {
   if (!(name in body)) return body;
   const { [name]: _, ...rest } = body;
   return rest;
 }
 
-function renamed(body: Body, from: string, to: string): Body {
+function renamedField(body: Body, from: string, to: string): Body {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name === from ? to : name, value]));
 }
 
@@ -367,7 +371,7 @@ function renamed(body: Body, from: string, to: string): Body {
 function withoutStrict(body: Body, api: Api): Body {
   const { tools, response_format: format, text } = body;
   const relaxed = (one: unknown): unknown =>
-    isJsonObject(one) ? (api === 'chat' ? without(one, 'strict') : { ...one, strict: false }) : one;
+    isJsonObject(one) ? (api === 'chat' ? withoutField(one, 'strict') : { ...one, strict: false }) : one;
   return {
     ...body,
     ...(Array.isArray(tools)
@@ -539,13 +543,13 @@ function withoutOpaqueParts(item: Item): Item[] {
   if (item['type'] !== undefined && item['type'] !== 'message') return 'encrypted_content' in item ? [] : [item];
   if (item['role'] !== 'assistant') return [item];
   const { content, tool_calls: calls } = item;
-  const plain = OPAQUE_MESSAGE_FIELDS.reduce(without, item);
+  const plain = OPAQUE_MESSAGE_FIELDS.reduce(withoutField, item);
   const text = listOf(content)
     .map((part) => (part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('');
   const stripped = listOf(calls).map((call) => {
-    const fields = OPAQUE_CALL_FIELDS.reduce(without, call);
-    return isJsonObject(fields['function']) ? { ...fields, function: OPAQUE_CALL_FIELDS.reduce(without, fields['function']) } : fields;
+    const fields = OPAQUE_CALL_FIELDS.reduce(withoutField, call);
+    return isJsonObject(fields['function']) ? { ...fields, function: OPAQUE_CALL_FIELDS.reduce(withoutField, fields['function']) } : fields;
   });
   return [
     {

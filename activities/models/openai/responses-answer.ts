@@ -1,11 +1,8 @@
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
 import { cleanJson } from '../../../src/model/clean-json.ts';
-import { AnswerFault, isReportedError, ReportedFault } from '../errors/answer-fault.ts';
-import type { AnswerListener } from './answer-listener.ts';
-import type { AnswerPiece } from './exchange.ts';
-import { normalFinishReason } from './finish-reason.ts';
-import { tokenUsage } from './token-usage.ts';
+import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
+import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';
 
 /** Assembles an answer of the Responses API, from the events of a stream or from a whole response. */
 export class ResponsesAnswer {

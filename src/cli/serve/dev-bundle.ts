@@ -42,7 +42,7 @@ export async function bundleAt(
 ): Promise<{ codePath: string }> {
   if ((await stat(file).catch(() => undefined)) === undefined) {
     begins();
-    const { bundleAhead } = await import('../../../worker/bundle-ahead.ts');
+    const { bundleAhead } = await import('../../../worker/create-worker.ts');
     const unfinished = `${file}.${process.pid}`;
     await writeFile(unfinished, await bundleAhead(options));
     await rename(unfinished, file);

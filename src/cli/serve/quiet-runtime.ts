@@ -11,6 +11,6 @@ export async function installQuietRuntime(
   choice: LogChoice = { level: 'INFO', format: 'text' },
 ): Promise<void> {
   const { Runtime } = await import('@temporalio/worker');
-  const { runtimeOptions } = await import('../../../worker/runtime-options.ts');
+  const { runtimeOptions } = await import('../../../worker/install-log.ts');
   Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text)), shutdownSignals: [] });
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, type WorkerInterceptors, type WorkflowBundle } from '@temporalio/worker';
-import { RUNS_MODULE } from '../../../worker/combined-workflows.ts';
+import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { installLog } from '../../../worker/install-log.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect } from '../../client/connect.ts';

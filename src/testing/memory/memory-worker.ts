@@ -1,6 +1,6 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
-import { type Activities, createActivities, DEFAULT } from '../../../activities/index.ts';
-import { checkExecutors } from '../../../activities/executors/check-executors.ts';
+import { type Activities, createActivities, DEFAULT } from '../../../activities/create-activities.ts';
+import { checkExecutors } from '../../../activities/executors/create-executor.ts';
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 

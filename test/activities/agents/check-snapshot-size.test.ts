@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
-import { checkSnapshotSize } from '../../../activities/agents/check-snapshot-size.ts';
+import { buildSnapshot, checkSnapshotSize } from '../../../activities/agents/build-snapshot.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';

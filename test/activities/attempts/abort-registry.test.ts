@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AbortRegistry, RunCancelled, RunInterrupted } from '../../../activities/attempts/abort-registry.ts';
+import { AbortRegistry, RunCancelled, RunInterrupted } from '../../../activities/attempts/attempt.ts';
 
 test('a cancellation aborts every activity of its execution, and no other', () => {
   const aborts = new AbortRegistry();

@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { withGrowingDelay } from '../../../activities/attempts/delayed-failure.ts';
+import { withGrowingDelay } from '../../../activities/attempts/checked-activity.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
 /** Returns the failure of an attempt of an activity that throws this value. */

@@ -1,9 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { runAttempt } from '../../../activities/attempts/attempt.ts';
-import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-worker.ts';
-import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
-import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
+import { attemptNumber, lastDetails, runAttempt } from '../../../activities/attempts/attempt.ts';
+import { MissingOnWorkerError } from '../../../activities/attempts/failure.ts';
+import { withWorkerFailover } from '../../../activities/attempts/checked-activity.ts';
 import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
 import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 

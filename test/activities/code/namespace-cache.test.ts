@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { Namespace } from '../../../activities/code/namespace.ts';
-import { NamespaceCache } from '../../../activities/code/namespace-cache.ts';
+import { Namespace, NamespaceCache } from '../../../activities/code/namespace.ts';
 import { fakeExecutors } from './fake-executor.ts';
 
 const executors = fakeExecutors();

@@ -1,7 +1,7 @@
 import { StorageDriverClaim } from '@temporalio/common';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { createExecutor } from '../../../activities/executors/create-executor.ts';
+import { createAgentExecutor } from '../../../activities/executors/create-executor.ts';
 import type { RunSegmentOutput } from '../../../src/core/domain/code/segment-messages.ts';
 import type { Executor } from '../../../src/core/execution/executor.ts';
 import { quickjs } from '../../../src/index.ts';
@@ -37,7 +37,7 @@ function quickJsRun(options: CodeRunOptions = {}): { run: CodeRun; made: Executo
   const run = new CodeRun({
     ...options,
     createExecutor: async (...args) => {
-      const executor = await createExecutor(...args);
+      const executor = await createAgentExecutor(...args);
       made.push(executor);
       return executor;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { checkExecutor, checkExecutors } from '../../../activities/executors/check-executors.ts';
+import { checkExecutor, checkExecutors } from '../../../activities/executors/create-executor.ts';
 import { checkPython, isolationProblem } from '../../../activities/executors/python/check-python.ts';
-import { BUBBLEWRAP, PYTHON, sandboxedPython, systemCallFilter } from '../../../activities/executors/python/sandbox.ts';
+import { BUBBLEWRAP, PYTHON, sandboxedPython, systemCallFilter } from '../../../activities/executors/python/python-executor.ts';
 import { custom, python, quickjs } from '../../../src/index.ts';
 import { CAN_ISOLATE } from '../../security/can-isolate.ts';
 

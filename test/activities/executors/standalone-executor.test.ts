@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createExecutor, type StandaloneExecutor } from '../../../activities/executors/standalone-executor.ts';
+import { createExecutor, type StandaloneExecutor } from '../../../activities/executors/create-executor.ts';
 import { newExecutionResult } from '../../../src/core/execution/execution-result.ts';
 import type { Executor } from '../../../src/core/execution/executor.ts';
 import { custom, type ExecutorDefinition, inProcess, python, quickjs, UsageError } from '../../../src/index.ts';

@@ -1,6 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { toFailure } from '../../../activities/failures/failure.ts';
+import { toFailure } from '../../../activities/attempts/failure.ts';
 import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import type { Duration } from '@temporalio/common';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
-import { handoffFields } from '../../../activities/handoffs/handoff-fields.ts';
-import { transferTargets } from '../../../activities/handoffs/transfer-targets.ts';
+import { handoffFields, transferTargets } from '../../../activities/agents/handoffs.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
-import { namedAgent } from '../../../activities/handoffs/named-agent.ts';
+import { namedAgent } from '../../../activities/agents/handoffs.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { defineAgent, defineFlow } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { callable, type ReadAnswer } from '../../../activities/hooks/event-hooks.ts';
+import { callable, type ReadAnswer } from '../../../activities/hooks/hooks.ts';
 import { defineHook, type Duration } from '../../../src/index.ts';
 
 const never = new AbortController().signal;

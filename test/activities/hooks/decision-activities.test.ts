@@ -1,6 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { authorizeDecisionActivity } from '../../../activities/hooks/authorize-decision.ts';
-import { notifyWaitingActivity } from '../../../activities/hooks/notify-waiting.ts';
+import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-hooks.ts';
 import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/decision-hooks.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';

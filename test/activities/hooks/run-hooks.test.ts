@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CallableHook, type ReadAnswer, runHooks } from '../../../activities/hooks/event-hooks.ts';
+import { type CallableHook, type ReadAnswer, runHooks } from '../../../activities/hooks/hooks.ts';
 import { HOOK_EVENTS, isBlocking } from '../../../src/core/domain/hooks/hook-event.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { createActivities } from '../../../activities/index.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { createActivities } from '../../../activities/create-activities.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 import type { ArchiveSink } from '../../../src/stores/archive/archive-sink.ts';
 import { resource } from '../../../src/define/context/resource.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';

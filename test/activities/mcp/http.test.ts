@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import { openConnection } from '../../../activities/mcp/open-connection.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { freePorts } from '../../../src/dev-server/free-port.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { approvalRequirements } from '../../../activities/model-calls/approval-requirements.ts';
+import { approvalRequirements } from '../../../activities/approvals/approval-requirements.ts';
 import { McpConnection } from '../../../activities/mcp/mcp-connection.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { type AgentOptions, defineAgent, defineTool, mcpServer, type McpServerOptions } from '../../../src/index.ts';

@@ -4,7 +4,7 @@ import type { McpOutcome } from '../../../activities/mcp/call-outcome.ts';
 import { mcpToolDefinition, type PinnedTool } from '../../../activities/mcp/mcp-tool.ts';
 import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
-import { UnknownOutcome } from '../../../activities/tool-calls/unknown-outcome.ts';
+import { UnknownOutcome } from '../../../activities/tool-calls/execute-tool.ts';
 import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
 import { isToolFailure } from '../../../src/define/tools/tool-failure.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';

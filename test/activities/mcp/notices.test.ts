@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 import { defineAgent, mcpServer, secret, type McpServerOptions } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, testAgent } from '../../../src/testing/index.ts';
 import { activityEnvironment } from '../activity-environment.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { openConnection } from '../../../activities/mcp/open-connection.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 
 /** A message that a client has sent. */
 export interface Sent {

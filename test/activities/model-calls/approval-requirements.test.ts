@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
+import { withWorkerFailover } from '../../../activities/attempts/checked-activity.ts';
 import type { ApprovalPredicate } from '../../../src/define/options/approval-options.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { RunContext } from '../../../src/define/context/run-context.ts';

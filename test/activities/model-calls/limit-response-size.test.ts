@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/limit-response-size.ts';
+import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/ask-model.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import type { ToolCall } from '../../../src/core/domain/content/content.ts';
 import { errorCode, errorMessage } from '../../../src/core/domain/errors/error.ts';

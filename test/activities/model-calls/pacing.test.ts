@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../../../activities/model-calls/pacing.ts';
+import { Pace } from '../../../activities/model-calls/patience.ts';
 
 /** A provider that counts requests in the second before each. */
 interface Provider {

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
-import { WorkerStreams } from '../../../activities/attempts/streams/worker-streams.ts';
+import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { contentFilter, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model/model.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
-import { createActivities } from '../../../activities/index.ts';
+import { createActivities } from '../../../activities/create-activities.ts';
 import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { defineAgent } from '../../../src/index.ts';

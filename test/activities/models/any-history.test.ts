@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildRequest } from '../../../activities/model-calls/build-request.ts';
+import { buildRequest } from '../../../activities/model-calls/call-model.ts';
 import { openai } from '../../../activities/models/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AnswerFault } from '../../../activities/models/errors/answer-fault.ts';
+import { AnswerFault } from '../../../activities/models/errors/error-body.ts';
 import { ChatAnswer } from '../../../activities/models/openai/chat-answer.ts';
 import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
 

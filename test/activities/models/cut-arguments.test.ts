@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { AnswerFault } from '../../../activities/models/errors/answer-fault.ts';
+import { AnswerFault } from '../../../activities/models/errors/error-body.ts';
 import { ChatAnswer } from '../../../activities/models/openai/chat-answer.ts';
 import { ResponsesAnswer } from '../../../activities/models/openai/responses-answer.ts';
 import { isToolCall } from '../../../src/core/domain/content/content.ts';

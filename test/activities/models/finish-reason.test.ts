@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { normalFinishReason } from '../../../activities/models/openai/finish-reason.ts';
+import { normalFinishReason } from '../../../activities/models/openai/exchange.ts';
 
 const CALLS = { toolCalls: 1, refusal: '' };
 const TEXT = { toolCalls: 0, refusal: '' };

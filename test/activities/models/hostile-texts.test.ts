@@ -1,8 +1,8 @@
 import { APIError } from 'openai';
 import { describe, expect, test } from 'vitest';
-import { AnswerFault, ReportedFault } from '../../../activities/models/errors/answer-fault.ts';
+import { AnswerFault, ReportedFault } from '../../../activities/models/errors/error-body.ts';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
-import { thrownCode } from '../../../activities/models/errors/thrown-code.ts';
+import { thrownCode } from '../../../activities/models/errors/error-rules.ts';
 import { countedWork } from '../../anchors/counted-work.ts';
 
 const CALL = { model: 'm', host: 'h', secrets: ['a-secret'] };

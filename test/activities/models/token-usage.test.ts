@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tokenUsage } from '../../../activities/models/openai/token-usage.ts';
+import { tokenUsage } from '../../../activities/models/openai/exchange.ts';
 
 test('tokens read from and written to a cache are reported by either API', () => {
   const details = { cached_tokens: 16, cache_write_tokens: 100 };

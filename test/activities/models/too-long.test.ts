@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { APIError } from 'openai';
 import { openai } from '../../../activities/models/index.ts';
-import { ReportedFault } from '../../../activities/models/errors/answer-fault.ts';
+import { ReportedFault } from '../../../activities/models/errors/error-body.ts';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
 import type { TooLongRule } from '../../../activities/models/errors/too-long.ts';
 import { ERROR_CODES, type ErrorCode } from '../../../src/core/domain/errors/error.ts';

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { OutputStore } from '../../../activities/programs/output-store.ts';
+import { OutputStore } from '../../../activities/programs/step-values.ts';
 import type { SpilledContent } from '../../../src/core/domain/content/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { fileStore } from '../../../src/stores/payload-store/file-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { programSnapshot } from '../../../activities/programs/program-snapshot.ts';
+import { programSnapshot } from '../../../activities/programs/resolve-program.ts';
 import { ask, defineProgram, human, unit } from '../../../src/define/program/index.ts';
 
 const inputs = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { earlierRun } from '../../../activities/programs/read-program.ts';
+import { earlierRun } from '../../../activities/programs/resolve-program.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ProgramState, StepState } from '../../../src/core/domain/program/program-state.ts';
 

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { redactedLog } from '../../../activities/secrets/redact-log.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { redactedLog, SecretVault } from '../../../activities/secret-vault.ts';
 import type { RunLog } from '../../../src/index.ts';
 
 const VALUE = 'v8-Kq2-x91';

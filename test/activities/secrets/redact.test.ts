@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonEscaped, SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { jsonEscaped, SecretVault } from '../../../activities/secret-vault.ts';
 import type { JsonValue } from '../../../src/index.ts';
 
 /** A vault that has read these secrets. */

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import { defaultActivity, type DefaultActivityParts } from '../../../activities/tool-calls/default-activity.ts';
+import { defaultActivity, type DefaultActivityParts } from '../../../activities/create-activities.ts';
 
 const mcpCall = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', mcp: { server: 'crm', tool: 'get' } };
 

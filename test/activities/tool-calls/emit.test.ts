@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { WorkerStreams } from '../../../activities/attempts/streams/worker-streams.ts';
+import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
-import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
+import { SecretVault } from '../../../activities/secret-vault.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { RunContext } from '../../../src/define/context/run-context.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';

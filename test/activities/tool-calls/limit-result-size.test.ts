@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_BUDGET, limitResultSize } from '../../../activities/tool-calls/limit-result-size.ts';
-import { heartbeatDetails } from '../../../activities/attempts/heartbeat-details.ts';
+import { DEFAULT_BUDGET, limitResultSize } from '../../../activities/tool-calls/execute-tool.ts';
+import { heartbeatDetails } from '../../../activities/attempts/attempt.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import type { SpilledContent } from '../../../src/core/domain/content/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shortId } from '../../../activities/tool-calls/short-id.ts';
+import { shortId } from '../../../activities/tool-calls/execute-tool.ts';
 
 test('ids have eight characters and are unique', () => {
   const ids = Array.from({ length: 2_000 }, shortId);

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
-import { verifyCallActivity } from '../../../activities/tool-calls/verify-call.ts';
+import { runToolActivity, verifyCallActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';

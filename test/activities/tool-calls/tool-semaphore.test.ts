@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ToolSemaphore } from '../../../activities/tool-calls/tool-semaphore.ts';
+import { ToolSemaphore } from '../../../activities/tool-calls/execute-tool.ts';
 
 const NEVER = new AbortController().signal;
 

@@ -2,7 +2,7 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { RUNS_MODULE } from '../../../worker/combined-workflows.ts';
+import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
 
 /** Bundles Longhaul's workflows, which report their points, into a file of the folder. */

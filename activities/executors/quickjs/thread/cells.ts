@@ -2,14 +2,11 @@ import { createHash } from 'node:crypto';
 import { JSException } from 'quickjs-wasi';
 import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json/json-depth.ts';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
-import type { EndFrame, RunFrame, ThreadSettings } from '../frames.ts';
+import { type EndFrame, type RunFrame, type ThreadSettings, timeoutError } from '../../frames.ts';
 import { RESERVED_WORDS } from '../reserved-words.ts';
-import { timeoutError } from '../time-limit.ts';
-import type { EngineModule } from './engine.ts';
-import { importProblem } from './modules.ts';
-import { NOWHERE_ELSE, Parser } from './parser.ts';
-import { PRELUDE } from './prelude/prelude.ts';
-import { type Host, Realm, type RealmImage } from './realm.ts';
+import { type EngineModule, NOWHERE_ELSE, Parser } from './engine.ts';
+import { type Host, importProblem, Realm, type RealmImage } from './realm.ts';
+import { PRELUDE } from './prelude.ts';
 
 /** Sends what comes out of a cell while it runs. `ask` returns when the results are there: a JSON list of them. */
 export interface CellPort {
@@ -207,14 +204,14 @@ function programOf(code: string, names: readonly string[], isModule: boolean): P
 }
 
 /** A name in code: the parser decides which of them are declared. */
-const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
+const NAME_PATTERN = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
 const DECLARATION = /\b(?:let|const|var|class|function)(?:\s+|\s*\*\s*)([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)/gu;
 
 /** The names that code declares at its top level. The code can be parsed. */
 export function declaredNames(parser: Parser, code: string, isModule = false): string[] {
   const declared = plainlyDeclared(parser, code, isModule);
-  let candidates = [...new Set(code.match(NAME))].filter((name) => !RESERVED_WORDS.has(name) && !declared.includes(name));
+  let candidates = [...new Set(code.match(NAME_PATTERN))].filter((name) => !RESERVED_WORDS.has(name) && !declared.includes(name));
   let firstLine: number | undefined;
   // A second declaration of a name is an error, and the parser stops at the first: its line says which name it is.
   for (;;) {
@@ -383,7 +380,7 @@ export function importedNames(parser: Parser, code: string): string[] {
     if (CALL.test(rest) || META.test(rest)) return [];
     const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)|\/\/.*/gu, ' ') ?? '';
     // What is declared is the last name of each part: `a`, `a as b`, `* as c`.
-    return clause.split(',').flatMap((part) => part.match(NAME)?.slice(-1) ?? []);
+    return clause.split(',').flatMap((part) => part.match(NAME_PATTERN)?.slice(-1) ?? []);
   });
   return [...new Set(names)];
 }

@@ -1,8 +1,27 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import type { ExecutorFrame, RunFrame, ThreadData, ThreadFrame, ThreadSettings } from '../frames.ts';
-import { frameText } from '../frames.ts';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type ExecutorFrame, frameText, type RunFrame, type ThreadData, type ThreadFrame, type ThreadSettings } from '../../frames.ts';
 import type { CellPort, Cells } from './cells.ts';
-import { Mailbox } from './mailbox.ts';
+
+/** Receives messages while the thread blocks: `wake` is raised by the executor with each message. */
+export class Mailbox {
+  private readonly port: MessagePort;
+  private readonly wake: Int32Array;
+
+  constructor(port: MessagePort, wake: SharedArrayBuffer) {
+    this.port = port;
+    this.wake = new Int32Array(wake);
+  }
+
+  /** Waits for the next message. The end of the thread ends the wait. */
+  receive(): unknown {
+    for (;;) {
+      const seen = Atomics.load(this.wake, 0);
+      const received = receiveMessageOnPort(this.port);
+      if (received !== undefined) return received.message;
+      Atomics.wait(this.wake, 0, seen);
+    }
+  }
+}
 
 /**
  * The program of an executor's thread: it runs one cell after the other and answers in frames of JSON text; the image of a memory
@@ -12,12 +31,12 @@ import { Mailbox } from './mailbox.ts';
 const data = workerData as ThreadData;
 const settings = JSON.parse(data.settings) as ThreadSettings;
 if (parentPort === null) throw new Error('this program is that of a thread');
-const port = parentPort;
-const mailbox = new Mailbox(port, data.wake);
+const messagePort = parentPort;
+const mailbox = new Mailbox(messagePort, data.wake);
 let cells: Cells | undefined;
 
 function send(frame: ThreadFrame): void {
-  port.postMessage(frameText(frame));
+  messagePort.postMessage(frameText(frame));
 }
 
 const cellPort: CellPort = {
@@ -33,7 +52,7 @@ async function loaded(now: number): Promise<Cells> {
   return (cells ??= await Loaded.create(data.engine, settings, cellPort, now));
 }
 
-async function run(frame: RunFrame): Promise<void> {
+async function runCell(frame: RunFrame): Promise<void> {
   const ready = await loaded(frame.now);
   send({ type: 'began' });
   send(await ready.run(frame));
@@ -41,10 +60,10 @@ async function run(frame: RunFrame): Promise<void> {
 
 async function checkpoint(injected: readonly [string, string][]): Promise<void> {
   const bytes = (await loaded(0)).checkpoint(injected);
-  port.postMessage(bytes, [bytes.buffer]);
+  messagePort.postMessage(bytes, [bytes.buffer]);
 }
 
-async function restore(bytes: Uint8Array): Promise<void> {
+async function restoreMemory(bytes: Uint8Array): Promise<void> {
   const { Cells: Loaded } = await import('./cells.ts');
   const restored = await Loaded.restore(data.engine, settings, cellPort, bytes);
   if (typeof restored === 'string') return send({ type: 'restored', problem: restored });
@@ -53,8 +72,8 @@ async function restore(bytes: Uint8Array): Promise<void> {
 }
 
 // What fails here fails the thread: the executor hears of it.
-port.on('message', (received: string | Uint8Array) => {
-  if (typeof received !== 'string') return void restore(received);
+messagePort.on('message', (received: string | Uint8Array) => {
+  if (typeof received !== 'string') return void restoreMemory(received);
   const frame = JSON.parse(received) as ExecutorFrame;
-  void (frame.type === 'run' ? run(frame) : checkpoint(frame.injected));
+  void (frame.type === 'run' ? runCell(frame) : checkpoint(frame.injected));
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { CallStream } from '../../../../activities/attempts/streams/model-stream.ts';
+import { CallStream } from '../../../../activities/streams/activity-streams.ts';
 import type { ModelDelta } from '../../../../src/core/domain/stream/delta.ts';
 import type { StreamEntry } from '../../../../src/core/domain/stream/stream-entry.ts';
 import { folded } from '../../../fakes/fake-sink.ts';

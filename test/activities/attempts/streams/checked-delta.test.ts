@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkedDelta } from '../../../../activities/attempts/streams/checked-delta.ts';
+import { checkedDelta } from '../../../../activities/model-calls/ask-model.ts';
 
 test('a piece of an answer is passed on without anything else', () => {
   expect(checkedDelta({ type: 'text', text: 'A', more: 1 })).toEqual({ type: 'text', text: 'A' });

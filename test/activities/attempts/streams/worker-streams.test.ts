@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WorkerStreams } from '../../../../activities/attempts/streams/worker-streams.ts';
+import { WorkerStreams } from '../../../../activities/streams/worker-streams.ts';
 import type { StreamEntry } from '../../../../src/core/domain/stream/stream-entry.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { fakeSink, PLAIN } from '../../../fakes/fake-sink.ts';

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { checkExecutor } from '../../../../activities/executors/check-executors.ts';
-import { createExecutor } from '../../../../activities/executors/create-executor.ts';
+import { checkExecutor, createAgentExecutor } from '../../../../activities/executors/create-executor.ts';
 import type { Executor } from '../../../../src/core/execution/executor.ts';
 import { custom } from '../../../../src/index.ts';
 
@@ -12,7 +11,7 @@ const CELLS = custom({ command: COMMAND, language: 'javascript', limits: { timeo
 const opened: Executor[] = [];
 
 async function executor(): Promise<Executor> {
-  const made = await createExecutor(CELLS, { tools: [{ name: 'orders', parameters: ['id'] }], scratchpad: false });
+  const made = await createAgentExecutor(CELLS, { tools: [{ name: 'orders', parameters: ['id'] }], scratchpad: false });
   opened.push(made);
   return made;
 }

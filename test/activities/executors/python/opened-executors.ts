@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
-import type { Provided } from '../../../../activities/executors/provided.ts';
+import type { Provided } from '../../../../activities/executors/results.ts';
 import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
 import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';
 

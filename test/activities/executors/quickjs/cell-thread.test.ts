@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CellThread, packImage } from '../../../../activities/executors/quickjs/cell-thread.ts';
-import type { RunFrame, ThreadSettings } from '../../../../activities/executors/quickjs/frames.ts';
+import type { RunFrame, ThreadSettings } from '../../../../activities/executors/frames.ts';
 
 const SETTINGS: ThreadSettings = {
   timeoutMs: 10_000,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { frameText, MAX_FRAME_LENGTH, readThreadFrame } from '../../../../activities/executors/quickjs/frames.ts';
+import { frameText, MAX_FRAME_LENGTH, readThreadFrame } from '../../../../activities/executors/frames.ts';
 
 test.each([
   { type: 'began' as const },

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { type QuickJsDefinition, quickjsExecutor } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
-import type { Provided } from '../../../../activities/executors/provided.ts';
+import type { Provided } from '../../../../activities/executors/results.ts';
 import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
 import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { engineModule } from '../../../../activities/executors/quickjs/cell-thread.ts';
 import { declaredNames, readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
-import { Parser } from '../../../../activities/executors/quickjs/thread/parser.ts';
+import { Parser } from '../../../../activities/executors/quickjs/thread/engine.ts';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
 
 let parser: Parser;

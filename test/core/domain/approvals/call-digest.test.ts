@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callDigest as digestOfActivity } from '../../../../activities/model-calls/approval-requirements.ts';
+import { callDigest as digestOfActivity } from '../../../../activities/approvals/approval-requirements.ts';
 import { callDigest } from '../../../../src/core/domain/approvals/call-digest.ts';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildRequest } from '../../../../activities/model-calls/build-request.ts';
+import { buildRequest } from '../../../../activities/model-calls/call-model.ts';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';

@@ -1,4 +1,4 @@
-import { callable, runHooks } from '../../../../activities/hooks/event-hooks.ts';
+import { callable, runHooks } from '../../../../activities/hooks/hooks.ts';
 import { defineHook } from '../../../../src/define/hooks/define-hook.ts';
 import type { AnyHook, HookAnswer } from '../../../../src/define/hooks/hook-definition.ts';
 import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks/hook-event.ts';

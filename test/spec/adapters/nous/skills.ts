@@ -1,5 +1,4 @@
-import { parseSkill } from '../../../../activities/skills/parse-skill.ts';
-import { type RegisteredSkill, SkillRegistry } from '../../../../activities/skills/worker-skills.ts';
+import { parseSkill, type RegisteredSkill, SkillRegistry } from '../../../../activities/skills/worker-skills.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { DEFAULT_PRIORITY, type Skill, skillsPrompt } from '../../../../src/core/domain/skills/skill.ts';
 import type { Operation } from '../adapter.ts';

@@ -1,4 +1,4 @@
-import { createExecutor, type StandaloneExecutor } from '../../../../activities/executors/standalone-executor.ts';
+import { createExecutor, type StandaloneExecutor } from '../../../../activities/executors/create-executor.ts';
 import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { executionLimits } from '../../../../src/core/execution/execution-limits.ts';

@@ -1,0 +1,66 @@
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { DEFAULT_ITERATIONS } from '../../src/core/domain/flows/flow-policy.ts';
+import { DEFAULT_MAX_HANDOFFS } from '../../src/core/domain/handoffs/handoff-policy.ts';
+import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs/transfer-tool.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { ResolveAgentInput } from '../../src/core/protocol.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { flowAgent } from '../../src/define/flows/flow-agent.ts';
+import { untilProblem } from '../../src/define/flows/until-problem.ts';
+import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import type { AgentRegistry } from './agent-registry.ts';
+
+/** Returns the agent that a run names; or the flow, if the order of its agents is in the input. Throws `invalid_input` for an order that cannot work. */
+export function namedAgent(
+  registry: Pick<AgentRegistry, 'agent'>,
+  { agent: name, flow }: Pick<ResolveAgentInput, 'agent' | 'flow'>,
+): AnyAgent {
+  if (flow === undefined) return registry.agent(name);
+  const agents = flow.agents.map((one) => registry.agent(one));
+  const inner = agents.find((one) => one.flow !== undefined);
+  if (inner !== undefined) throw invalidFlow(name, `"${inner.name}" is a flow: name agents`);
+  const { kind, until, maxIterations = kind === 'loop' ? DEFAULT_ITERATIONS : 1 } = flow;
+  if (kind !== 'loop' && (until !== undefined || maxIterations !== 1)) {
+    throw invalidFlow(name, '"maxIterations" and "until" are for a loop');
+  }
+  const problem = until === undefined ? undefined : untilProblem(until);
+  if (problem !== undefined) throw invalidFlow(name, problem);
+  const policy = { name, kind, agents: flow.agents, maxIterations, ...(until === undefined ? {} : { until }) };
+  return flowAgent(`flow "${name}"`, policy, agents);
+}
+
+function invalidFlow(name: string, problem: string): LonghaulError {
+  return new LonghaulError('invalid_input', `Flow "${name}" cannot start: ${problem}`);
+}
+
+/** Returns the first agent of a flow, with the limits of the flow. Any other agent, and a parallel flow, which has no first one, as it is. */
+export function firstOfFlow(registry: Pick<AgentRegistry, 'agent'>, agent: AnyAgent): AnyAgent {
+  const [first] = agent.flow?.agents ?? [];
+  return first === undefined || agent.flow?.kind === 'parallel' ? agent : { ...registry.agent(first), limits: agent.limits };
+}
+
+/** Throws `invalid_input` if an agent of a flow could not take its turn with these deps: none of them is paid for then. */
+export function requireDeps(registry: Pick<AgentRegistry, 'agent'>, { flow }: AnyAgent, deps: JsonObject): void {
+  for (const agent of flow?.agents ?? []) parseDeps(registry.agent(agent), deps);
+}
+
+/** Returns the agents that an agent may hand over to, with their descriptions as this worker has them. */
+export function transferTargets(registry: Pick<AgentRegistry, 'agent'>, { handoffs = [] }: AnyAgent): TransferTarget[] {
+  return handoffs.map(({ name }) => ({ name, description: registry.agent(name).description }));
+}
+
+/** The part of the snapshot of an agent that lets it hand over. */
+interface HandoffFields {
+  fields: Pick<AgentSnapshot, 'handoffs'>;
+  tools: ToolSnapshot[];
+}
+
+/** Returns the part of a snapshot that lets the agent hand over to these agents: empty if there are none. */
+export function handoffFields(
+  { maxHandoffs: max = DEFAULT_MAX_HANDOFFS }: AnyAgent,
+  targets: readonly TransferTarget[] = [],
+): HandoffFields {
+  if (targets.length === 0) return { fields: {}, tools: [] };
+  return { fields: { handoffs: { agents: targets.map(({ name }) => name), max } }, tools: [transferTool(targets)] };
+}

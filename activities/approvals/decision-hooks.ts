@@ -1,0 +1,202 @@
+import { activityInfo } from '@temporalio/activity';
+import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
+import type { RunSubject } from '../../src/core/domain/run/run-subject.ts';
+import {
+  type ApprovalsPage,
+  type AskTermsInput,
+  type AuthorizeDecisionInput,
+  type AuthorizeDecisionOutput,
+  type DataView,
+  type DecisionContent,
+  type DecisionQuestion,
+  type NotifyWaitingInput,
+  QUERIES,
+  type StatusView,
+} from '../../src/core/protocol.ts';
+import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize, WaitingNotice } from '../../src/define/decision-hooks.ts';
+import { runAttempt, withTimeout } from '../attempts/attempt.ts';
+import { logToolError } from '../attempts/checked-activity.ts';
+import { failingAs, MissingOnWorkerError } from '../attempts/failure.ts';
+import { queryRun, runIdOf } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { callArguments } from '../tool-calls/tool-context.ts';
+import { askPredicate, callDigest, requirePredicate } from './approval-requirements.ts';
+
+/** The most bytes of JSON of a name and of a reason: both are recorded, and names are carried over by continue-as-new. */
+const NAME_BYTES = 300;
+const REASON_BYTES = 2_000;
+
+/**
+ * Creates the activity that asks the worker's `authorize` whether the author of a decision may decide. An error that
+ * the hook throws is a refusal, like a refusal that it returns: the approver waits for the answer, and can send the
+ * decision again. Only failures that happen before the hook is called are retried.
+ */
+export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: AuthorizeDecisionInput) => Promise<AuthorizeDecisionOutput> {
+  return failingAs('authorization_failed', async (input) => {
+    const { authorize, aborts, heartbeatMs } = runtime;
+    if (authorize === undefined) {
+      const message = 'This worker has no "authorize", but the run was started by a worker that has one';
+      throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
+    }
+    return runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      const decision = await readDecision(runtime, input);
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
+      const runId = runIdOf(input);
+      const resources = await runtime.resourcePool.use();
+      const context = { deps: Object.freeze(deps), resources, signal, runId, agent: input.agentName };
+      const answer = await askAuthorize(runtime, authorize, decision, context);
+      return runtime.secrets.redactJson(answer) as AuthorizeDecisionOutput;
+    });
+  });
+}
+
+async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionInput): Promise<DecisionToAuthorize> {
+  const { at, eventId, rewritten, decision } = input;
+  const { id, type, callId, toolName, reason, remember, by, source } = decision;
+  const { arguments: edited, content } = input.contentByReference
+    ? await queryRun<DecisionContent>(input, QUERIES.decision, { id } satisfies DecisionQuestion)
+    : input;
+  return {
+    id,
+    type,
+    callId,
+    toolName,
+    arguments:
+      at === undefined || eventId === undefined
+        ? {}
+        : await callArguments(runtime, input, { at, eventId, callId, ...(rewritten ? { rewritten } : {}) }),
+    ...(edited === undefined ? {} : { editedArguments: edited }),
+    ...(content === undefined ? {} : { content }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(remember === undefined ? {} : { remember }),
+    by,
+    source,
+  };
+}
+
+async function askAuthorize(
+  runtime: ActivityRuntime,
+  authorize: AuthorizeDecision,
+  decision: DecisionToAuthorize,
+  context: AuthorizeContext,
+): Promise<AuthorizeDecisionOutput> {
+  try {
+    return readVerdict(await authorize(decision, context));
+  } catch (error) {
+    if (context.signal.aborted) throw context.signal.reason;
+    // The approver reads the message; the author of the hook needs the stack.
+    logToolError(runtime, { what: '"authorize"', agent: context.agent, callId: decision.callId }, error, 'error');
+    return refusal(errorMessage(error) || '"authorize" failed without a message');
+  }
+}
+
+/** Reads the answer of the hook. Anything but a clear identity is a refusal. */
+function readVerdict(answer: unknown): AuthorizeDecisionOutput {
+  const { as, refuse } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
+  if (typeof refuse === 'string') return refusal(refuse);
+  if (typeof as === 'string' && as !== '') return { type: 'authorized', as: cutText(as.toWellFormed(), NAME_BYTES) };
+  return refusal('"authorize" returned neither {as: "name"} nor {refuse: "reason"}');
+}
+
+function refusal(reason: string): AuthorizeDecisionOutput {
+  return { type: 'refused', reason: cutText(reason.toWellFormed(), REASON_BYTES) };
+}
+
+/**
+ * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
+ * hangs does not block a slot of the worker.
+ */
+const NOTIFY_MS = 50_000;
+
+/**
+ * Creates the activity that tells the worker's `notify` that a call waits for a decision. A failed attempt is retried
+ * with the same id.
+ */
+export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyWaitingInput) => Promise<void> {
+  return failingAs('notification_failed', async (input) => {
+    const { notify, aborts, heartbeatMs, resourcePool } = runtime;
+    if (notify === undefined) {
+      throw new LonghaulError('notification_failed', 'This worker has no "notify", but the run was started by a worker that has one');
+    }
+    await runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
+      if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
+      const args = await argumentsOf(runtime, input);
+      // By query, because what the run knows already is no part of its history again.
+      const { about } = await queryRun<StatusView>(input, QUERIES.status, null);
+      const notice = noticeOf(input, args, about);
+      const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
+      try {
+        const resources = await resourcePool.use();
+        const call = (attemptSignal: AbortSignal): void | Promise<void> =>
+          notify(notice, { deps: Object.freeze(deps), resources, signal: attemptSignal });
+        await withTimeout(call, { ms: NOTIFY_MS, stop: signal });
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      }
+    });
+  });
+}
+
+/**
+ * Returns true if the call still waits for a decision. A retry may come much later, and a call that has been decided by
+ * then needs no notice.
+ */
+async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
+  for (let from = 0; ;) {
+    const { pending, total } = await queryRun<ApprovalsPage>(input, QUERIES.approvals, { from });
+    if (pending.some(({ key }) => key === input.waiting.key)) return true;
+    from += pending.length;
+    if (pending.length === 0 || from >= total) return false;
+  }
+}
+
+async function argumentsOf(runtime: ActivityRuntime, input: NotifyWaitingInput): Promise<JsonObject> {
+  const { at, eventId, rewritten, waiting } = input;
+  if (at === undefined || eventId === undefined) return { ...waiting.proposal };
+  return callArguments(runtime, input, { at, eventId, callId: waiting.callId, ...(rewritten ? { rewritten } : {}) });
+}
+
+function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject): WaitingNotice {
+  const { notificationId, agentName, waiting } = input;
+  const { kind, callId, toolName, digest, deadlineAt, onDeadline, reason } = waiting;
+  return {
+    id: notificationId,
+    runId: runIdOf(input),
+    agentName,
+    about,
+    kind,
+    callId,
+    toolName,
+    arguments: args,
+    digest,
+    ...(deadlineAt === undefined ? {} : { deadline: isoTime(deadlineAt) }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/**
+ * Creates the activity that asks the predicate of a tool again whether a call needs a decision, with the current deps.
+ * It returns null if the call needs none.
+ */
+export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
+  return failingAs('internal', async (input) => {
+    const snapshot = await runtime.snapshots.load(input, input.agent);
+    const tool = snapshot.tools.find(({ name }) => name === input.tool);
+    if (tool !== undefined) requirePredicate(runtime, input, snapshot, tool);
+    const call = {
+      type: 'tool_call' as const,
+      toolCallId: input.callId,
+      name: input.tool,
+      arguments: await callArguments(runtime, input, input),
+    };
+    return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal }) => {
+      const terms = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
+      return terms === undefined ? null : { digest: callDigest(call), ...terms };
+    });
+  });
+}

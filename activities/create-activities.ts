@@ -1,0 +1,102 @@
+import { activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { UsageError } from '../src/core/domain/errors/error.ts';
+import { ACTIVITIES, type RunToolInput, type RunToolOutput } from '../src/core/protocol.ts';
+import { resolveAgentActivity } from './agents/resolve-agent.ts';
+import { askRequirementActivity, authorizeDecisionActivity, notifyWaitingActivity } from './approvals/decision-hooks.ts';
+import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
+import { runCodeActivity } from './code/run-code.ts';
+import { checkGuardrailsActivity } from './guardrails/check-guardrails.ts';
+import { archiveEventsActivity, callHooksActivity, notifyEndedActivity } from './hooks/hook-activities.ts';
+import { callModelActivity } from './model-calls/call-model.ts';
+import { summariseActivity } from './model-calls/summarise.ts';
+import { askStepActivity, loadOutputActivity, storeOutputsActivity, useMemoryActivity } from './programs/ask-step.ts';
+import { readProgramActivity, resolveProgramActivity } from './programs/resolve-program.ts';
+import { checkParent, readCallInput, readResult, requestRunCancel } from './run-queries/related-runs.ts';
+import type { ActivityRuntime } from './runtime.ts';
+import { runToolActivity, verifyCallActivity } from './tool-calls/run-tool.ts';
+
+/** The name of the activity that the SDK runs for a type that is not registered. */
+export const DEFAULT = 'default';
+
+/** Activities by name, as a Temporal worker takes them. */
+export type Activities = Record<string, (input: never) => Promise<unknown>>;
+
+/**
+ * Returns all activities of a worker: Longhaul's own, and one for each tool under the tool's name. The `default`
+ * activity runs calls of types that are not registered, such as tools of MCP servers, and passes any other call to
+ * `existing`. With `existing` set to 'kept', Longhaul registers no `default` activity.
+ */
+export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
+  const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
+    withGrowingDelay(checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity)));
+  const runTool = checked(runToolActivity(runtime));
+  const activities: Activities = {
+    [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
+    [ACTIVITIES.callModel]: checked(callModelActivity(runtime)),
+    [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
+    [ACTIVITIES.archiveEvents]: checked(archiveEventsActivity(runtime)),
+    [ACTIVITIES.readResult]: checked(readResult),
+    [ACTIVITIES.readCallInput]: checked(readCallInput),
+    [ACTIVITIES.authorizeDecision]: checked(authorizeDecisionActivity(runtime)),
+    [ACTIVITIES.notifyWaiting]: checked(notifyWaitingActivity(runtime)),
+    [ACTIVITIES.notifyEnded]: checked(notifyEndedActivity(runtime)),
+    [ACTIVITIES.requestCancel]: checked(requestRunCancel),
+    [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
+    [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
+    [ACTIVITIES.resolveProgram]: checked(resolveProgramActivity(runtime)),
+    [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
+    [ACTIVITIES.checkParent]: checked(checkParent),
+    [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
+    [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
+    [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
+    [ACTIVITIES.runCode]: checked(runCodeActivity(runtime)),
+    [ACTIVITIES.checkGuardrails]: checked(checkGuardrailsActivity(runtime)),
+    [ACTIVITIES.callHooks]: checked(callHooksActivity(runtime)),
+    [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
+  };
+  for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {
+    if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
+    activities[name] = runTool;
+  }
+  if (existing === 'kept') return activities;
+  const knownNames = (): string[] => [...Object.keys(activities).filter((name) => name !== DEFAULT), ...runtime.otherActivities];
+  activities[DEFAULT] = defaultActivity({ runTool, existing, knownNames }) as Activities[string];
+  return activities;
+}
+
+/** Runs a call of an activity type that the worker has not registered. */
+export type DefaultActivity = (...args: unknown[]) => unknown;
+
+/** Parts of the activity that runs every unregistered type. */
+export interface DefaultActivityParts {
+  runTool: (input: RunToolInput) => Promise<RunToolOutput>;
+  /** The worker's own default activity, if it has one. */
+  existing: DefaultActivity | undefined;
+  /** The names of the activities that the worker has. */
+  knownNames: () => readonly string[];
+}
+
+/**
+ * Creates the activity that the SDK runs for types that are not registered. It runs tools of MCP servers, whose names
+ * are not known when a worker is created, and fails calls of missing tools so that another worker takes them. Any other
+ * call goes to the worker's own default activity, or fails as in the SDK.
+ */
+export function defaultActivity({ runTool, existing, knownNames }: DefaultActivityParts): DefaultActivity {
+  return async (...args) => {
+    const [input] = args;
+    if (isRunToolInput(input)) return runTool(input);
+    if (existing !== undefined) return existing(...args);
+    throw ApplicationFailure.create({
+      type: 'NotFoundError',
+      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(knownNames())}`,
+      nonRetryable: false,
+    });
+  };
+}
+
+function isRunToolInput(input: unknown): input is RunToolInput {
+  if (typeof input !== 'object' || input === null) return false;
+  const { agentName, callId, eventId, at } = input as Partial<Record<keyof RunToolInput, unknown>>;
+  return typeof agentName === 'string' && typeof callId === 'string' && typeof eventId === 'string' && Array.isArray(at);
+}

@@ -1,0 +1,526 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { type HookEvent, isBlocking } from '../../src/core/domain/hooks/hook-event.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import { hooksFor, type HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
+import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import type { AnyHook, HookContext } from '../../src/define/hooks/hook-definition.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** The run whose hooks are called. */
+export interface HookScope {
+  runtime: ActivityRuntime;
+  run: OfRun;
+  /** The name of the agent, and the hooks of its run. */
+  snapshot: { name: string; hooks?: HookSnapshot[] };
+  signal: AbortSignal;
+  /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
+  data?: () => Promise<DataView>;
+}
+
+/** Bytes of JSON that a text of a hook may have: it is read by the model, or recorded with the call. */
+const HOOK_TEXT_BYTES = 10_000;
+
+/**
+ * Calls the hooks of a run for one event. Never rejects, and repeats nothing: a hook that this worker lacks has failed. The texts of
+ * the outcome are without secrets, and cut.
+ */
+export async function runEventHooks(scope: HookScope, event: HookedEvent): Promise<HooksOutcome> {
+  const { runtime, snapshot, signal } = scope;
+  const contextOf = hookContexts(scope);
+  const hooks = hooksFor(snapshot, event.on).map((pinned) => {
+    try {
+      return callable(runtime.registry.hook(pinned), contextOf, signal);
+    } catch (error) {
+      // The activity has begun: another worker would begin it again. Without its definition the strict rule holds.
+      return { name: pinned.name, priority: 0, failClosed: true, ask: () => Promise.reject(error) };
+    }
+  });
+  if (hooks.length === 0) return { result: { type: 'allow' }, injected: [], ran: [], records: [] };
+  return withoutSecrets(runtime, await runHooks(event, hooks));
+}
+
+/** Throws `MissingOnWorkerError` if this worker lacks one of these hooks, before anything is done or paid for: another worker may have it. */
+export function requireHooks({ registry }: ActivityRuntime, hooks: readonly HookSnapshot[]): void {
+  for (const hook of hooks) registry.hook(hook);
+}
+
+function hookContexts({
+  runtime,
+  run,
+  snapshot,
+  data = () => queryRun<DataView>(run, QUERIES.data, null),
+}: HookScope): (signal: AbortSignal) => HookContext {
+  let view: Promise<DataView> | undefined;
+  const viewOnce = (): Promise<DataView> => (view ??= data());
+  return (signal) => ({
+    runId: runIdOf(run),
+    agent: snapshot.name,
+    deps: async () => Object.freeze(structuredClone((await viewOnce()).deps)),
+    principal: async () => Object.freeze(structuredClone((await viewOnce()).principal ?? {})),
+    events: eventsOf(run),
+    resources: () => runtime.resourcePool.use(),
+    signal,
+  });
+}
+
+/** Secrets are redacted before a text is cut: a part of one would not be found. */
+function withoutSecrets({ secrets }: ActivityRuntime, outcome: HooksOutcome): HooksOutcome {
+  const clean = (text: string): string => cutText(secrets.redact(text).toWellFormed(), HOOK_TEXT_BYTES);
+  const { result, changes, injected, ask, records } = outcome;
+  return {
+    ...outcome,
+    result: result.type === 'deny' && result.text !== undefined ? { ...result, text: clean(result.text) } : result,
+    ...(changes === undefined ? {} : { changes: secrets.redactJson(changes) as JsonObject }),
+    injected: injected.map(clean),
+    ...(ask === undefined ? {} : { ask: { ...ask, text: clean(ask.text) } }),
+    records: records.map((record): HookRecord =>
+      record.text === undefined ? record : { ...record, text: cutText(clean(record.text), RECORD_BYTES) },
+    ),
+  };
+}
+
+/** Bytes of JSON of a text in a record, which is part of steps and views. */
+const RECORD_BYTES = 500;
+
+/** Prepares a hook to be called within its time, with the context that `contextOf` makes for a signal. */
+export function callable(hook: AnyHook, contextOf: (signal: AbortSignal) => HookContext, cancelled: AbortSignal): CallableHook {
+  const { name, match, priority, failClosed, timeoutMs } = hook;
+  return {
+    name,
+    ...(match === undefined ? {} : { match: match as NonNullable<CallableHook['match']> }),
+    priority,
+    failClosed,
+    ask: (payload) => inTime(timeoutMs, cancelled, (signal) => askHook(hook, payload, contextOf(signal), signal)),
+  };
+}
+
+async function askHook({ run, command, on }: AnyHook, payload: JsonObject, context: HookContext, signal: AbortSignal): Promise<ReadAnswer> {
+  if (command !== undefined) return askCommand(command, on, payload, signal);
+  return readAnswer(await run?.(payload as never, context));
+}
+
+/** Rejects when the time is up, also if the work does not heed its signal. */
+async function inTime<Result>(timeoutMs: number, cancelled: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([timeUp.signal, cancelled]);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => timeUp.abort(new Error(`it gave no answer within ${timeoutMs} ms`)), timeoutMs);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    if (signal.aborted) reject(signal.reason as Error);
+  });
+  try {
+    return await Promise.race([work(signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The most bytes that a command may write to each of its streams. */
+const MAX_OUTPUT_BYTES = 256_000;
+
+/** The variables of the worker's environment that a command gets: what a program needs to be found and to run, and no secrets. */
+const PASSED_ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot'];
+
+/** The milliseconds that the pipes of a command may stay open after its end, while what it left behind holds them. */
+const CLOSE_MS = 500;
+
+/** Starts a command without a shell, in a process group of its own, writes the event to it as JSON, and reads its answer. */
+async function askCommand(command: readonly string[], on: HookEvent, payload: JsonObject, signal: AbortSignal): Promise<ReadAnswer> {
+  const [file = '', ...args] = command;
+  let child: ChildProcess | undefined;
+  try {
+    signal.throwIfAborted();
+    child = spawn(file, args, { env: commandEnvironment(), detached: true, shell: false, stdio: ['pipe', 'pipe', 'pipe'] });
+    const { code, stdout, stderr } = await commandEnd(child, JSON.stringify({ event: on, payload }), signal);
+    return readCommandEnd(code, stdout, stderr);
+  } catch (error) {
+    return { type: 'failed', text: signal.aborted ? errorMessage(signal.reason) : `"${file}" cannot be run: ${errorMessage(error)}` };
+  } finally {
+    if (child !== undefined) killGroup(child);
+  }
+}
+
+function commandEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    PASSED_ENVIRONMENT.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** The end of a command, and what it wrote until then. */
+interface CommandEnd {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function commandEnd(child: ChildProcess, input: string, signal: AbortSignal): Promise<CommandEnd> {
+  return new Promise((resolve, reject) => {
+    const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    const sizes = { stdout: 0, stderr: 0 };
+    const end = (code: number | null): void =>
+      resolve({ code, stdout: Buffer.concat(written.stdout).toString(), stderr: Buffer.concat(written.stderr).toString() });
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.on('data', (chunk: Buffer) => {
+        sizes[name] += chunk.length;
+        if (sizes[name] > MAX_OUTPUT_BYTES) reject(new Error(`it wrote more than ${MAX_OUTPUT_BYTES} bytes`));
+        else written[name].push(chunk);
+      });
+    }
+    // A command that does not read its input is no failure.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+    child.once('error', reject);
+    child.once('close', end);
+    child.once('exit', (code) => setTimeout(() => end(code), CLOSE_MS).unref());
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** Kills all processes of the group: a command may have started others. */
+function killGroup({ pid, stdout, stderr }: ChildProcess): void {
+  stdout?.destroy();
+  stderr?.destroy();
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // No process of the group is left.
+  }
+}
+
+/** A hook that is ready to be called: the means of calling it are the caller's. */
+export interface CallableHook {
+  name: string;
+  match?: string | RegExp | ((payload: JsonObject) => unknown);
+  priority: number;
+  failClosed: boolean;
+  /** Returns its answer. May reject: that is a failure of the hook. */
+  ask: (payload: JsonObject) => Promise<ReadAnswer>;
+}
+
+/** The outcome of all hooks of one event. */
+interface HooksOutcome {
+  /** `deny` only for events that a hook can deny. */
+  result: { type: 'allow' } | { type: 'deny'; hook: string; text?: string };
+  /** The changes of all hooks, merged: what the run uses. Absent: none. */
+  changes?: JsonObject;
+  /** The texts that the model reads. */
+  injected: string[];
+  /** The first question: the call waits for a decision. */
+  ask?: { hook: string; text: string };
+  /** The names of the hooks that were called, in order. */
+  ran: string[];
+  /** The answers that were not a plain allow. */
+  records: HookRecord[];
+}
+
+/** The event, and the rule of its changes. */
+interface HookedEvent {
+  on: HookEvent;
+  payload: JsonObject;
+  /** Returns why the changes of a hook cannot be used, which is a failure of that hook. Default: all can. */
+  problemOf?: (changes: JsonObject) => string | undefined;
+  callId?: string;
+}
+
+/**
+ * Calls the hooks of an event by priority, one after the other; each sees the changes of those before. The first deny ends the
+ * chain of an event that can be denied, and counts for nothing at any other. Never rejects.
+ */
+export async function runHooks({ on, payload, problemOf, callId }: HookedEvent, hooks: readonly CallableHook[]): Promise<HooksOutcome> {
+  const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
+  const record = (hook: string, fields: Pick<HookRecord, 'answer' | 'text' | 'denied'>): void => {
+    outcome.records.push({ hook, on, ...fields, ...(callId === undefined ? {} : { callId }) });
+  };
+  for (const hook of hooks.toSorted((one, other) => one.priority - other.priority)) {
+    const answer = await answerOf(hook, { ...payload, ...outcome.changes }, problemOf);
+    if (answer === undefined) continue;
+    outcome.ran.push(hook.name);
+    switch (answer.type) {
+      case 'allow':
+        break;
+      case 'modify':
+        outcome.changes = { ...outcome.changes, ...answer.changes };
+        record(hook.name, { answer: 'modify' });
+        break;
+      case 'inject':
+        outcome.injected.push(answer.text);
+        record(hook.name, { answer: 'inject', text: answer.text });
+        break;
+      case 'ask':
+        outcome.ask ??= { hook: hook.name, text: answer.text };
+        record(hook.name, { answer: 'ask', text: answer.text });
+        break;
+      default: {
+        const isFailure = answer.type === 'failed';
+        const denies = isBlocking(on) && (!isFailure || hook.failClosed);
+        record(hook.name, { answer: answer.type, ...textField(answer.text), ...(isFailure && denies ? { denied: true as const } : {}) });
+        if (!denies) break;
+        const text = isFailure ? `hook errored (fail_closed): ${answer.text}` : answer.text;
+        return { ...outcome, result: { type: 'deny', hook: hook.name, ...textField(text) } };
+      }
+    }
+  }
+  return outcome;
+}
+
+function textField(text: string | undefined): { text?: string } {
+  return text === undefined ? {} : { text };
+}
+
+/** Returns the answer of a hook; undefined if it does not match. */
+async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: HookedEvent['problemOf']): Promise<ReadAnswer | undefined> {
+  try {
+    if (!(await matchesPayload(hook.match, payload))) return undefined;
+    // A hook that changes its argument must not change that of the next one.
+    const answer = await hook.ask(structuredClone(payload));
+    const problem = answer.type === 'modify' ? problemOf?.(answer.changes) : undefined;
+    return problem === undefined ? answer : { type: 'failed', text: problem };
+  } catch (error) {
+    return { type: 'failed', text: errorMessage(error) };
+  }
+}
+
+async function matchesPayload(match: CallableHook['match'], payload: JsonObject): Promise<boolean> {
+  if (match === undefined) return true;
+  if (typeof match === 'function') return (await match(structuredClone(payload))) === true;
+  const subject: JsonValue | undefined = payload['toolName'] ?? payload['agent'];
+  if (typeof subject !== 'string') return false;
+  if (typeof match === 'string') return match === subject;
+  // A regular expression with the flag "g" or "y" remembers where it stopped.
+  return new RegExp(match.source, match.flags.replaceAll(/[gy]/g, '')).test(subject);
+}
+
+/** The answer of a hook, read. `failed`: the hook did not answer, or with something else than an answer. */
+export type ReadAnswer =
+  | { type: 'allow' }
+  | { type: 'deny'; text?: string }
+  | { type: 'modify'; changes: JsonObject }
+  | { type: 'inject'; text: string }
+  | { type: 'ask'; text: string }
+  | { type: 'failed'; text: string };
+
+/** Reads what a hook returned. */
+function readAnswer(returned: unknown): ReadAnswer {
+  if (returned === undefined || returned === null || returned === 'allow') return { type: 'allow' };
+  if (returned === 'deny') return { type: 'deny' };
+  const answer = cleanJson(returned);
+  const [key, ...more] = isJsonObject(answer) ? Object.keys(answer) : [];
+  if (!isJsonObject(answer) || key === undefined || more.length > 0) return notAnAnswer(answer);
+  const value = answer[key];
+  if (key === 'modify' && isJsonObject(value)) return { type: 'modify', changes: value };
+  if (typeof value !== 'string') return notAnAnswer(answer);
+  if (key === 'deny' || key === 'inject' || key === 'ask') return { type: key, text: value.toWellFormed() };
+  return key === 'error' ? { type: 'failed', text: value.toWellFormed() } : notAnAnswer(answer);
+}
+
+function notAnAnswer(answer: unknown): ReadAnswer {
+  const shown = JSON.stringify(answer)?.slice(0, 200) ?? 'a value that is not JSON';
+  return { type: 'failed', text: `it answered ${shown}, which is no answer of a hook` };
+}
+
+/** Reads the end of a command: its exit code and what it wrote. 0: the JSON that it wrote. 2: a deny. Any other: a failure. */
+function readCommandEnd(code: number | null, stdout: string, stderr: string): ReadAnswer {
+  const said = stderr.trim();
+  if (code === 2) return said === '' ? { type: 'deny' } : { type: 'deny', text: said };
+  if (code !== 0)
+    return { type: 'failed', text: `it ended with ${code === null ? 'a signal' : `exit code ${code}`}${said === '' ? '' : `: ${said}`}` };
+  if (stdout.trim() === '') return { type: 'allow' };
+  let written: unknown;
+  try {
+    written = JSON.parse(stdout);
+  } catch {
+    return { type: 'failed', text: `it wrote ${JSON.stringify(stdout.slice(0, 200))}, which is not JSON` };
+  }
+  return readWritten(written);
+}
+
+/** Reads `{"result": "deny", "reason": …}` and its like. */
+function readWritten(written: unknown): ReadAnswer {
+  if (!isJsonObject(written)) return notAnAnswer(written);
+  const { result, reason, changes, text, error } = written;
+  if (result === 'allow') return { type: 'allow' };
+  if (result === 'deny') return typeof reason === 'string' ? { type: 'deny', text: reason } : { type: 'deny' };
+  if (result === 'modify') return readAnswer({ modify: changes });
+  if (result === 'inject') return readAnswer({ inject: text });
+  if (result === 'ask') return readAnswer({ ask: reason ?? '' });
+  return result === 'error' ? readAnswer({ error: error ?? reason ?? 'it answered "error"' }) : notAnAnswer(written);
+}
+
+/** A request after its hooks, with their answers. */
+interface HookedRequest {
+  request: ModelRequest;
+  records: HookRecord[];
+}
+
+/** The model, as `provider/model`, and the step that it is called in. */
+interface CalledModel {
+  model: string;
+  step: number;
+}
+
+/**
+ * Calls the hooks before a model call. Their texts are added to the instructions of this request alone. Throws `hook_denied` if one
+ * denies it: nothing has been paid for.
+ */
+export async function beforeRequest(scope: HookScope, { model, step }: CalledModel, request: ModelRequest): Promise<HookedRequest> {
+  const { conversation, instructions, tools } = request;
+  const { result, injected, records } = await runEventHooks(scope, {
+    on: 'pre_request',
+    payload: { model, step, messages: conversation.length, tools: tools.map(({ name }) => name) },
+    problemOf: () => 'a request cannot be modified: inject a text, or deny it',
+  });
+  if (result.type === 'deny') {
+    const reason = result.text === undefined ? '' : `: ${result.text}`;
+    throw new LonghaulError('hook_denied', `Hook "${result.hook}" denied the model call of step ${step}${reason}`);
+  }
+  return { request: injected.length === 0 ? request : { ...request, instructions: [...instructions, ...injected] }, records };
+}
+
+/** Calls the hooks before the model summarises `events` events. Their texts are added to the instructions of that request. Never rejects. */
+export async function beforeSummary(scope: HookScope, events: number, request: ModelRequest): Promise<HookedRequest> {
+  const { injected, records } = await runEventHooks(scope, {
+    on: 'pre_compact',
+    payload: { events },
+    problemOf: () => 'a summary cannot be modified: inject a text',
+  });
+  return { request: { ...request, instructions: [...request.instructions, ...injected] }, records };
+}
+
+/** Bytes of JSON that a text may have which takes the place of an answer. */
+const ANSWER_TEXT_BYTES = 64_000;
+
+/** An answer after its hooks, with their answers. */
+interface HookedResponse {
+  answer: ModelResponse;
+  records: HookRecord[];
+}
+
+/** Calls the hooks after a model call, before the answer is interpreted: one of them may replace its text. Never rejects. */
+export async function afterResponse(scope: HookScope, answer: ModelResponse): Promise<HookedResponse> {
+  if (hooksFor(scope.snapshot, 'post_response').length === 0) return { answer, records: [] };
+  const { changes, records } = await runEventHooks(scope, {
+    on: 'post_response',
+    payload: responsePayload(answer),
+    problemOf: textProblem,
+  });
+  const text = changes?.['text'];
+  if (typeof text !== 'string') return { answer, records };
+  // They would send the text that was replaced back to the provider.
+  const { providerItems: _, account: __, structured: ___, ...rest } = answer;
+  return { answer: { ...rest, content: text }, records };
+}
+
+/** Nothing in an answer is trusted to be of its type. */
+function responsePayload(answer: Partial<ModelResponse> | null | undefined): JsonObject {
+  const { content, toolCalls, finishReason, usage } = answer ?? {};
+  const calls = Array.isArray(toolCalls) ? toolCalls : [];
+  return {
+    text: typeof content === 'string' ? content : '',
+    toolCalls: calls.map((call) => ({ name: jsonOrNull(call?.name), arguments: jsonOrNull(call?.arguments) })),
+    finishReason: jsonOrNull(finishReason),
+    usage: jsonOrNull(usage),
+  };
+}
+
+function jsonOrNull(value: unknown): JsonValue {
+  return value === undefined ? null : (cleanJson(value) ?? null);
+}
+
+function textProblem(changes: JsonObject): string | undefined {
+  const other = Object.keys(changes).find((key) => key !== 'text');
+  if (other !== undefined) return `it changes "${other}": only "text" can be changed in an answer`;
+  if (typeof changes['text'] !== 'string') return 'it changes "text" to something else than a text';
+  const bytes = jsonBytes(changes['text']);
+  // An answer that has been paid for must not become too large to be recorded.
+  return bytes > ANSWER_TEXT_BYTES ? `the text has ${bytes} bytes of JSON, over ${ANSWER_TEXT_BYTES}` : undefined;
+}
+
+/** The result of a call before its budget is applied. */
+interface CallResult {
+  content: JsonValue[];
+  isError: boolean;
+}
+
+/** The result as its hooks leave it. The content is the same array if none of them changed it. */
+interface HookedResult extends CallResult {
+  hooks: HookRecord[];
+}
+
+/** The event, and what is in its payload beside the id of the call and its result. */
+interface ResultEvent {
+  on: 'post_tool_use' | 'subagent_stop';
+  callId: string;
+  about: JsonObject;
+}
+
+/** Calls the hooks for the result of a call. One may replace it, or add a text that the model reads with it. Never rejects. */
+export async function afterCall(
+  scope: HookScope,
+  { on, callId, about }: ResultEvent,
+  { content, isError }: CallResult,
+): Promise<HookedResult> {
+  const [only = null, ...more] = content;
+  const {
+    changes = {},
+    injected,
+    records,
+  } = await runEventHooks(scope, {
+    on,
+    payload: { ...about, callId, result: more.length === 0 ? only : content, isError },
+    callId,
+    problemOf: resultProblem,
+  });
+  const replaced = changes['result'] === undefined ? content : [changes['result']];
+  const failed = changes['isError'] === undefined ? isError : changes['isError'] === true;
+  return { content: injected.length === 0 ? replaced : [...replaced, ...injected], isError: failed, hooks: records };
+}
+
+function resultProblem(changes: JsonObject): string | undefined {
+  const other = Object.keys(changes).find((key) => key !== 'result' && key !== 'isError');
+  if (other !== undefined) return `it changes "${other}": only "result" and "isError" can be changed after a call`;
+  const { isError } = changes;
+  return isError === undefined || typeof isError === 'boolean' ? undefined : 'it changes "isError" to something else than true or false';
+}
+
+/** Milliseconds that the hooks may take together: the activity that resolves the agent is bounded, and does more. */
+const TOTAL_MS = 30_000;
+
+/** The instructions of a run, with the answers of the hooks at its start. */
+interface OpenedSession {
+  instructions: string[];
+  records: HookRecord[];
+}
+
+/** Calls the hooks at the start of a run: one may replace the instructions, or add to them. Never rejects. */
+export async function openSession(scope: HookScope, instructions: string[]): Promise<OpenedSession> {
+  const timed = { ...scope, signal: AbortSignal.any([scope.signal, AbortSignal.timeout(TOTAL_MS)]) };
+  const { changes, injected, records } = await runEventHooks(timed, {
+    on: 'session_start',
+    payload: { instructions },
+    problemOf: instructionsProblem,
+  });
+  const replaced = changes?.['instructions'];
+  return { instructions: [...(isTexts(replaced) ? replaced : instructions), ...injected], records };
+}
+
+function instructionsProblem(changes: JsonObject): string | undefined {
+  const other = Object.keys(changes).find((key) => key !== 'instructions');
+  if (other !== undefined) return `it changes "${other}": only "instructions" can be changed at the start`;
+  return isTexts(changes['instructions']) ? undefined : 'it changes "instructions" to something else than a list of texts';
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}

@@ -1,0 +1,121 @@
+import { activityInfo, getClient } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { errorCode, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { TurnResultFields } from '../../src/core/domain/sessions/session-state.ts';
+import type { TurnQuestion, TurnView } from '../../src/core/domain/sessions/session-views.ts';
+import {
+  type CheckParentInput,
+  type CheckParentOutput,
+  QUERIES,
+  type ReadCallInput,
+  type ReadResultInput,
+  type RequestCancelInput,
+} from '../../src/core/protocol.ts';
+import { readExecution } from '../../src/history/read-run.ts';
+import { recordedTurn, turnOfEndedSession } from '../../src/history/recorded-turn.ts';
+import { requestCancel } from '../../src/temporal/request-cancel.ts';
+import { runOutcome } from '../../src/temporal/run-outcome.ts';
+import { hasEndedAs } from '../../src/temporal/run-state.ts';
+import { failingAs } from '../attempts/failure.ts';
+import { openingOfCall, queryHandle } from './query-run.ts';
+
+/** The codes of a history that is removed or that this release cannot read, and of a workflow that closed without a result. */
+const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 'internal'];
+
+/**
+ * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
+ * any child does not reach the later executions of its parent. Null if the run goes on and is not to be waited for.
+ */
+export const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
+  'internal',
+  async ({ runId, turn, ifEnded, whole }) => {
+    if (turn !== undefined) return readTurn(runId, turn);
+    const client = getClient();
+    if (ifEnded && !(await hasEnded(client, runId))) return null;
+    const result = await runOutcome(client, runId);
+    if (!whole || !result.outputTruncated) return result;
+    const { outputTruncated: _, ...rest } = result;
+    const recorded = await recordedResult(client, runId);
+    return recorded === undefined ? result : { ...rest, output: recorded.output };
+  },
+);
+
+/** Returns the result of a run as it returned it, with an output of any size. Undefined if the server has removed its history. */
+async function recordedResult(client: Client, runId: string): Promise<RunResultFields | undefined> {
+  const { runId: executionId } = await client.workflow.getHandle(runId).describe();
+  return (await readExecution(client, runId, executionId))?.run.result;
+}
+
+/**
+ * Reads the result of a turn of a session for the run that keeps it. Null while the turn goes on. A session that ended without
+ * ending the turn gives its own result. Throws `run_ended` if it has none for the turn, and the reason if it was terminated: the run
+ * then waits no longer.
+ */
+async function readTurn(sessionId: string, turn: number): Promise<RunResultFields | null> {
+  const client = getClient();
+  const result = (await hasEnded(client, sessionId))
+    ? await unlessUnreadable(turnOfEndedSession(client, sessionId, turn))
+    : await turnOfOpenSession(client, sessionId, turn);
+  if (result === null) return null;
+  if (result === undefined) throw new LonghaulError('run_ended', `turn ${turn} of session "${sessionId}" has no result that can be read`);
+  return { ...result, steps: [] };
+}
+
+/** Returns the result of a turn, null if it has not ended, and undefined if its result cannot be read any more. */
+async function turnOfOpenSession(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | null | undefined> {
+  const handle = client.workflow.getHandle(sessionId);
+  const view = await queryHandle(QUERIES.turn, () => handle.query<TurnView, [TurnQuestion]>(QUERIES.turn, { turn }));
+  if (view.result !== undefined) return view.result;
+  return view.running === turn || view.turns < turn ? null : unlessUnreadable(recordedTurn(client, sessionId, turn));
+}
+
+/** Returns undefined for what will be unreadable at any later time. */
+async function unlessUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (UNREADABLE.includes(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** Asks the run that keeps a session for the message of its call, which is too large to be stored again. */
+export const readCallInput: (input: ReadCallInput) => Promise<string> = failingAs('internal', async (input) => {
+  const { input: message } = await openingOfCall({ ...input, input: true });
+  if (message === undefined)
+    throw new LonghaulError('internal', `run "${input.runId}" has no text for call ${input.index} of "${input.eventId}"`);
+  return message;
+});
+
+/** Reports if the parent of a run has ended. */
+export const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs(
+  'server_unreachable',
+  async ({ runId, firstRunId }) => ({ ended: await hasEnded(getClient(), runId, firstRunId) }),
+);
+
+/**
+ * True for a run that has ended, or that the server does not have. A run that goes on in another execution has not ended; one whose
+ * first execution is not `firstRunId` is another run of the same id.
+ */
+async function hasEnded(client: Client, runId: string, firstRunId?: string): Promise<boolean> {
+  try {
+    const { status, raw } = await client.workflow.getHandle(runId).describe();
+    const first = raw.workflowExecutionInfo?.firstRunId || undefined;
+    if (firstRunId !== undefined && first !== undefined && first !== firstRunId) return true;
+    return hasEndedAs(status.name);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return true;
+    throw error;
+  }
+}
+
+/**
+ * Asks the server to cancel the workflow that this activity belongs to: only then can a workflow close as Canceled. The
+ * request does not name an execution, because a run that has continued as new is the same run. A refusal of the server
+ * is retried.
+ */
+export const requestRunCancel: (input: RequestCancelInput) => Promise<void> = failingAs('server_unreachable', async ({ reason }) => {
+  await requestCancel(getClient(), activityInfo().workflowExecution?.workflowId ?? '', reason);
+});

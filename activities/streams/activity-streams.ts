@@ -1,0 +1,245 @@
+import { activityInfo } from '@temporalio/activity';
+import type { Anchor } from '../../src/anchors/anchor.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { guardsAnswers } from '../../src/core/domain/guardrails/guardrail.ts';
+import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
+import type { StreamedAttempt, StreamEntry } from '../../src/core/domain/stream/stream-entry.ts';
+import { type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
+import { type Attempt, attemptNumber } from '../attempts/attempt.ts';
+import { executionKey, queryRun } from '../run-queries/query-run.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** Begins the stream of an attempt; undefined if the run is not streamed. */
+export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => Pick<CallStream, 'add' | 'end'> | undefined;
+
+/** The model call whose answer is streamed. */
+interface StreamedModelCall {
+  run: OfRun;
+  /** The snapshot of the agent that acts, or of the program. */
+  snapshot: AgentSnapshot;
+  /** The id of the event that will hold the answer. */
+  eventId: string;
+  /** The number of events that the run had recorded. Absent for a step of a program: steps run side by side. */
+  through?: number;
+  /** The address of the step of a program. */
+  callId?: string;
+  /** The anchors that the answer must keep. */
+  anchors?: readonly Anchor[];
+}
+
+/**
+ * Returns the function that begins the stream of an attempt of a model call, and announces the attempt. What may be the answer leaves
+ * the process only if nothing has to pass it first: the output guardrails of the agent that acts, or an anchor. Otherwise the recorded
+ * event brings it, once it has passed.
+ */
+export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors = [], ...call }: StreamedModelCall): BeginStream {
+  const isWithheld = guardsAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
+  const tools = new Set(snapshot.tools.map(({ name }) => name));
+  return (attempt) => {
+    const activity = streamingActivity(runtime, run, attempt, snapshot);
+    if (activity === undefined) return undefined;
+    const stream = new CallStream({ ...call, ...currentAttempt() }, (entry) => activity.publish(entry));
+    stream.begin();
+    if (!isWithheld) return stream;
+    return {
+      add: (delta) => {
+        if (isArgument(delta, tools)) stream.add(delta);
+      },
+      end: () => stream.end(),
+    };
+  };
+}
+
+/**
+ * True for a piece of the arguments of a tool. Text may be the answer, reasoning may draft it, and the calls that no tool has (the final
+ * answer, and code, which may return one) may hold it.
+ */
+function isArgument(delta: ModelDelta, tools: ReadonlySet<string>): boolean {
+  return delta.type === 'tool_input' && tools.has(delta.toolName);
+}
+
+/** The time for which pieces are collected after one was published, in milliseconds. */
+const COLLECT_MS = 4;
+
+/** The most characters of a published piece: at most 30 kB of JSON, in any script. */
+const MOST_CHARS = 5_000;
+
+/** The length from which on a single piece is left out: no model writes as much at once. */
+const TOO_LONG = 500_000;
+
+/**
+ * Publishes the deltas of one attempt of a model call, in order. A piece that follows another one within milliseconds is joined with
+ * those that come at the same time, and a long one is split, so that the sink gets few entries and no large ones.
+ */
+export class CallStream {
+  readonly #of: StreamedAttempt;
+  readonly #publish: (entry: StreamEntry) => void;
+  #index = 0;
+  #waiting: ModelDelta | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #publishedAt = -Infinity;
+  #isEnded = false;
+
+  constructor(of: StreamedAttempt, publish: (entry: StreamEntry) => void) {
+    this.#of = of;
+    this.#publish = publish;
+  }
+
+  /** Announces the attempt, which takes back what earlier attempts have streamed. */
+  begin(): void {
+    this.#publish({ type: 'attempt', of: this.#of });
+  }
+
+  /** Publishes a piece, at once or within milliseconds. */
+  add(delta: ModelDelta): void {
+    if (this.#isEnded) return;
+    // Readers could not tell which call it belongs to.
+    if (delta.type === 'tool_input' && (delta.callId === '' || delta.toolName === '')) return;
+    const joined = this.#waiting === undefined ? undefined : joinedDelta(this.#waiting, delta);
+    if (joined === undefined) this.#flush();
+    this.#waiting = joined ?? delta;
+    if (performance.now() - this.#publishedAt >= COLLECT_MS) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+  }
+
+  /** Publishes what is still waiting. Later pieces are ignored. */
+  end(): void {
+    this.#flush();
+    this.#isEnded = true;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const delta = this.#waiting;
+    if (delta === undefined) return;
+    this.#waiting = undefined;
+    this.#publishedAt = performance.now();
+    if (delta.text.length > TOO_LONG) this.#index += 1;
+    else
+      for (const text of splitText(delta.text))
+        this.#publish({ type: 'delta', of: this.#of, index: this.#index++, delta: { ...delta, text } });
+  }
+}
+
+/** Returns two pieces as one; undefined if they belong to different parts of the answer, or are too long together. */
+function joinedDelta(one: ModelDelta, other: ModelDelta): ModelDelta | undefined {
+  if (one.type !== other.type || one.text.length + other.text.length > MOST_CHARS) return undefined;
+  if (one.type === 'tool_input' && other.type === 'tool_input' && (one.callId !== other.callId || one.toolName !== other.toolName))
+    return undefined;
+  return { ...one, text: one.text + other.text };
+}
+
+/** Splits a text, but no character of two code units. */
+function splitText(text: string): string[] {
+  const split: string[] = [];
+  let from = 0;
+  while (text.length - from > MOST_CHARS) {
+    const to = from + MOST_CHARS - (isHighSurrogate(text.charCodeAt(from + MOST_CHARS - 1)) ? 1 : 0);
+    split.push(text.slice(from, to));
+    from = to;
+  }
+  return [...split, text.slice(from)];
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** The most characters of the name of data, and the most bytes of its JSON. */
+const MAX_NAME_LENGTH = 100;
+const MAX_BYTES = 32_000;
+
+/** Publishes the data that one attempt of a tool call emits. None of it enters history. */
+export class ToolStream {
+  readonly #runtime: ActivityRuntime;
+  readonly #callId: string;
+  /** Absent if the run has no readers. */
+  readonly #activity: ActivityOfStream | undefined;
+  readonly #of: StreamedAttempt;
+  #index = 0;
+  #isEnded = false;
+
+  constructor(runtime: ActivityRuntime, input: RunToolInput, attempt: Pick<Attempt, 'stream'>) {
+    const { eventId, callId, at } = input;
+    this.#runtime = runtime;
+    this.#callId = callId;
+    this.#activity = streamingActivity(runtime, input, attempt);
+    this.#of = { eventId, callId, through: at[0] + 1, ...currentAttempt() };
+  }
+
+  /** Publishes data. Throws a TypeError for data that cannot be carried, also if the worker has no sink. */
+  emit(name: string, data: JsonValue): void {
+    if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME_LENGTH)
+      throw new TypeError(`emit: the name of the data must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
+    const plain = cleanJson(data);
+    if (plain === undefined) {
+      throw new TypeError(
+        `emit: the data "${name}" is not JSON: emit plain values without a BigInt or a circular reference, at most ${MAX_JSON_DEPTH} levels deep`,
+      );
+    }
+    const bytes = jsonBytes(plain);
+    if (bytes > MAX_BYTES) throw new TypeError(`emit: the data "${name}" is ${bytes} bytes of JSON, over ${MAX_BYTES}: emit a part of it`);
+    if (this.#isEnded || this.#activity === undefined) return;
+    const { secrets } = this.#runtime;
+    const redacted = secrets.redactJson(plain);
+    const delta = { type: 'data' as const, callId: this.#callId, name: secrets.redact(name.toWellFormed()), data: redacted };
+    this.#activity.publish({ type: 'delta', of: this.#of, index: this.#index++, delta });
+  }
+
+  /** Ends the stream with the attempt: the result takes the place of everything that was emitted. */
+  end(): void {
+    this.#isEnded = true;
+  }
+}
+
+/** Publishes entries for the run that an attempt of an activity belongs to. */
+interface ActivityOfStream {
+  publish(entry: StreamEntry): void;
+}
+
+/** Returns the part of a streamed attempt that tells it from others. */
+function currentAttempt(): Pick<StreamedAttempt, 'executionId' | 'activity' | 'attempt'> {
+  const { workflowExecution, activityId } = activityInfo();
+  // The SDK numbers the activities of an execution.
+  return { executionId: workflowExecution?.runId ?? '', activity: Number(activityId) || 0, attempt: attemptNumber() };
+}
+
+/**
+ * Returns the stream of the run of the current activity; undefined if the worker has no sink. Runs inside a workflow of the user are not
+ * streamed: their record cannot be read by a handle. `snapshot`: the agent of the run, if the activity knows it.
+ */
+function streamingActivity(
+  { streams }: Pick<ActivityRuntime, 'streams'>,
+  run: OfRun,
+  attempt: Pick<Attempt, 'stream'>,
+  snapshot?: AgentSnapshot,
+): ActivityOfStream | undefined {
+  const { workflowExecution, isLocal } = activityInfo();
+  if (streams === undefined || run.run !== undefined || workflowExecution === undefined) return undefined;
+  const { workflowId } = workflowExecution;
+  const publish = (entry: StreamEntry, live: boolean): void =>
+    streams.publish(workflowId, entry, { live, heartbeat: (details) => attempt.stream(details) });
+  const key = executionKey();
+  if (snapshot !== undefined) streams.live.set(key, snapshot.live === true);
+  // A local call has no heartbeats, and its run answers no query meanwhile.
+  const isLive = !streams.usesHeartbeats || isLocal ? false : streams.live.get(key);
+  if (isLive !== undefined) return { publish: (entry) => publish(entry, isLive) };
+  let asked: Promise<boolean> | undefined;
+  const ask = async (): Promise<boolean> => {
+    const live = (await queryRun<AgentSnapshot>(run, QUERIES.snapshot, null)).live === true;
+    streams.live.set(key, live);
+    return live;
+  };
+  return {
+    publish: (entry) => {
+      asked ??= ask().catch(() => false);
+      // Each entry waits for the answer, so they keep their order.
+      void asked.then((live) => publish(entry, live));
+    },
+  };
+}
