@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { UsageError } from '../src/core/domain/errors/error.ts';
+import { UsageError } from '../src/core/domain/errors.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { askRequirementActivity, authorizeDecisionActivity, notifyWaitingActivity } from './approvals/decision-hooks.ts';

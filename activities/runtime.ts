@@ -1,6 +1,6 @@
-import type { AgentSnapshot } from '../src/core/domain/agent/agent-snapshot.ts';
-import type { ModelCallContext } from '../src/core/domain/model/model.ts';
-import type { ContinueAsNewThresholds } from '../src/core/domain/run/continue-as-new.ts';
+import type { AgentSnapshot } from '../src/core/domain/agent.ts';
+import type { ModelCallContext } from '../src/core/domain/model.ts';
+import type { ContinueAsNewThresholds } from '../src/core/domain/run.ts';
 import { type DataInput, type DataView, type OfRun, QUERIES } from '../src/core/protocol.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';

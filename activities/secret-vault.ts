@@ -1,10 +1,7 @@
 import { inspect } from 'node:util';
-import { credentialKey } from '../src/core/domain/agent/credential-key.ts';
-import { isSecretReference, type SecretReference } from '../src/core/domain/agent/secret-reference.ts';
-import { LonghaulError, UsageError } from '../src/core/domain/errors/error.ts';
-import { memberOf } from '../src/core/domain/errors/thrown.ts';
-import { memberPath } from '../src/core/domain/json/json-path.ts';
-import { isJsonObject, type JsonValue } from '../src/core/domain/json/json.ts';
+import { credentialKey, isSecretReference, type SecretReference } from '../src/core/domain/deps.ts';
+import { LonghaulError, memberOf, UsageError } from '../src/core/domain/errors.ts';
+import { isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
 import type { RunLog } from '../src/define/context/run-context.ts';
 import { secret } from '../src/define/context/secret.ts';
 import { environmentSecrets } from '../src/secrets/environment-secrets.ts';

@@ -26,7 +26,7 @@ export { resource } from './define/context/resource.ts';
 export { applyContextUpdate } from './define/context/apply-context-update.ts';
 export { contextUpdate, withUpdate } from './define/context/context-update.ts';
 export { savedContext } from './define/context/saved-context.ts';
-export { patchDanglingToolCalls } from './core/saved/patch-saved-context.ts';
+export { patchDanglingToolCalls } from './core/saved/saved-context.ts';
 export { ModelRetry, ToolFailure } from './define/tools/tool-failure.ts';
 export { toolOutput } from './define/tools/tool-output.ts';
 export type {
@@ -51,7 +51,7 @@ export type {
 } from './define/code/executor-definition.ts';
 export type { ExecutorOptions } from './define/code/executor-options.ts';
 export type { MemoryOptions, RecallOptions } from './define/options/memory-option.ts';
-export type { MemoryNote } from './core/domain/memory/memory-note.ts';
+export type { MemoryNote } from './core/domain/record.ts';
 export type { ResourcesOption } from './define/options/needed-resources.ts';
 export type { AgentOptions } from './define/agent-options.ts';
 export type {
@@ -72,10 +72,10 @@ export type { AskHumanOptions } from './define/tools/ask-human.ts';
 export type { ToolOptions } from './define/tools/define-tool.ts';
 export type { ContextUpdate, UpdatingResult } from './define/context/context-update.ts';
 export type { BackoffOptions, RetryOn, ToolPolicyOptions, VerifiedOutcome, Verify } from './define/options/tool-policy-options.ts';
-export type { Backoff, ToolPolicy } from './core/domain/agent/tool-policy.ts';
-export type { ContextOperation, RecordedUpdate } from './core/domain/record/context-update.ts';
-export type { Duration } from './core/domain/run/duration.ts';
-export type { LimitOptions } from './core/domain/agent/limit-options.ts';
+export type { Backoff, ToolPolicy } from './core/domain/agent.ts';
+export type { ContextOperation, RecordedUpdate } from './core/domain/deps.ts';
+export type { Duration } from './core/domain/time.ts';
+export type { LimitOptions } from './core/domain/limits.ts';
 export type {
   AnyGuardrail,
   CheckedCall,
@@ -84,22 +84,22 @@ export type {
   GuardrailContexts,
   GuardrailDefinition,
 } from './define/guardrails/guardrail-definition.ts';
-export type { GuardrailFinding, GuardrailNote, GuardrailReport, GuardrailTrip, GuardrailType } from './core/domain/guardrails/guardrail.ts';
+export type { GuardrailFinding, GuardrailNote, GuardrailReport, GuardrailTrip, GuardrailType } from './core/domain/guardrails.ts';
 export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from './define/hooks/hook-definition.ts';
 export type { HookPayloads } from './define/hooks/hook-payload.ts';
-export type { HookEvent } from './core/domain/hooks/hook-event.ts';
-export type { HookRecord } from './core/domain/hooks/hook-record.ts';
+export type { HookEvent } from './core/domain/hooks.ts';
+export type { HookRecord } from './core/domain/hooks.ts';
 export type { PermissionOptions, PermissionRuleOption } from './define/permissions/permissions-option.ts';
-export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions/permissions.ts';
-export type { ModelName } from './core/domain/agent/model-name.ts';
+export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions.ts';
+export type { ModelName } from './core/domain/model.ts';
 export type { Overflow } from './define/options/result-budget.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/context/resource.ts';
 export type { Resources, RunContext, RunLog } from './define/context/run-context.ts';
 export type { EventsOptions, ReadEvents, RecordedEvent, RecordedEvents } from './define/context/record-events.ts';
-export type { Principal } from './core/domain/run/principal.ts';
+export type { Principal } from './core/domain/run.ts';
 export type { AgentToolDefinition } from './define/children/agent-tool-definition.ts';
-export type { ChildrenOptions } from './core/domain/children/tree-limits.ts';
-export type { AgentOfTool } from './core/domain/children/agent-tool.ts';
+export type { ChildrenOptions } from './core/domain/limits.ts';
+export type { AgentOfTool } from './core/domain/agent.ts';
 export type { AnyTool, ToolDefinition } from './define/tools/tool-definition.ts';
 export type { ToolOutput } from './define/tools/tool-output.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
@@ -112,47 +112,30 @@ export type {
   ToolCaller,
   ToolDescription,
   ToolSnapshot,
-} from './core/domain/agent/agent-snapshot.ts';
-export type {
-  ContentItem,
-  ContentPart,
-  MediaSource,
-  Message,
-  Role,
-  SpilledContent,
-  ToolCall,
-  ToolResult,
-} from './core/domain/content/content.ts';
-export type { Event } from './core/domain/record/event.ts';
+} from './core/domain/agent.ts';
+export type { ContentItem, ContentPart, MediaSource, Message, Role, SpilledContent, ToolCall, ToolResult } from './core/domain/content.ts';
+export type { Event } from './core/domain/record.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from './core/saved/saved-context.ts';
-export type { ContextToSave, MessageToSave } from './core/saved/to-saved-context.ts';
-export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code/code-snapshot.ts';
-export type { PruneStrategy } from './core/domain/content/conversation/prune-steps.ts';
-export type { ExecutionLimits } from './core/execution/execution-limits.ts';
-export type { ExecutionContext } from './core/domain/record/execution-context.ts';
-export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/agent/limits.ts';
-export type { ModelDelta } from './core/domain/stream/delta.ts';
-export type { ModelPrice } from './core/domain/model/price.ts';
-export type { ApprovalRequirement, Decision, PendingApproval, RememberedDecision } from './core/domain/approvals/approval.ts';
-export type { MessageMode } from './core/domain/record/queued-message.ts';
-export type { JsonObject, JsonValue } from './core/domain/json/json.ts';
-export { isSecretReference, type SecretReference } from './core/domain/agent/secret-reference.ts';
-export type { RunStatus, StopReason, TerminalStatus } from './core/domain/run/status.ts';
-export type { FinishReason, StepResult, ToolCallRecord, Verified } from './core/domain/record/step.ts';
-export type { AggregatedUsage, UsageStats } from './core/domain/model/usage.ts';
-export { RunResult } from './core/domain/run/result.ts';
-export type { CompletedRun, DefaultOutput, RunResultFields, UnfinishedRun } from './core/domain/run/result.ts';
+export type { ContextToSave, MessageToSave } from './core/saved/saved-context.ts';
+export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code.ts';
+export type { PruneStrategy } from './core/domain/content.ts';
+export type { ExecutionLimits } from './core/domain/code.ts';
+export type { ExecutionContext } from './core/domain/record.ts';
+export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/limits.ts';
+export type { ModelDelta } from './core/domain/stream.ts';
+export type { ModelPrice } from './core/domain/usage.ts';
+export type { ApprovalRequirement, Decision, PendingApproval, RememberedDecision } from './core/domain/approvals.ts';
+export type { MessageMode } from './core/domain/content.ts';
+export type { JsonObject, JsonValue } from './core/domain/json.ts';
+export { isSecretReference, type SecretReference } from './core/domain/deps.ts';
+export type { RunStatus, StopReason, TerminalStatus } from './core/domain/run.ts';
+export type { FinishReason, StepResult, ToolCallRecord, Verified } from './core/domain/tool-calls.ts';
+export type { AggregatedUsage, UsageStats } from './core/domain/usage.ts';
+export { RunResult } from './core/domain/result.ts';
+export type { CompletedRun, DefaultOutput, RunResultFields, UnfinishedRun } from './core/domain/result.ts';
 
-export {
-  ERROR_CODES,
-  errorCode,
-  errorMessage,
-  isErrorCode,
-  LonghaulError,
-  ModelCallError,
-  UsageError,
-} from './core/domain/errors/error.ts';
-export type { ErrorCode } from './core/domain/errors/error.ts';
+export { ERROR_CODES, errorCode, errorMessage, isErrorCode, LonghaulError, ModelCallError, UsageError } from './core/domain/errors.ts';
+export type { ErrorCode } from './core/domain/errors.ts';
 
 export type {
   ConversationEvent,
@@ -162,4 +145,4 @@ export type {
   ModelRequest,
   ModelResponse,
   RawToolCall,
-} from './core/domain/model/model.ts';
+} from './core/domain/model.ts';

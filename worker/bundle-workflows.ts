@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, type BundlerPlugin, bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions } from '@temporalio/worker';
-import { errorMessage, UsageError } from '../src/core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
 const LINES_OF_OUTPUT = 8;

@@ -14,8 +14,8 @@ import {
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { unreachable } from '../src/client/connect.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
-import { LonghaulError, UsageError } from '../src/core/domain/errors/error.ts';
-import { type Duration, timerMilliseconds } from '../src/core/domain/run/duration.ts';
+import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
+import { type Duration, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';

@@ -35,7 +35,7 @@ export type {
   WaitingNotice,
 } from '../src/define/decision-hooks.ts';
 export type { EndedNotice, NotifyEnded } from '../src/define/ended-hook.ts';
-export type { ModelPrice } from '../src/core/domain/model/price.ts';
+export type { ModelPrice } from '../src/core/domain/usage.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';
 export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-source.ts';
@@ -55,5 +55,5 @@ export type {
   StreamSink,
   StreamSinkContext,
 } from '../src/streams/stream-sink.ts';
-export type { StreamedAttempt, StreamEntry } from '../src/core/domain/stream/stream-entry.ts';
-export type { Delta, ModelDelta } from '../src/core/domain/stream/delta.ts';
+export type { StreamedAttempt, StreamEntry } from '../src/core/domain/stream.ts';
+export type { Delta, ModelDelta } from '../src/core/domain/stream.ts';

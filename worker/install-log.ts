@@ -1,5 +1,5 @@
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
-import { UsageError } from '../src/core/domain/errors/error.ts';
+import { UsageError } from '../src/core/domain/errors.ts';
 import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
 import { logWriter } from '../src/log/log-writer.ts';
 

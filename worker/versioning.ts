@@ -1,5 +1,5 @@
 import type { WorkerOptions } from '@temporalio/worker';
-import { LonghaulError, UsageError, errorMessage } from '../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../src/core/domain/errors.ts';
 
 /**
  * The behavior of runs in flight when another build becomes the current version of its deployment. `PINNED`: they end

@@ -1,4 +1,4 @@
-import type { RunResultFields } from '../src/core/domain/run/result.ts';
+import type { RunResultFields } from '../src/core/domain/result.ts';
 import type { CarriedInput, ProgramInput } from '../src/core/protocol.ts';
 import { runWorkflow } from './run/run-workflow.ts';
 import { readProgramInput } from './run/start.ts';

@@ -2,11 +2,10 @@ import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkfl
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/options/requires-something.ts';
-import type { FlowInput } from '../src/core/domain/flows/flow-policy.ts';
-import { openingText } from '../src/core/domain/run/opening.ts';
-import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/result.ts';
-import { summaryText } from '../src/core/domain/content/summary-text.ts';
-import { priorityFrom, priorityProblem } from '../src/core/domain/agent/task-priority.ts';
+import type { FlowInput } from '../src/core/domain/agent.ts';
+import { openingText, priorityFrom, priorityProblem } from '../src/core/domain/run-input.ts';
+import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/result.ts';
+import { summaryText } from '../src/core/domain/text.ts';
 import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import { startActivity } from './run/schedule-activity.ts';

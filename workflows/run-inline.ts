@@ -1,8 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
-import { isJsonObject } from '../src/core/domain/json/json.ts';
-import { RunResult } from '../src/core/domain/run/result.ts';
+import { isJsonObject } from '../src/core/domain/json.ts';
+import { RunResult } from '../src/core/domain/result.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { CarriedInput } from '../src/core/protocol.ts';
 import { executeRun } from './run/execute-run.ts';

@@ -1,9 +1,7 @@
-import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { DEFAULT_ITERATIONS } from '../../src/core/domain/flows/flow-policy.ts';
-import { DEFAULT_MAX_HANDOFFS } from '../../src/core/domain/handoffs/handoff-policy.ts';
-import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs/transfer-tool.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { type AgentSnapshot, DEFAULT_ITERATIONS, DEFAULT_MAX_HANDOFFS, type ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { flowAgent } from '../../src/define/flows/flow-agent.ts';

@@ -1,21 +1,25 @@
 import { z } from 'zod';
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { mayCall } from '../../src/core/code/callers.ts';
-import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
-import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { DEFAULT_STEPS } from '../../src/core/domain/agent/limits.ts';
-import { modelName } from '../../src/core/domain/agent/model-name.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
-import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { MEMORY_TOOLS } from '../../src/core/domain/memory/memory-tools.ts';
-import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
-import { boundNotices } from '../../src/core/domain/record/notice.ts';
-import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
-import { injectionProblem } from '../../src/core/execution/injected-value.ts';
+import {
+  type AgentDocument,
+  type AgentSnapshot,
+  rulesOf,
+  SKILL_TOOLS,
+  type ToolSnapshot,
+  TRANSFER_TO_AGENT,
+  withoutDocument,
+} from '../../src/core/domain/agent.ts';
+import { DEFAULT_STEPS } from '../../src/core/domain/limits.ts';
+import { modelName } from '../../src/core/domain/model.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import type { HookSnapshot } from '../../src/core/domain/hooks.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
+import { MEMORY_TOOLS } from '../../src/core/domain/memory.ts';
+import { depsProblem } from '../../src/core/domain/deps.ts';
+import { boundNotices } from '../../src/core/domain/run.ts';
+import { injectionProblem } from '../../src/core/domain/execution.ts';
 import { type ChildInputAnswer, type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
 import type { AnyAgent, OutputDefinition } from '../../src/define/agent-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';

@@ -1,10 +1,10 @@
 import { activityInfo } from '@temporalio/activity';
-import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import { isoTime } from '../../src/core/domain/record/time.ts';
-import type { RunSubject } from '../../src/core/domain/run/run-subject.ts';
+import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
+import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import { isoTime } from '../../src/core/domain/time.ts';
+import type { RunSubject } from '../../src/core/domain/run.ts';
 import {
   type ApprovalsPage,
   type AskTermsInput,

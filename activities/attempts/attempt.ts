@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { activityInfo, cancellationDetails, cancellationSignal, Context } from '@temporalio/activity';
-import { MISSED_HEARTBEATS } from '../../src/core/domain/agent/tool-policy.ts';
-import { activityDetails, uncountedAttemptsIn, withUncountedAttempts, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { isoTime } from '../../src/core/domain/record/time.ts';
-import { withStreamedOutput } from '../../src/core/domain/stream/streamed-output.ts';
+import { MISSED_HEARTBEATS } from '../../src/core/domain/agent.ts';
+import { activityDetails, uncountedAttemptsIn, withUncountedAttempts, type WorkerWait } from '../../src/core/domain/missing-definitions.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { isoTime } from '../../src/core/domain/time.ts';
+import { withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
 

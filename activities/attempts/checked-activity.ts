@@ -1,12 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { activityInfo, heartbeat, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { attemptsText } from '../../src/core/domain/content/tool-text.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { type MissingDetails, missingDetails, missingIn } from '../../src/core/domain/errors/missing-details.ts';
-import type { MissingThing } from '../../src/core/domain/errors/missing.ts';
-import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
+import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { attemptsText } from '../../src/core/domain/tool-calls.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import {
+  ATTEMPTS_USED_UP,
+  type MissingDetails,
+  missingDetails,
+  missingIn,
+  type MissingThing,
+  withUncountedAttempts,
+} from '../../src/core/domain/missing-definitions.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { SecretVault } from '../secret-vault.ts';

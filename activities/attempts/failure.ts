@@ -1,13 +1,9 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { missingDetails } from '../../src/core/domain/errors/missing-details.ts';
-import { listedNames, type MissingThing } from '../../src/core/domain/errors/missing.ts';
-import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
+import { listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
 /** Parts of a failure besides its code. */

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { RunSegmentInput } from '../../src/core/domain/code/segment-messages.ts';
-import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
-import { canonicalJson, isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { EMPTYING_ERROR_KINDS, failed } from '../../src/core/execution/execution-result.ts';
-import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
+import type { RunSegmentInput } from '../../src/core/domain/activity-messages.ts';
+import { canonicalJson, isJsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import {
+  type CodeCall,
+  type CodeCallResult,
+  EMPTYING_ERROR_KINDS,
+  type Executor,
+  failed,
+  type Moment,
+  type Segment,
+} from '../../src/core/domain/execution.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import type { RunKey } from '../run-queries/query-run.ts';
 

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
-import type { Executor, Moment } from '../../src/core/execution/executor.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import type { ExecutionResult, Executor, Moment } from '../../src/core/domain/execution.ts';
 import type { CodeDefinition, ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
 import type { Provided } from './results.ts';
 

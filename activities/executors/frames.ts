@@ -1,7 +1,11 @@
-import { isTooDeep } from '../../src/core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { EXECUTION_ERROR_KINDS, type ExecutionError, type ExecutionErrorKind } from '../../src/core/execution/execution-result.ts';
-import type { CodeCall, CodeTool } from '../../src/core/execution/executor.ts';
+import { isJsonObject, isTooDeep, type JsonObject } from '../../src/core/domain/json.ts';
+import {
+  type CodeCall,
+  type CodeTool,
+  EXECUTION_ERROR_KINDS,
+  type ExecutionError,
+  type ExecutionErrorKind,
+} from '../../src/core/domain/execution.ts';
 import { RESERVED_WORDS } from './quickjs/reserved-words.ts';
 import type { EngineModule } from './quickjs/thread/engine.ts';
 

@@ -5,14 +5,14 @@
 import '../../src/node-version/require-node.ts';
 export { createExecutor, type StandaloneExecutor } from './create-executor.ts';
 export type { CreateOwnExecutor, ExecutorDefinition, OwnExecutorSettings } from '../../src/define/code/executor-definition.ts';
-export type { Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
-export type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-export type { ExecutionLimits } from '../../src/core/execution/execution-limits.ts';
+export type { Scratchpad } from '../../src/core/domain/code.ts';
+export type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+export type { ExecutionLimits } from '../../src/core/domain/code.ts';
 export {
   type ExecutionError,
   type ExecutionErrorKind,
   type ExecutionResult,
   type NamespaceEntry,
   newExecutionResult,
-} from '../../src/core/execution/execution-result.ts';
-export type { CodeCall, CodeCallResult, CodeTool, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
+} from '../../src/core/domain/execution.ts';
+export type { CodeCall, CodeCallResult, CodeTool, Executor, Moment, Segment } from '../../src/core/domain/execution.ts';

@@ -1,15 +1,16 @@
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ExecutionLimits } from '../../src/core/execution/execution-limits.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { ExecutionLimits } from '../../src/core/domain/code.ts';
 import {
+  type CodeCallResult,
+  type CodeTool,
   type ExecutionFigures,
   type ExecutionResult,
   failed,
   type NamespaceEntry,
   type Scratchpad,
   succeeded,
-} from '../../src/core/execution/execution-result.ts';
-import type { CodeCallResult, CodeTool } from '../../src/core/execution/executor.ts';
+} from '../../src/core/domain/execution.ts';
 import { type EndFrame, MAX_CODE_LENGTH } from './frames.ts';
 
 /** Characters of output that a run keeps at least: the blanks around it do not count towards its limit. */

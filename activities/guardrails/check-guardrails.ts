@@ -1,6 +1,6 @@
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/guardrails/messages.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/activity-messages.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { type DataView, QUERIES } from '../../src/core/protocol.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';

@@ -1,18 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
+import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
+import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import {
   type GuardrailFinding,
   type GuardrailSnapshot,
   guardrailsOf,
   type GuardrailSpent,
   type GuardrailType,
-} from '../../src/core/domain/guardrails/guardrail.ts';
-import type { ModelRequest } from '../../src/core/domain/model/model.ts';
-import { addSpent } from '../../src/core/domain/model/spent.ts';
+} from '../../src/core/domain/guardrails.ts';
+import type { ModelRequest } from '../../src/core/domain/model.ts';
+import { addSpent } from '../../src/core/domain/usage.ts';
 import type { DataView, OfRun } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/context/run-context.ts';

@@ -1,8 +1,8 @@
 import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { cutContent, cutMarker } from '../../src/core/domain/content/cut-content.ts';
-import { type ErrorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { END_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
+import { type ErrorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { END_EVENTS, type HookRecord } from '../../src/core/domain/hooks.ts';
 import type {
   AfterCallInput,
   AtEndInput,
@@ -10,14 +10,12 @@ import type {
   CallHooksOutput,
   HookedCalls,
   ReviewedCalls,
-} from '../../src/core/domain/hooks/hook-messages.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import { recordsInOrder } from '../../src/core/domain/record/run-record.ts';
-import type { StepResult } from '../../src/core/domain/record/step.ts';
-import { identityOf, type Principal } from '../../src/core/domain/run/principal.ts';
-import { RunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
+} from '../../src/core/domain/activity-messages.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { type Event, recordsInOrder } from '../../src/core/domain/record.ts';
+import type { StepResult } from '../../src/core/domain/tool-calls.ts';
+import { identityOf, type Principal } from '../../src/core/domain/run.ts';
+import { RunResult, type RunResultFields } from '../../src/core/domain/result.ts';
 import {
   type ArchiveEventsInput,
   type CallArgumentsQuestion,

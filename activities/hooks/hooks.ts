@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { type HookEvent, isBlocking } from '../../src/core/domain/hooks/hook-event.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import { hooksFor, type HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
+import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks/hook-definition.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';

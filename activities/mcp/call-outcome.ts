@@ -9,7 +9,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 
 /**
  * The outcome of a call. Messages come from the server or from Longhaul, and may contain anything: callers cut and

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { spellingProblem } from '../../src/core/code/language-names.ts';
-import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { CodeLanguage } from '../../src/core/domain/code/code-snapshot.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { Notice } from '../../src/core/domain/record/notice.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { CodeLanguage } from '../../src/core/domain/code.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { Notice } from '../../src/core/domain/run.ts';
 import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
 import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';

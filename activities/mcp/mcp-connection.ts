@@ -9,7 +9,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
 import { FURTHER_TOOLS, nameOfTool } from './read-tool.ts';

@@ -1,5 +1,5 @@
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import type { McpOutcome } from './call-outcome.ts';
 import type { McpConnection, McpRequest } from './mcp-connection.ts';

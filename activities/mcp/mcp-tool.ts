@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ContentPart } from '../../src/core/domain/content/content.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ContentPart } from '../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';

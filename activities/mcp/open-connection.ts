@@ -1,8 +1,8 @@
 import type { Stream } from 'node:stream';
 import { ReadBuffer, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/mcp/mcp-definition.ts';
 import type { SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';

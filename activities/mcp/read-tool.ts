@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';

@@ -1,19 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { counted, utf8Length } from '../../src/core/domain/content/text.ts';
-import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
-import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors/error.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { cleanUsage } from '../../src/core/domain/model/clean-usage.ts';
-import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import { addSpent, type SpentDetails, spentIn } from '../../src/core/domain/model/spent.ts';
-import type { EstimatedUsage, Spent, UsageStats } from '../../src/core/domain/model/usage.ts';
-import { boundNotices } from '../../src/core/domain/record/notice.ts';
-import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { counted, utf8Length } from '../../src/core/domain/text.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
+import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors.ts';
+import {
+  addSpent,
+  cleanUsage,
+  type EstimatedUsage,
+  type Spent,
+  type SpentDetails,
+  spentIn,
+  type UsageStats,
+} from '../../src/core/domain/usage.ts';
+import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import { boundNotices } from '../../src/core/domain/run.ts';
+import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { readCallsInText } from '../../src/model/calls-in-text.ts';
 import { requireAnswer } from '../../src/model/require-answer.ts';
 import { ReasoningSplitter, splitReasoning } from '../../src/model/split-reasoning.ts';

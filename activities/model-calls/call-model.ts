@@ -2,25 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import { toolsFor } from '../../src/core/code/callers.ts';
 import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
-import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { utf8Prefix } from '../../src/core/domain/content/text.ts';
-import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { withTurns } from '../../src/core/domain/flows/with-turns.ts';
-import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { RecallBounds } from '../../src/core/domain/memory/memory-policy.ts';
-import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory/recalled.ts';
-import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import { patchDangling } from '../../src/core/domain/record/dangling.ts';
-import { itemsFor } from '../../src/core/domain/record/provider-items.ts';
-import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
+import {
+  type AgentSnapshot,
+  type OutputSnapshot,
+  type PlainToolChoice,
+  type RecallBounds,
+  type ToolDescription,
+  toolOwner,
+} from '../../src/core/domain/agent.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { utf8Prefix } from '../../src/core/domain/text.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { withTurns } from '../../src/core/domain/handoffs.ts';
+import { type HookRecord, inlineHooks, MODEL_CALL_EVENTS } from '../../src/core/domain/hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory.ts';
+import {
+  type ConversationEvent,
+  itemsFor,
+  type ModelRequest,
+  type ModelResponse,
+  patchDangling,
+  type RecordedResponse,
+} from '../../src/core/domain/model.ts';
+import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/state/unit-context.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';

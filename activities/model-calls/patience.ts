@@ -1,13 +1,19 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
-import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { attemptsText } from '../../src/core/domain/content/tool-text.ts';
-import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import type { ModelCallContext, ModelClient, ModelRequest } from '../../src/core/domain/model/model.ts';
-import { believedQueueMs, type RefusedDetails, refusedIn } from '../../src/core/domain/model/refused.ts';
-import { isoTime } from '../../src/core/domain/record/time.ts';
+import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent.ts';
+import { attemptsText } from '../../src/core/domain/tool-calls.ts';
+import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import {
+  believedQueueMs,
+  type ModelCallContext,
+  type ModelClient,
+  type ModelRequest,
+  type RefusedDetails,
+  refusedIn,
+} from '../../src/core/domain/model.ts';
+import { isoTime } from '../../src/core/domain/time.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
 

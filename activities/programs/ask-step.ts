@@ -1,21 +1,18 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
-import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { SpilledContent } from '../../src/core/domain/content/content.ts';
-import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { jsonPiece, WHOLE_BYTES } from '../../src/core/domain/json/json-piece.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { AskDocument, ProgramDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
+import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent.ts';
+import type { SpilledContent } from '../../src/core/domain/content.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
+import { BYTE_BUDGETS, jsonBytes, jsonPiece, WHOLE_BYTES } from '../../src/core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { ModelCapabilities, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { AskDocument, ProgramDocument, UnitDocument } from '../../src/core/domain/program-document.ts';
 import type {
   BriefResponse,
   LoadOutputInput,
   LoadOutputOutput,
   StoreOutputsInput,
   StoreOutputsOutput,
-} from '../../src/core/domain/program/messages.ts';
+} from '../../src/core/domain/program-run.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
 import { contextOf, lookupOf } from '../../src/core/program/interpreter/values.ts';
 import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';

@@ -1,8 +1,8 @@
 import type { Anchor } from '../../src/anchors/anchor.ts';
 import { BUILT_IN_ANCHORS } from '../../src/anchors/built-in-anchors.ts';
-import { type ErrorCode, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { knownText } from '../../src/core/domain/errors/missing.ts';
-import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
+import { type ErrorCode, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
+import { knownText } from '../../src/core/domain/missing-definitions.ts';
+import type { ProgramDocument } from '../../src/core/domain/program-document.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';

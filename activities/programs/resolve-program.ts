@@ -1,20 +1,16 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { plainLimits } from '../../src/core/domain/agent/limit-options.ts';
-import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits.ts';
-import { narrowLimits } from '../../src/core/domain/agent/narrow-limits.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { ModelPrice } from '../../src/core/domain/model/price.ts';
-import { allSteps, modelsOf } from '../../src/core/domain/program/all-steps.ts';
-import { DEFAULT_MODEL_CALLS, type ProgramDocument } from '../../src/core/domain/program/document.ts';
-import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
-import type { EarlierRun, ProgramState } from '../../src/core/domain/program/program-state.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
-import { isSame, type Principal } from '../../src/core/domain/run/principal.ts';
+import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '../../src/core/domain/limits.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { ModelPrice } from '../../src/core/domain/usage.ts';
+import { allSteps, DEFAULT_MODEL_CALLS, modelsOf, type ProgramDocument } from '../../src/core/domain/program-document.ts';
+import type { EarlierRun, ProgramState, StoredOutput } from '../../src/core/domain/program-run.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run-input.ts';
+import { isSameIdentity, type Principal } from '../../src/core/domain/run.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { invalidProgram } from '../../src/core/program/check/problems.ts';
@@ -245,7 +241,7 @@ async function readEarlierRun(store: OutputStore, { runId }: ReadProgramInput): 
     });
   const run = (await readExecution(client, runId, executionId))?.run;
   // The caller must not learn that the run of another principal exists, nor get anything of it.
-  if (run === undefined || !isSame(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
+  if (run === undefined || !isSameIdentity(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
   const program = run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);

@@ -1,11 +1,10 @@
 import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
-import type { SpilledContent } from '../../src/core/domain/content/content.ts';
-import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { joinPieces, type JsonPiece } from '../../src/core/domain/json/json-piece.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
+import type { SpilledContent } from '../../src/core/domain/content.ts';
+import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
+import { joinPieces, jsonBytes, type JsonPiece } from '../../src/core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { StoredOutput } from '../../src/core/domain/program-run.ts';
 import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
 import type { PayloadStore, StoredRun } from '../../src/stores/payload-store/payload-store.ts';
 import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';

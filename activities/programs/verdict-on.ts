@@ -1,12 +1,11 @@
 import type { Anchor } from '../../src/anchors/anchor.ts';
 import { checkAnchors } from '../../src/anchors/check-anchors.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ModelResponse } from '../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { AskDocument } from '../../src/core/domain/program/document.ts';
-import type { AnswerVerdict } from '../../src/core/domain/program/verdict.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { AskDocument } from '../../src/core/domain/program-document.ts';
+import type { AnswerVerdict } from '../../src/core/domain/verdicts.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import { insertedText } from '../../src/core/program/references/interpolate.ts';

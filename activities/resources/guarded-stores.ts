@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
 import type { ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
 import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';

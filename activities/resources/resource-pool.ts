@@ -1,5 +1,4 @@
-import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { memberOf } from '../../src/core/domain/errors/thrown.ts';
+import { errorMessage, LonghaulError, memberOf, UsageError } from '../../src/core/domain/errors.ts';
 import { isResource, type ReadSecret, type ResourceDefinition } from '../../src/define/context/resource.ts';
 import type { Resources } from '../../src/define/context/run-context.ts';
 import { withTimeout } from '../attempts/attempt.ts';

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { didYouMean } from '../../src/core/domain/errors/nearest-name.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { didYouMean } from '../../src/core/domain/text.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
 import {
   type ChildInputAnswer,
   type ChildInputQuestion,

@@ -1,10 +1,9 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { errorCode, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import type { TurnResultFields } from '../../src/core/domain/sessions/session-state.ts';
-import type { TurnQuestion, TurnView } from '../../src/core/domain/sessions/session-views.ts';
+import { errorCode, LonghaulError } from '../../src/core/domain/errors.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
+import type { TurnQuestion, TurnResultFields, TurnView } from '../../src/core/domain/sessions.ts';
 import {
   type CheckParentInput,
   type CheckParentOutput,

@@ -1,15 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { ToolResult } from '../../src/core/domain/content/content.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import {
-  emptyWindow,
-  extendWindow,
-  type Folded,
-  type Window,
-  type WindowEvent,
-  windowEventBytes,
-} from '../../src/core/domain/record/window.ts';
+import type { ToolResult } from '../../src/core/domain/content.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, windowEventBytes } from '../../src/core/domain/window.ts';
 import type { NewEvents, TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
 import type { RunKey } from './query-run.ts';
 

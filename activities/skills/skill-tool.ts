@@ -1,11 +1,15 @@
 import { z } from 'zod';
-import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { DEFAULT_POLICY } from '../../src/core/domain/agent/tool-policy.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { LOAD_SKILL, type PinnedSkill, type SkillSnapshot } from '../../src/core/domain/skills/skill-snapshot.ts';
-import { skillTools } from '../../src/core/domain/skills/skill-tools.ts';
-import { skillBlock, skillsCatalog, skillsPrompt } from '../../src/core/domain/skills/skill.ts';
+import {
+  type AgentSnapshot,
+  DEFAULT_POLICY,
+  LOAD_SKILL,
+  type PinnedSkill,
+  type SkillSnapshot,
+  type ToolSnapshot,
+} from '../../src/core/domain/agent.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { OutputStore } from '../programs/step-values.ts';

@@ -4,11 +4,10 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
-import { errorMessage, UsageError } from '../../src/core/domain/errors/error.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { DEFAULT_PRIORITY, type Skill } from '../../src/core/domain/skills/skill.ts';
+import { errorMessage, UsageError } from '../../src/core/domain/errors.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { DEFAULT_PRIORITY, type Skill } from '../../src/core/domain/skills.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { SkillSource } from '../../src/define/skills/skill-sources.ts';
 

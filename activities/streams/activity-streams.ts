@@ -1,12 +1,10 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Anchor } from '../../src/anchors/anchor.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { guardsAnswers } from '../../src/core/domain/guardrails/guardrail.ts';
-import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
-import type { StreamedAttempt, StreamEntry } from '../../src/core/domain/stream/stream-entry.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { guardsAnswers } from '../../src/core/domain/guardrails.ts';
+import { type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/domain/stream.ts';
 import { type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import { type Attempt, attemptNumber } from '../attempts/attempt.ts';

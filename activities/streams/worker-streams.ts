@@ -1,7 +1,7 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';
-import { errorMessage, UsageError } from '../../src/core/domain/errors/error.ts';
-import type { StreamEntry } from '../../src/core/domain/stream/stream-entry.ts';
+import { errorMessage, UsageError } from '../../src/core/domain/errors.ts';
+import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamSink } from '../../src/streams/stream-sink.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 

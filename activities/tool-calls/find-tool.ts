@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { DEFAULT_POLICY } from '../../src/core/domain/agent/tool-policy.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { FORGET, RECALL, REMEMBER } from '../../src/core/domain/memory/memory-tools.ts';
+import { DEFAULT_POLICY } from '../../src/core/domain/agent.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import { FORGET, RECALL, REMEMBER } from '../../src/core/domain/memory.ts';
 import type { RunToolInput } from '../../src/core/protocol.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';

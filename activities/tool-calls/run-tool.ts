@@ -1,18 +1,13 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
-import type { SpilledContent, ToolResult } from '../../src/core/domain/content/content.ts';
-import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { depthProblem } from '../../src/core/domain/json/json-depth.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { applyOperations, type ContextOperation, touchedKeys } from '../../src/core/domain/record/context-update.ts';
-import { stateProblem } from '../../src/core/domain/record/state-problem.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
+import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts';
+import type { SpilledContent, ToolResult } from '../../src/core/domain/content.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { attemptsText, resultText } from '../../src/core/domain/tool-calls.ts';
+import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
+import { depthProblem, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { applyOperations, type ContextOperation, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
 import {
   type CallArgumentsQuestion,
   QUERIES,

@@ -1,10 +1,9 @@
 import { activityInfo, log } from '@temporalio/activity';
 import { isCodeCallId } from '../../src/core/code/code-call-ids.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import { depsProblem } from '../../src/core/domain/deps.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
 import { type CallArgumentsQuestion, type CallUsage, type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
 import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';

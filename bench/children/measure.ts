@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES, SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
-import type { ModelClient } from '../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { agentTool, defineAgent } from '../../src/index.ts';

@@ -1,5 +1,5 @@
-import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
-import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
+import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 
 /** The way in which a step calls the tool: by code one call after the other, by code all calls together, or without code. */

@@ -1,5 +1,5 @@
 import { createAgentExecutor } from '../../activities/executors/create-executor.ts';
-import type { CodeCallResult, Executor, Segment } from '../../src/core/execution/executor.ts';
+import type { CodeCallResult, Executor, Segment } from '../../src/core/domain/execution.ts';
 import { quickjs } from '../../src/define/code/quickjs.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';

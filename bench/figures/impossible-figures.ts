@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 
 /** Differences between two measurements, which may be below zero. */
 const DIFFERENCES = /(?:Added|Growth)$/;

@@ -1,7 +1,7 @@
 import { defineProgram } from '../../src/index.ts';
 import { ask, forEach, type ProgramDefinition, unit } from '../../src/define/program/index.ts';
-import type { ModelClient } from '../../src/core/domain/model/model.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { uniqueText } from '../script/unique-text.ts';
 
 const MODEL = 'fake/model';

@@ -1,4 +1,4 @@
-import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
 /** A model whose answer depends on the request alone, so that many runs may call it in any order. */

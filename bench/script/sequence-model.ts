@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ModelClient, ModelResponse } from '../../src/core/domain/model/model.ts';
+import type { ModelClient, ModelResponse } from '../../src/core/domain/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
 /** The way in which a model requests the pages of the script. */

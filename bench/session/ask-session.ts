@@ -3,7 +3,7 @@ import type { LonghaulClient, SessionHandle } from '../../src/client/index.ts';
 import { answeringTurn } from '../../src/client/sessions/answering-turn.ts';
 import { queryRun } from '../../src/client/read/query-run.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
-import type { TurnView } from '../../src/core/domain/sessions/session-views.ts';
+import type { TurnView } from '../../src/core/domain/sessions.ts';
 import { questionText } from './question.ts';
 
 /** Shorter than those of the client, so that turns which become slower are not hidden by pauses. */

@@ -1,4 +1,4 @@
-import type { ModelClient, ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ModelClient, ModelRequest } from '../../src/core/domain/model.ts';
 import { uniqueText } from '../script/unique-text.ts';
 import { now } from '../figures/machine-clock.ts';
 import { answerText, questionIn } from './question.ts';

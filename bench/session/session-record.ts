@@ -1,5 +1,5 @@
 import type { ExportLine } from '../../src/client/export/export-line.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
 import { answerIn, questionIn } from './question.ts';
 
 /** The content of the record of a session. */

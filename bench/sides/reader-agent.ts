@@ -4,7 +4,7 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
 import type { WindowOptions } from '../../src/define/options/window-options.ts';
-import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
+import type { ModelName } from '../../src/core/domain/model.ts';
 import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 

@@ -1,5 +1,5 @@
-import { outputText } from '../../src/core/domain/content/output-text.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
+import { outputText } from '../../src/core/domain/content.ts';
+import type { Event } from '../../src/core/domain/record.ts';
 import type { StreamItem } from '../../src/client/index.ts';
 import { tokensIn } from './token.ts';
 

@@ -1,7 +1,6 @@
-import { cutText } from '../core/domain/content/cut-content.ts';
-import { errorMessage } from '../core/domain/errors/error.ts';
-import { shownAsText } from '../core/domain/errors/thrown.ts';
-import type { AnchorBreach, AnchorVerdict } from '../core/domain/program/anchor-verdict.ts';
+import { cutText } from '../core/domain/byte-budgets.ts';
+import { errorMessage, thrownText } from '../core/domain/errors.ts';
+import type { AnchorBreach, AnchorVerdict } from '../core/domain/verdicts.ts';
 import { type Anchor, type AnchorContext, severityOf } from './anchor.ts';
 import { admitsIgnorance, agnosticFallback } from './built-in/agnostic-fallback.ts';
 import { noHallucination } from './built-in/no-hallucination.ts';
@@ -39,7 +38,7 @@ async function violationsOf(anchor: Anchor, text: string, context: AnchorContext
   try {
     const violations: unknown = await anchor.check(text, context);
     if (Array.isArray(violations) && violations.every((one) => typeof one === 'string')) return limited(violations);
-    return [unchecked(anchor, `its check returned ${shownAsText(violations)}, not a list of texts`)];
+    return [unchecked(anchor, `its check returned ${thrownText(violations)}, not a list of texts`)];
   } catch (error) {
     return [unchecked(anchor, errorMessage(error))];
   }

@@ -1,5 +1,5 @@
-import { errorCode, type ErrorCode, isErrorCode } from '../core/domain/errors/error.ts';
-import type { TerminalStatus } from '../core/domain/run/status.ts';
+import { errorCode, type ErrorCode, isErrorCode } from '../core/domain/errors.ts';
+import type { TerminalStatus } from '../core/domain/run.ts';
 
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {

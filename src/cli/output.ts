@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { ANYWHERE } from '../core/hints/shell-command.ts';
+import { ANYWHERE } from '../core/domain/text.ts';
 import type { OutputStream, Terminal } from './terminal.ts';
 
 /** A style of text on a terminal that shows colours. */

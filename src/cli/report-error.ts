@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander';
-import { printable } from '../core/domain/content/printable.ts';
-import { connectionReason, isOfConnection } from '../core/domain/errors/connection-reason.ts';
-import { errorCode, errorMessage } from '../core/domain/errors/error.ts';
+import { printable } from '../core/domain/text.ts';
+import { connectionReason, errorCode, errorMessage, isOfConnection } from '../core/domain/errors.ts';
 import { EXIT_CODES, type ExitName, exitOfError } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import type { Terminal } from './terminal.ts';

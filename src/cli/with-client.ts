@@ -1,6 +1,6 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { UsageError, errorMessage } from '../core/domain/errors/error.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
+import { errorMessage, UsageError } from '../core/domain/errors.ts';
+import type { Principal } from '../core/domain/run.ts';
 import { chosenCodec } from './program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from './program/command.ts';
 import { untilInterrupted } from './interruption.ts';

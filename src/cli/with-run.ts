@@ -1,7 +1,6 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { printableLine } from '../core/domain/content/printable.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
-import { shellCommand } from '../core/hints/shell-command.ts';
+import { printableLine, shellCommand } from '../core/domain/text.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import type { CommandIo, ServerFlags } from './program/command.ts';
 import { serverOptions } from './program/server-options.ts';
 import { type ConnectedClient, withClient } from './with-client.ts';

@@ -2,7 +2,7 @@ import type { ArchiveSink } from '../stores/archive/archive-sink.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../stores/payload-store/payload-store.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
+import type { Principal } from '../core/domain/run.ts';
 import type { StreamSink } from '../streams/stream-sink.ts';
 
 /** The options of a client. */

@@ -21,9 +21,9 @@ export type { SetPermissionsOptions } from './updates/set-permissions.ts';
 export type { RetryOptions, RetryReceipt } from './retry/retry-run.ts';
 export type { RunApprovals } from './read/approvals.ts';
 export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/domain/trace/execution-trace.ts';
-export type { TraceEvent, TraceEventType } from '../core/domain/trace/trace-event.ts';
-export type { TraceSpan } from '../core/domain/trace/tracer.ts';
+export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/domain/trace.ts';
+export type { TraceEvent, TraceEventType } from '../core/domain/trace.ts';
+export type { TraceSpan } from '../core/domain/trace.ts';
 export type { RunTree } from './tree/run-tree.ts';
 export type { TreeEvent, TreeEventOptions } from './tree/tree-events.ts';
 export { SessionHandle, type SessionOf } from './sessions/session-handle.ts';
@@ -43,27 +43,27 @@ export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../stores/arc
 export { fileArchive, type FileArchiveOptions } from '../stores/archive/file-archive.ts';
 export { fileStore, type FileStoreOptions } from '../stores/payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../stores/payload-store/payload-store.ts';
-export type { SpilledContent } from '../core/domain/content/content.ts';
-export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/run/result.ts';
-export { ProgramResult } from '../core/domain/run/program-result.ts';
-export type { ProgramStepResult, UnitResult } from '../core/domain/program/unit-result.ts';
-export type { RunRecord } from '../core/domain/record/run-record.ts';
-export type { SessionLimits } from '../core/domain/sessions/session-limits.ts';
-export type { CloseReceipt, InterruptReceipt, RefreshReceipt } from '../core/domain/sessions/session-requests.ts';
-export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions/session-state.ts';
-export type { SessionLimitReached, SessionView } from '../core/domain/sessions/session-views.ts';
-export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
-export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
-export type { RunSubject } from '../core/domain/run/run-subject.ts';
+export type { SpilledContent } from '../core/domain/content.ts';
+export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/result.ts';
+export { ProgramResult } from '../core/domain/result.ts';
+export type { ProgramStepResult, UnitResult } from '../core/domain/program-run.ts';
+export type { RunRecord } from '../core/domain/record.ts';
+export type { SessionLimits } from '../core/domain/limits.ts';
+export type { CloseReceipt, InterruptReceipt, RefreshReceipt } from '../core/domain/sessions.ts';
+export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions.ts';
+export type { SessionLimitReached, SessionView } from '../core/domain/sessions.ts';
+export { LonghaulError, type ErrorCode } from '../core/domain/errors.ts';
+export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals.ts';
+export type { RunSubject } from '../core/domain/run.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
 export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
-export type { RunOpening } from '../core/domain/run/opening.ts';
-export type { Duration } from '../core/domain/run/duration.ts';
-export type { LimitOptions } from '../core/domain/agent/limit-options.ts';
-export type { RunLimits } from '../core/domain/agent/limits.ts';
-export type { ModelName } from '../core/domain/agent/model-name.ts';
-export type { Archiving, NotArchived } from '../core/domain/record/not-archived.ts';
-export type { MessageMode } from '../core/domain/record/queued-message.ts';
+export type { RunOpening } from '../core/domain/run-input.ts';
+export type { Duration } from '../core/domain/time.ts';
+export type { LimitOptions } from '../core/domain/limits.ts';
+export type { RunLimits } from '../core/domain/limits.ts';
+export type { ModelName } from '../core/domain/model.ts';
+export type { Archiving, NotArchived } from '../core/domain/run.ts';
+export type { MessageMode } from '../core/domain/content.ts';
 export type {
   ContextPage,
   RefusedCall,
@@ -88,5 +88,5 @@ export type {
   StreamSink,
   StreamSinkContext,
 } from '../streams/stream-sink.ts';
-export type { StreamedAttempt, StreamEntry } from '../core/domain/stream/stream-entry.ts';
-export type { Delta, ModelDelta } from '../core/domain/stream/delta.ts';
+export type { StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
+export type { Delta, ModelDelta } from '../core/domain/stream.ts';

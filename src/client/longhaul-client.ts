@@ -1,10 +1,9 @@
 import { type Client, Connection } from '@temporalio/client';
-import type { SpilledContent } from '../core/domain/content/content.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
-import { identityOf, isSame, type Principal } from '../core/domain/run/principal.ts';
-import type { ProgramResult } from '../core/domain/run/program-result.ts';
-import type { DefaultOutput } from '../core/domain/run/result.ts';
+import type { SpilledContent } from '../core/domain/content.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import type { JsonValue } from '../core/domain/json.ts';
+import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
+import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
@@ -73,7 +72,7 @@ export class LonghaulClient {
    * principal without tenant and user, and on a client that acts for another one.
    */
   as(principal: Principal): LonghaulClient {
-    if (this.#principal !== undefined && !isSame(this.#principal, principal)) {
+    if (this.#principal !== undefined && !isSameIdentity(this.#principal, principal)) {
       throw new UsageError('the client acts for a principal already: call "as" on the client that reaches all runs');
     }
     const client = new LonghaulClient(this.temporal, { ...this.#options, principal });
@@ -308,7 +307,7 @@ function checkPrincipal(value: unknown): Principal {
 function principalOfStart(own: Principal | undefined, given: Principal | undefined): Principal | undefined {
   if (own === undefined || given === undefined) return own ?? given;
   const { tenant = own.tenant, user = own.user, claims = own.claims } = given;
-  if (isSame(own, { tenant, user })) {
+  if (isSameIdentity(own, { tenant, user })) {
     return { ...own, ...(claims === undefined ? {} : { claims }) };
   }
   throw new UsageError(

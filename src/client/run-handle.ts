@@ -1,16 +1,15 @@
 import type { Client } from '@temporalio/client';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
-import type { ContentPart } from '../core/domain/content/content.ts';
-import type { Event } from '../core/domain/record/event.ts';
-import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
-import { type ProgramResult, resultFrom } from '../core/domain/run/program-result.ts';
-import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
-import type { StepResult } from '../core/domain/record/step.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
+import type { ContentPart } from '../core/domain/content.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { LimitOptions } from '../core/domain/limits.ts';
+import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult } from '../core/domain/result.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
+import type { JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { savedContextOf } from './earlier/recorded-conversation.ts';
-import type { ExecutionTrace } from '../core/domain/trace/execution-trace.ts';
+import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {
   type ContextPage,
   type DecisionReceipt,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { errorMessage, UsageError } from '../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { createCodecs } from './with-codec.ts';
 

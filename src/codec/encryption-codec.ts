@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { LonghaulError } from '../core/domain/errors/error.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
 import { KEY_ID_PATTERN, type Keyring, keyMissing } from './keyring.ts';
 import { transformMatching, isEncodedAs, metadataText, packPayload, unpackPayload } from './payload-bytes.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import type { EncryptionOptions } from './codec-options.ts';
 
 /** The environment variable with the keys: `id:base64,id2:base64`. The first one is the active key. */

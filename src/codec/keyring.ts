@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { EncryptionKey, EncryptionOptions } from './codec-options.ts';
 
 const KEY_BYTES = 32;

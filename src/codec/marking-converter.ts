@@ -1,5 +1,5 @@
 import type { ConverterHint, LoadedDataConverter, Payload, PayloadConverter, SerializationContext } from '@temporalio/common';
-import { readOrMark } from '../core/domain/json/unreadable.ts';
+import { readOrMark } from '../core/domain/json.ts';
 import { markingCodecs } from './with-codec.ts';
 
 /**

@@ -11,9 +11,9 @@ import {
   type PayloadCodec,
   type SerializationContext,
 } from '@temporalio/common';
-import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import { didYouMean } from '../core/domain/errors/nearest-name.ts';
-import { UNREADABLE_ENCODING } from '../core/domain/json/unreadable.ts';
+import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { didYouMean } from '../core/domain/text.ts';
+import { UNREADABLE_ENCODING } from '../core/domain/json.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { EncryptionCodec } from './encryption-codec.ts';
 import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';

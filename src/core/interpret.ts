@@ -1,5 +1,5 @@
-import { errorMessage } from './domain/errors/error.ts';
-import { isJsonObject, type JsonValue } from './domain/json/json.ts';
+import { errorMessage } from './domain/errors.ts';
+import { isJsonObject, type JsonValue } from './domain/json.ts';
 import {
   type BranchDocument,
   type ForEachDocument,
@@ -8,10 +8,10 @@ import {
   PROGRAM_LIMITS,
   type RepeatDocument,
   type StepDocument,
-} from './domain/program/document.ts';
-import type { ProgramState, StepState } from './domain/program/program-state.ts';
-import type { StepError } from './domain/program/step-error.ts';
-import { limitStatus } from './domain/run/status.ts';
+} from './domain/program-document.ts';
+import type { ProgramState, StepState } from './domain/program-run.ts';
+import type { StepError } from './domain/verdicts.ts';
+import { limitStatus } from './domain/run.ts';
 import { notifyAgain } from './loop/approvals/wait-for-decisions.ts';
 import { closeRun } from './loop/endings/close-run.ts';
 import type { Ending, RunPosition } from './loop/next-step.ts';

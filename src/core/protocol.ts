@@ -1,23 +1,17 @@
-import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
-import type { LimitChanges, RunLimits } from './domain/agent/limits.ts';
-import type { DecidedCall, Decision, PendingApproval, Remember } from './domain/approvals/approval.ts';
-import type { ContentPart } from './domain/content/content.ts';
-import type { FlowInput } from './domain/flows/flow-policy.ts';
-import type { HookRecord } from './domain/hooks/hook-record.ts';
-import type { HookSnapshot } from './domain/hooks/hook-snapshot.ts';
-import type { JsonObject, JsonValue } from './domain/json/json.ts';
-import type { RecordedResponse } from './domain/model/recorded-response.ts';
-import type { Spent, UsageStats } from './domain/model/usage.ts';
-import type { Permissions } from './domain/permissions/permissions.ts';
-import type { Notice } from './domain/record/notice.ts';
-import type { MessageMode } from './domain/record/queued-message.ts';
-import type { Folded, WindowEvent } from './domain/record/window.ts';
-import type { DataInput, OfRun } from './domain/run/activity-messages.ts';
-import type { ChildInputAnswer } from './domain/run/child-messages.ts';
-import type { RunOverrides } from './domain/run/overrides.ts';
-import type { Principal } from './domain/run/principal.ts';
-import type { FromCall } from './domain/run/run-input.ts';
-import type { SessionLimits } from './domain/sessions/session-limits.ts';
+import type { AgentSnapshot, FlowInput } from './domain/agent.ts';
+import type { LimitChanges, RunLimits, SessionLimits } from './domain/limits.ts';
+import type { DecidedCall, Decision, PendingApproval, Remember } from './domain/approvals.ts';
+import type { ContentPart, MessageMode } from './domain/content.ts';
+import type { HookRecord, HookSnapshot } from './domain/hooks.ts';
+import type { JsonObject, JsonValue } from './domain/json.ts';
+import type { RecordedResponse } from './domain/model.ts';
+import type { Spent, UsageStats } from './domain/usage.ts';
+import type { Permissions } from './domain/permissions.ts';
+import type { Notice, Principal } from './domain/run.ts';
+import type { Folded, WindowEvent } from './domain/window.ts';
+import type { DataInput, OfRun } from './domain/activity-messages.ts';
+import type { ChildInputAnswer } from './domain/children.ts';
+import type { FromCall, RunOverrides } from './domain/run-input.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 export type {
@@ -32,7 +26,7 @@ export type {
   RunToolOutput,
   VerifyCallInput,
   VerifyCallOutput,
-} from './domain/run/activity-messages.ts';
+} from './domain/activity-messages.ts';
 export type {
   CheckParentInput,
   CheckParentOutput,
@@ -44,9 +38,9 @@ export type {
   ReadCallInput,
   ReadResultInput,
   ReportEndInput,
-} from './domain/run/child-messages.ts';
-export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
-export type { RunInput, RunTerms } from './domain/run/run-input.ts';
+} from './domain/children.ts';
+export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/activity-messages.ts';
+export type { RunInput, RunTerms } from './domain/run-input.ts';
 export type {
   AskStepInput,
   AskStepOutput,
@@ -58,10 +52,10 @@ export type {
   StepValuesQuestion,
   UseMemoryInput,
   UseMemoryOutput,
-} from './domain/program/messages.ts';
-export type { ApprovalsPage, ContextPage, RecordPage, RefusedCall, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
+} from './domain/program-run.ts';
+export type { ApprovalsPage, ContextPage, RecordPage, RefusedCall, RunningCall, StatusView, StepsPage } from './domain/views.ts';
 
-export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/code/segment-messages.ts';
+export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/activity-messages.ts';
 
 export {
   AGENT_RUN,

@@ -1,6 +1,6 @@
-import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals/approval.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
-import type { RunSubject } from '../core/domain/run/run-subject.ts';
+import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import type { RunSubject } from '../core/domain/run.ts';
 import type { Resources } from './context/run-context.ts';
 
 /** A decision that was sent, before it is applied. */

@@ -1,12 +1,17 @@
 import type { z } from 'zod';
-import { type LimitOptions, plainLimits } from '../core/domain/agent/limit-options.ts';
-import { DEFAULT_STEPS, type RunLimits } from '../core/domain/agent/limits.ts';
-import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
-import { type ChildrenOptions, MAX_TREE_DEPTH } from '../core/domain/children/tree-limits.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
-import type { JsonObject } from '../core/domain/json/json.ts';
-import { memoryTools } from '../core/domain/memory/memory-tools.ts';
-import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/run/duration.ts';
+import {
+  type ChildrenOptions,
+  DEFAULT_STEPS,
+  type LimitOptions,
+  MAX_TREE_DEPTH,
+  plainLimits,
+  type RunLimits,
+} from '../core/domain/limits.ts';
+import { type ModelName, modelName } from '../core/domain/model.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { JsonObject } from '../core/domain/json.ts';
+import { memoryTools } from '../core/domain/memory.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, AnyAgent, Instructions, OutputDefinition } from './agent-definition.ts';

@@ -1,6 +1,6 @@
 import type { Anchor, AnchorConstraint } from '../anchors/anchor.ts';
 import { builtInAnchor } from '../anchors/built-in-anchors.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import { nonEmpty, requireKnown } from './options/option-checks.ts';
 
 /** The options of an anchor of one's own. */

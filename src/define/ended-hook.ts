@@ -1,5 +1,5 @@
-import type { TerminalStatus } from '../core/domain/run/status.ts';
-import type { RunResult } from '../core/domain/run/result.ts';
+import type { TerminalStatus } from '../core/domain/run.ts';
+import type { RunResult } from '../core/domain/result.ts';
 import type { DecisionHookContext } from './decision-hooks.ts';
 
 /** The end of a run, as `notifyEnded` receives it. */

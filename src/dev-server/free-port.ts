@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net';
-import { errorMessage } from '../core/domain/errors/error.ts';
+import { errorMessage } from '../core/domain/errors.ts';
 import { DevServerError } from './dev-server-error.ts';
 import { SERVER_IP } from './start-flags.ts';
 

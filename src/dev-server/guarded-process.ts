@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage } from '../core/domain/errors/error.ts';
+import { errorMessage } from '../core/domain/errors.ts';
 import { atExit } from './at-exit.ts';
 
 /**

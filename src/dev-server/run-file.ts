@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../core/domain/errors/error.ts';
-import { isJsonObject } from '../core/domain/json/json.ts';
+import { errorMessage } from '../core/domain/errors.ts';
+import { isJsonObject } from '../core/domain/json.ts';
 import { DevServerError } from './dev-server-error.ts';
 
 /** The time that the server of a session which was killed may take to end, in milliseconds: its guard kills it after three seconds. */

@@ -5,7 +5,7 @@
  */
 import { Runtime } from '@temporalio/worker';
 import { createRequire } from 'node:module';
-import { errorMessage } from '../core/domain/errors/error.ts';
+import { errorMessage } from '../core/domain/errors.ts';
 
 const downloadDir = process.argv[2];
 if (downloadDir === undefined) throw new Error('The directory to download into is missing: give it as the only argument.');

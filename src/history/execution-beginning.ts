@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { Principal } from '../core/domain/run/principal.ts';
+import type { Principal } from '../core/domain/run.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';

@@ -2,13 +2,12 @@ import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/marking-converter.ts';
-import { splitResolved } from '../core/activity-requests/resolve-request.ts';
-import { withDocument } from '../core/domain/agent/agent-document.ts';
-import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
-import { LonghaulError } from '../core/domain/errors/error.ts';
-import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
-import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
-import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program/messages.ts';
+import { splitResolved } from '../core/activity-requests/agent-requests.ts';
+import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
+import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program-run.ts';
 import {
   ACTIVITIES,
   type AskStepInput,

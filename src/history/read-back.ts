@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
-import type { RunResultFields } from '../core/domain/run/result.ts';
+import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
+import type { Principal } from '../core/domain/run.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs/transfer-calls.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Event } from '../core/domain/record/event.ts';
-import type { StepResult } from '../core/domain/record/step.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
 import { isGone } from './execution-chain.ts';
 import { type ReadBackRun, readBack } from './read-back.ts';
 import { recordedExecution } from './execution-reader.ts';

@@ -1,7 +1,7 @@
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import type { Resolved } from '../core/domain/run/resolved.ts';
-import type { RunResultFields } from '../core/domain/run/result.ts';
-import type { ApprovalRequirement } from '../core/domain/approvals/approval.ts';
+import type { Resolved } from '../core/domain/children.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import type { ApprovalRequirement } from '../core/domain/approvals.ts';
 import type {
   ArchiveEventsInput,
   AskStepInput,
@@ -31,14 +31,14 @@ import type {
   VerifyCallOutput,
 } from '../core/protocol.ts';
 import type {
+  EarlierRun,
   LoadOutputInput,
   LoadOutputOutput,
   ReadProgramInput,
   StoreOutputsInput,
   StoreOutputsOutput,
-} from '../core/domain/program/messages.ts';
-import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
-import type { EarlierRun } from '../core/domain/program/program-state.ts';
+} from '../core/domain/program-run.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
 import type { TaskSize } from './program/full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 

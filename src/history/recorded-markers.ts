@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { HistoryEvent } from './history-events.ts';
 
 /**

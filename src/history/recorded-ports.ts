@@ -5,18 +5,17 @@ import {
   notifyFailure,
   summaryFailure,
   summaryOutcome,
-} from '../core/activity-requests/activity-outcome.ts';
-import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
-import { unreadMessage } from '../core/activity-requests/next-turn-requests.ts';
+} from '../core/activity-requests/activity-request.ts';
+import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/hook-requests.ts';
+import { unreadMessage } from '../core/activity-requests/child-requests.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
-import { splitResolved, unresolved } from '../core/activity-requests/resolve-request.ts';
-import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
-import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
-import { LonghaulError } from '../core/domain/errors/error.ts';
-import type { ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
-import type { RecordedResponse } from '../core/domain/model/recorded-response.ts';
-import type { Resolved } from '../core/domain/run/resolved.ts';
-import type { MessageContent } from '../core/domain/sessions/message-content.ts';
+import { splitResolved, unresolved } from '../core/activity-requests/agent-requests.ts';
+import type { ApprovalRequirement, Decision } from '../core/domain/approvals.ts';
+import type { ChildCall, ChildOutcome, Resolved } from '../core/domain/children.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { ReviewedCalls } from '../core/domain/activity-messages.ts';
+import type { RecordedResponse } from '../core/domain/model.ts';
+import type { MessageContent } from '../core/domain/sessions.ts';
 import type {
   Authorization,
   Growth,

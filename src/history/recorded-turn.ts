@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { LonghaulError } from '../core/domain/errors/error.ts';
-import type { RunResultFields } from '../core/domain/run/result.ts';
-import type { TurnResultFields } from '../core/domain/sessions/session-state.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import type { TurnResultFields } from '../core/domain/sessions.ts';
 import { runOutcome } from '../temporal/run-outcome.ts';
 import { readExecution } from './read-run.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../core/domain/json/json.ts';
+import { isJsonObject } from '../core/domain/json.ts';
 import type { RecordedActivity, RecordedExecution } from './recorded-execution.ts';
 
 /** An activity with the name that history gives it. */

@@ -1,5 +1,5 @@
-import { UsageError } from '../core/domain/errors/error.ts';
-import { didYouMean } from '../core/domain/errors/nearest-name.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { didYouMean } from '../core/domain/text.ts';
 
 /** The log levels, from everything to nothing. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const;

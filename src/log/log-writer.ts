@@ -1,9 +1,6 @@
 import { inspect } from 'node:util';
-import { printable } from '../core/domain/content/printable.ts';
-import { joinedLines } from '../core/domain/content/text.ts';
-import { connectionReason, isOfConnection } from '../core/domain/errors/connection-reason.ts';
-import { errorMessage } from '../core/domain/errors/error.ts';
-import { memberOf } from '../core/domain/errors/thrown.ts';
+import { joinedLines, printable } from '../core/domain/text.ts';
+import { connectionReason, errorMessage, isOfConnection, memberOf } from '../core/domain/errors.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
 import { LOG_LEVELS, type LogChoice } from './log-choice.ts';
 

@@ -1,5 +1,5 @@
-import { UsageError } from '../core/domain/errors/error.ts';
-import { jsonBytes } from '../core/domain/json/payload-limit.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import type { MemoryEntry, MemorySource, NewEntry } from './memory-store.ts';
 import { directionOf } from './search/vector.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LonghaulError } from '../core/domain/errors/error.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
 const STALE_MS = 10_000;

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { removeDrafts, writeWhole } from '../stores/payload-store/run-folder.ts';
 import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';

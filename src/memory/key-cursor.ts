@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import type { MemoryPage } from './memory-store.ts';
 
 /** Returns the page of a list that begins with its entries, and with one more entry if there is a next page. */

@@ -1,4 +1,4 @@
-import type { Principal } from '../core/domain/run/principal.ts';
+import type { Principal } from '../core/domain/run.ts';
 
 /** Whom a memory belongs to, and which part of it is meant. */
 export interface MemoryOwner {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 
 /** The origin of an entry: the run that stored it, and the offset of the event whose call did. */
 export interface MemorySource {

@@ -1,10 +1,9 @@
-import { cutText } from '../core/domain/content/cut-content.ts';
-import { utf8Length } from '../core/domain/content/text.ts';
-import { jsonBytes } from '../core/domain/json/payload-limit.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
-import { RECALL_FRAME } from '../core/domain/memory/recalled.ts';
+import { cutText, jsonBytes } from '../core/domain/byte-budgets.ts';
+import { utf8Length } from '../core/domain/text.ts';
+import type { JsonValue } from '../core/domain/json.ts';
+import { RECALL_FRAME } from '../core/domain/memory.ts';
 import type { MemoryEntry } from './memory-store.ts';
-import { isoTime } from '../core/domain/record/time.ts';
+import { isoTime } from '../core/domain/time.ts';
 
 /** An entry as the model reads it. */
 export type ShownEntry = {

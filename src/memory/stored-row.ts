@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import { sourceOf } from './entry-bounds.ts';
 import type { ForgottenEntries, MemoryEntry, MemorySource } from './memory-store.ts';
 

@@ -1,5 +1,5 @@
-import { errorMessage, LonghaulError } from '../core/domain/errors/error.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import type { JsonValue } from '../core/domain/json.ts';
 import { requireVector } from './search/vector.ts';
 import type { MemoryStore } from './memory-store.ts';
 

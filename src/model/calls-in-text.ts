@@ -1,5 +1,5 @@
-import { isJsonObject } from '../core/domain/json/json.ts';
-import type { ModelResponse, RawToolCall } from '../core/domain/model/model.ts';
+import { isJsonObject } from '../core/domain/json.ts';
+import type { ModelResponse, RawToolCall } from '../core/domain/model.ts';
 import { endedByItself } from './finish-words.ts';
 import { splitReasoning } from './split-reasoning.ts';
 import { responseFields } from './response-fields.ts';

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { errorMessage } from '../core/domain/errors/error.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
-import type { OutputVerdict } from '../core/domain/model/recorded-response.ts';
-import { onlyOne } from '../core/json-schema/check-arguments.ts';
+import { errorMessage } from '../core/domain/errors.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import type { OutputVerdict } from '../core/domain/model.ts';
+import { onlyOne, removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
-import { removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 import { splitReasoning } from './split-reasoning.ts';

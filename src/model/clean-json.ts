@@ -1,5 +1,4 @@
-import { isTooDeep } from '../core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { isJsonObject, isTooDeep, type JsonValue } from '../core/domain/json.ts';
 
 /**
  * Returns a copy that Temporal's payloads preserve exactly. Texts and keys are well-formed UTF-16 (lone surrogates,

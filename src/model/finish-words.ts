@@ -1,4 +1,4 @@
-import type { FinishReason } from '../core/domain/record/step.ts';
+import type { FinishReason } from '../core/domain/tool-calls.ts';
 
 /** The finish reason for each word of a provider, in lower case and with underscores. */
 const WORDS: Record<string, FinishReason> = {

@@ -1,32 +1,29 @@
 import type { z } from 'zod';
-import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { mayCall } from '../core/code/callers.ts';
 import { isCodeCallId } from '../core/code/code-call-ids.ts';
 import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code-call.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
-import { cleanUsage } from '../core/domain/model/clean-usage.ts';
-import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
-import type { ModelResponse } from '../core/domain/model/model.ts';
-import { jsonBytes } from '../core/domain/json/payload-limit.ts';
-import { recordedItems } from '../core/domain/record/provider-items.ts';
-import { boundNotices, type Notice } from '../core/domain/record/notice.ts';
-import type { OutputVerdict, RecordedResponse } from '../core/domain/model/recorded-response.ts';
-import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool-text.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { cleanUsage } from '../core/domain/usage.ts';
+import type { ContentItem, ToolCall } from '../core/domain/content.ts';
+import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
+import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { boundNotices, type Notice } from '../core/domain/run.ts';
+import { FINAL_ANSWER, type FinishReason, RUN_CODE, unknownTool } from '../core/domain/tool-calls.ts';
 import {
   type CheckedArguments,
   declaredNames,
   invalidArguments,
   onlyOne,
   readArguments,
+  readBySchema,
   unwrapped,
-} from '../core/json-schema/check-arguments.ts';
+} from '../core/json-schema/read-by-schema.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
-import { readBySchema } from '../core/json-schema/read-by-schema.ts';
 import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { endedByItself, finishReasonOf } from './finish-words.ts';
 import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
-import type { FinishReason } from '../core/domain/record/step.ts';
 import { responseFields } from './response-fields.ts';
 
 /** The data that the interpretation of a response depends on. */

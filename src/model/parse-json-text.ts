@@ -1,6 +1,5 @@
-import { errorMessage } from '../core/domain/errors/error.ts';
-import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
+import { errorMessage } from '../core/domain/errors.ts';
+import { type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { cleanParsed } from './clean-json.ts';
 import { type LooseJson, parseLooseJson } from './parse-loose-json.ts';
 

@@ -1,5 +1,4 @@
-import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
+import { type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 
 /** What a text is, if it is read as JSON in another spelling. */
 export type LooseJson =

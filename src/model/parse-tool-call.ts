@@ -1,5 +1,4 @@
-import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 

@@ -1,4 +1,4 @@
-import type { ModelPrice } from '../core/domain/model/price.ts';
+import type { ModelPrice } from '../core/domain/usage.ts';
 
 /** Prices by `provider/model`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;

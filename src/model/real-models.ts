@@ -1,4 +1,4 @@
-import { ModelCallError } from '../core/domain/errors/error.ts';
+import { ModelCallError } from '../core/domain/errors.ts';
 
 /** The environment variable that forbids real models to a whole process and its child processes. */
 const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';

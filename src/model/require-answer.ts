@@ -1,5 +1,5 @@
-import { type ErrorCode, ModelCallError } from '../core/domain/errors/error.ts';
-import type { ModelResponse } from '../core/domain/model/model.ts';
+import { type ErrorCode, ModelCallError } from '../core/domain/errors.ts';
+import type { ModelResponse } from '../core/domain/model.ts';
 import { finishFault, finishReasonOf } from './finish-words.ts';
 import { splitReasoning } from './split-reasoning.ts';
 import { responseFields } from './response-fields.ts';

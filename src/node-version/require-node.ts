@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import { nodeProblem } from './node-version.ts';
 
 // Imported first by the entries that need features which an older Node lacks. The modules that they load must link there

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContentItem, ContentPart, MediaSource } from '../core/domain/content/content.ts';
+import type { ContentItem, ContentPart, MediaSource } from '../core/domain/content.ts';
 
 const mediaSource = {
   url: z.string().exactOptional(),

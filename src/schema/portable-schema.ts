@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { dereference, propertiesOf, requiredOf, typesOf } from '../core/json-schema/json-schema.ts';
 import { withNotes } from './provider-json-schema.ts';
 

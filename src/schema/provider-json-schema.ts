@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/domain/json/json.ts';
+import type { JsonObject } from '../core/domain/json.ts';
 import { mapSubschemas, subschemas } from '../core/json-schema/json-schema.ts';
 
 /** The formats that providers support. */

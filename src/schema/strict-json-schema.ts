@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 import { PORTABLE_NAME } from './portable-schema.ts';
 import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';

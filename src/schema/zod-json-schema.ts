@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { UsageError } from '../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { dereference, mapSubschemas } from '../core/json-schema/json-schema.ts';
 
 /** The zod types that JSON cannot represent, with an alternative for each. */

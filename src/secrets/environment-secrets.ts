@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import type { NamedSecretSource } from './secret-source.ts';
 
 /** The options of secrets in environment variables. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import type { NamedSecretSource } from './secret-source.ts';
 
 /** The options of secrets in files. */

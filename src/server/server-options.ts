@@ -1,9 +1,9 @@
-import { withoutEnd } from '../core/domain/content/text.ts';
+import { withoutEnd } from '../core/domain/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { Principal } from '../core/domain/run.ts';
 import { anyOf } from './auth/any-of.ts';
 import type { Authenticate } from './auth/caller.ts';
 import { openAuthentication } from './auth/open-access.ts';

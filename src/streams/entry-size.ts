@@ -1,4 +1,4 @@
-import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../core/domain/stream.ts';
 
 /** The bytes of an entry beside its content, about. */
 const BESIDE = 400;

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
-import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../core/domain/stream.ts';
 
 /**
  * Carries the live output of runs from workers to readers: `memoryStreams()`, `redisStreams()`, `heartbeatStreams()`, or one of your own,

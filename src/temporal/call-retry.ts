@@ -1,5 +1,5 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import { errorMessage } from '../core/domain/errors/error.ts';
+import { errorMessage } from '../core/domain/errors.ts';
 import { GRPC } from './grpc-code.ts';
 import { patienceMs } from './patience.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import { installedSdk } from './installed-sdk.ts';
 
 /** The oldest version of Temporal's SDK that has all that runs need: `peerDependencies` of the package says the same. */

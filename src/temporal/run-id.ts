@@ -1,4 +1,4 @@
-import { LonghaulError } from '../core/domain/errors/error.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
 
 /** Returns the id of a run. Throws `invalid_input` for a value that is no text, is empty, or has half of a surrogate pair, which no server can keep. */
 export function checkRunId(runId: unknown): string {

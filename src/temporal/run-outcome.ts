@@ -1,7 +1,7 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, TerminatedFailure, TimeoutFailure, WorkflowNotFoundError } from '@temporalio/common';
-import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
-import { isRunResult, type RunResultFields } from '../core/domain/run/result.ts';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { isRunResult, type RunResultFields } from '../core/domain/result.ts';
 import { RESULT_MEMO } from '../core/protocol.ts';
 
 /**

@@ -1,7 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { connectionReason } from '../core/domain/errors/connection-reason.ts';
-import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import { memberOf } from '../core/domain/errors/thrown.ts';
+import { connectionReason, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { GRPC, isGrpcError } from './grpc-code.ts';
 
 /**

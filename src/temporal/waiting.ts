@@ -1,6 +1,6 @@
-import { type Duration, timerMilliseconds } from '../core/domain/run/duration.ts';
-import { LonghaulError } from '../core/domain/errors/error.ts';
-import { type Missing, missingText } from '../core/domain/errors/missing.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import { type Missing, missingText } from '../core/domain/missing-definitions.ts';
 
 /** Limits of a wait. Neither affects the run, which continues. */
 export interface WaitOptions {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Event } from '../core/domain/record/event.ts';
-import { outputText } from '../core/domain/content/output-text.ts';
-import type { ModelRequest } from '../core/domain/model/model.ts';
-import { resultText } from '../core/domain/content/tool-text.ts';
+import type { Event } from '../core/domain/record.ts';
+import { outputText } from '../core/domain/content.ts';
+import type { ModelRequest } from '../core/domain/model.ts';
+import { resultText } from '../core/domain/tool-calls.ts';
 import { type ComparedRun, withoutIdsAndTimes } from './comparable.ts';
 import { timelineOf } from './timeline.ts';
 

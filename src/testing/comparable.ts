@@ -1,7 +1,7 @@
-import type { Event } from '../core/domain/record/event.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
-import type { RunResult, RunResultFields } from '../core/domain/run/result.ts';
-import type { StepResult } from '../core/domain/record/step.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { JsonValue } from '../core/domain/json.ts';
+import type { RunResult, RunResultFields } from '../core/domain/result.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { TestedRun } from './tested-run.ts';
 
 /** A run without the parts that differ between two equal runs: plain JSON, to be compared. */

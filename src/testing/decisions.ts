@@ -1,5 +1,5 @@
-import type { ApprovalView, Remember } from '../core/domain/approvals/approval.ts';
-import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
+import type { ApprovalView, Remember } from '../core/domain/approvals.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 
 /** The decision of a test about a pending call, question or limit. */
 export type TestDecision =

@@ -1,4 +1,4 @@
-import type { Duration } from '../core/domain/run/duration.ts';
+import type { Duration } from '../core/domain/time.ts';
 import type { CreateWorkerOptions } from '../../worker/create-worker.ts';
 import type { TestOptions } from './tested-run.ts';
 

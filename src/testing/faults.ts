@@ -1,5 +1,5 @@
-import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
+import { UsageError } from '../core/domain/errors.ts';
 
 /** One planned fault of a test, created by the functions below. A test fails if a planned fault does not happen. */
 export type Fault =

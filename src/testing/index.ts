@@ -12,7 +12,7 @@ export type { TestServer } from './durable-test.ts';
 export type { DurableTestOptions, ServerOptions } from './durable-test-options.ts';
 export { testAgent } from './test-agent.ts';
 export type { TestCircumstances, TestedRecord, TestedRun, TestedRunOf, TestOptions } from './tested-run.ts';
-export type { RunOpening } from '../core/domain/run/opening.ts';
+export type { RunOpening } from '../core/domain/run-input.ts';
 export { testProgram } from './test-program.ts';
 export type { ProgramTestOptions, TestedProgram } from './tested-program.ts';
 export { isUndecidedRun, UndecidedRun } from './undecided-run.ts';

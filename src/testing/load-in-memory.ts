@@ -1,4 +1,4 @@
-import { UsageError } from '../core/domain/errors/error.ts';
+import { UsageError } from '../core/domain/errors.ts';
 import { installedSdk } from '../temporal/installed-sdk.ts';
 
 /** The package of Temporal's SDK in whose environment a test in memory runs its activities. Nothing else needs it. */

@@ -1,7 +1,6 @@
-import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
-import type { ContentPart } from '../core/domain/content/content.ts';
+import type { LimitOptions } from '../core/domain/limits.ts';
+import type { ContentPart, MessageMode } from '../core/domain/content.ts';
 import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
-import type { MessageMode } from '../core/domain/record/queued-message.ts';
 
 /**
  * The time at which a test acts on a run: while the model is called for that step (1-based); with `tool`, while the

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../core/domain/json/json.ts';
-import type { ExecutionTrace } from '../core/domain/trace/execution-trace.ts';
-import type { ProgramResult } from '../core/domain/run/program-result.ts';
+import type { JsonObject } from '../core/domain/json.ts';
+import type { ExecutionTrace } from '../core/domain/trace.ts';
+import type { ProgramResult } from '../core/domain/result.ts';
 import type { Anchor } from '../anchors/anchor.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
 import type { Resources } from '../define/context/run-context.ts';

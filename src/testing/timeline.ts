@@ -1,8 +1,7 @@
-import { decider } from '../core/domain/approvals/approval.ts';
-import type { ContentItem } from '../core/domain/content/content.ts';
-import type { Event } from '../core/domain/record/event.ts';
-import { outputText } from '../core/domain/content/output-text.ts';
-import { resultText } from '../core/domain/content/tool-text.ts';
+import { decider } from '../core/domain/approvals.ts';
+import { type ContentItem, outputText } from '../core/domain/content.ts';
+import type { Event } from '../core/domain/record.ts';
+import { resultText } from '../core/domain/tool-calls.ts';
 
 /**
  * Returns the record of a run as lines, one for each event: `user: Where is order 42?`, `clerk calls look_up

@@ -1,4 +1,4 @@
-import type { ApprovalView } from '../core/domain/approvals/approval.ts';
+import type { ApprovalView } from '../core/domain/approvals.ts';
 import type { TestedRecord } from './tested-run.ts';
 
 const MARKER = 'longhaul.undecided_run';

@@ -20,8 +20,8 @@ import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../activities/attempts/failure.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/context/run-context.ts';
-import type { ModelClient } from '../../src/core/domain/model/model.ts';
-import { emptyWindow, extendWindow, type Folded } from '../../src/core/domain/record/window.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
+import { emptyWindow, extendWindow, type Folded } from '../../src/core/domain/window.ts';
 import { QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 

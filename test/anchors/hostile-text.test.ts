@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_ANCHORS } from '../../src/anchors/built-in-anchors.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';
 import { countedWork } from './counted-work.ts';
 

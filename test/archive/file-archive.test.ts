@@ -4,10 +4,9 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ArchiveBatch, ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
 import { fileArchive } from '../../src/stores/archive/file-archive.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import { newEvent } from '../../src/core/domain/record/event.ts';
-import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
-import { newStep } from '../../src/core/domain/record/step.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import { newEvent, type RunRecord } from '../../src/core/domain/record.ts';
+import { newStep } from '../../src/core/domain/tool-calls.ts';
 import type { StoredRun } from '../../src/stores/payload-store/payload-store.ts';
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { crowdModel, runsThatDiffer } from '../../bench/script/crowd-model.ts';
 import { promptFor } from '../../bench/script/scripted-run.ts';
-import type { ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../src/core/domain/model.ts';
 
 const signal = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { turnOf } from '../matrix-sample.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { type CommandOptions, runCommand } from './run-command.ts';

@@ -4,8 +4,8 @@ import { DevServerError } from '../../src/dev-server/dev-server-error.ts';
 import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes.ts';
 import { Interruption } from '../../src/cli/interruption.ts';
 import { reportError } from '../../src/cli/report-error.ts';
-import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import { TERMINAL_STATUSES } from '../../src/core/domain/run/status.ts';
+import { LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
+import { TERMINAL_STATUSES } from '../../src/core/domain/run.ts';
 
 function reported(error: unknown): { code: number; stderr: string } {
   let stderr = '';

@@ -1,5 +1,5 @@
 import type { RunApprovals } from '../../src/client/read/approvals.ts';
-import type { ApprovalView, Decision } from '../../src/core/domain/approvals/approval.ts';
+import type { ApprovalView, Decision } from '../../src/core/domain/approvals.ts';
 
 /** The time of all events in these tests. */
 export const AT = '2026-01-02T03:04:05.000Z';

@@ -3,11 +3,10 @@ import { type ReadableRun, runRecords } from '../../src/cli/timeline/view.ts';
 import { timelineOf } from '../../src/cli/timeline/timeline.ts';
 import { timelineLines } from '../../src/cli/timeline/timeline-lines.ts';
 import type { ExportLine } from '../../src/client/export/export-line.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import { type RunRecord, recordsInOrder } from '../../src/core/domain/record/run-record.ts';
-import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/record/step.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
+import { type Event, recordsInOrder, type RunRecord } from '../../src/core/domain/record.ts';
+import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/tool-calls.ts';
 import { commandIo } from './command-io.ts';
 import { AT, decision } from './pending-approvals.ts';
 

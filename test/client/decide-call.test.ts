@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { type RunApproval, RunHandle } from '../../src/client/index.ts';
-import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
+import type { ApprovalView } from '../../src/core/domain/approvals.ts';
 import type { WaitingNotice } from '../../worker/index.ts';
 import { waiting } from '../cli/pending-approvals.ts';
 

@@ -4,7 +4,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { describe, expect, test, vi } from 'vitest';
 import { startProgram } from '../../src/client/start/start-program.ts';
 import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import { defineAgent } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
 

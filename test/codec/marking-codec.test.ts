@@ -6,7 +6,7 @@ import { CompressionCodec, createCodecs, markingCodecs } from '../../src/codec/w
 import { EncryptionCodec } from '../../src/codec/encryption-codec.ts';
 import { Keyring } from '../../src/codec/keyring.ts';
 import { markingConverter } from '../../src/codec/marking-converter.ts';
-import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
+import { whyUnreadable } from '../../src/core/domain/json.ts';
 import { jsonPayload, key, metadataOf, plain } from './payloads.ts';
 
 const encryption = new EncryptionCodec(new Keyring({ activeKeyId: 'k1', keys: { k1: key(1) } }));

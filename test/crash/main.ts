@@ -1,4 +1,4 @@
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { everyNth } from '../matrix-sample.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { secondsSince } from '../storm/timings.ts';

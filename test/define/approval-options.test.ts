@@ -4,7 +4,7 @@ import { agentApprovals, requirementFrom } from '../../src/define/options/approv
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
 import type { ToolDefinition } from '../../src/define/tools/tool-definition.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 
 function approvalOf(approval: unknown): ToolDefinition['approval'] {
   const tool = defineTool({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 
 const check = (): string[] => [];

@@ -8,9 +8,9 @@ import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
 import type { AnyTool, ToolDefinition } from '../../src/define/tools/tool-definition.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import type { DefaultOutput } from '../../src/core/domain/run/result.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import type { DefaultOutput } from '../../src/core/domain/result.ts';
 
 const MODEL = { name: 'bot', model: 'scripted/model' } as const;
 

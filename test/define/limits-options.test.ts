@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import type { RunLimits } from '../../src/core/domain/agent/limits.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import type { RunLimits } from '../../src/core/domain/limits.ts';
 
 const search = defineTool({ name: 'search', description: 'Searches.', parameters: z.object({}), execute: () => 'found' });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import type { WindowOptions } from '../../src/define/options/window-options.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 
 function windowOf(window?: WindowOptions): WindowOptions {
   return defineAgent({ name: 'bot', model: 'p/m', ...(window === undefined ? {} : { window }) }).window;

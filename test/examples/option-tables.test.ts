@@ -64,14 +64,14 @@ test('the table of capabilities has each capability of openai() once, and no oth
   const [, table = ''] = /\| capability \|.*\n\|[ -|]+\n((?:\|.*\n)+)/.exec(page) ?? [];
   const documented = table.split('\n').flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name));
   const inCode = new Set([
-    ...membersOf('ModelCapabilities', read('src/core/domain/model/model.ts')),
+    ...membersOf('ModelCapabilities', read('src/core/domain/model.ts')),
     ...membersOf('OpenAICapabilities', read('activities/models/openai/capabilities.ts')),
   ]);
   expect(documented.toSorted()).toEqual([...inCode].toSorted());
 });
 
 test('an option that a table lacks, and one that the code lacks, are found', () => {
-  const page = '<!-- options: ModelPrice in src/core/domain/model/price.ts -->\n| option |\n| --- |\n| `input`, `tax` |\n';
+  const page = '<!-- options: ModelPrice in src/core/domain/usage.ts -->\n| option |\n| --- |\n| `input`, `tax` |\n';
   const [table] = tablesOf(page);
   expect(table).toMatchObject({ documented: ['input', 'tax'], inCode: ['input', 'output', 'cachedInput'] });
 });

@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterEach, expect, test } from 'vitest';
 import { openai } from '../../activities/models/index.ts';
-import { errorCode } from '../../src/core/domain/errors/error.ts';
-import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
+import { errorCode } from '../../src/core/domain/errors.ts';
+import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { calculator, searchWeb, searchWikipedia } from '../../examples/kipchoge/tools.ts';
 import { QUESTION, type ScriptedModel, startScriptedModel } from '../../examples/kipchoge/scripted-model.ts';
 

@@ -1,6 +1,5 @@
 import { defaultPayloadConverter, type LoadedDataConverter } from '@temporalio/common';
-import type { Delta } from '../../src/core/domain/stream/delta.ts';
-import type { StreamEntry } from '../../src/core/domain/stream/stream-entry.ts';
+import type { Delta, StreamEntry } from '../../src/core/domain/stream.ts';
 import type { PublishingActivity, StreamSink, StreamSinkContext } from '../../src/streams/stream-sink.ts';
 
 /** An entry as a sink got it. */

@@ -1,8 +1,8 @@
 import type { RecordedActivity, RecordedExecution } from '../../src/history/recorded-execution.ts';
 import { callAddress } from '../../src/history/recorded-execution.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import type { CallModelOutput, RunToolOutput } from '../../src/core/protocol.ts';
 
 /** The tasks that scheduled an activity and that saw its end, if one did. */

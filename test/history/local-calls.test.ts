@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { readBack } from '../../src/history/read-back.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
-import type { ToolCall } from '../../src/core/domain/content/content.ts';
+import type { ToolCall } from '../../src/core/domain/content.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 import { APART, BEGAN, HandMade } from './hand-made.ts';
 

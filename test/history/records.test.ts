@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readBack } from '../../src/history/read-back.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
+import type { Event } from '../../src/core/domain/record.ts';
 import { recordOf, type RunRecordFile } from '../replay/histories.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { errorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
 import { fileMemory, lockedFileMemory } from '../../src/memory/file-memory.ts';
 import { writeWhole } from '../../src/stores/payload-store/run-folder.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RECALL_FRAME } from '../../src/core/domain/memory/recalled.ts';
+import { RECALL_FRAME } from '../../src/core/domain/memory.ts';
 import { recallText, shownEntry } from '../../src/memory/recall-text.ts';
 
 const when = '2026-01-02T03:04:05.000Z';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { errorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
 import { sqliteMemory } from '../../src/memory/sqlite/sqlite-memory.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { OutputVerdict } from '../../src/core/domain/model/recorded-response.ts';
+import type { OutputVerdict } from '../../src/core/domain/model.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { snapshotOf } from '../fakes/snapshot.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
-import { readArguments } from '../../src/core/json-schema/check-arguments.ts';
+import { readArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
 import { quickjs } from '../../src/define/code/quickjs.ts';
-import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
+import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 

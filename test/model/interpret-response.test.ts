@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import type { ModelResponse } from '../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { newSnapshot, snapshotOf } from '../fakes/snapshot.ts';
 

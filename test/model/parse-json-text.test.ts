@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { parseJsonText } from '../../src/model/parse-json-text.ts';
 
 const valueOf = (text: string): unknown => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { wellFormed } from '../../src/model/clean-json.ts';
 import { parseJsonText } from '../../src/model/parse-json-text.ts';
 import { parseToolCall } from '../../src/model/parse-tool-call.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOf } from '../../src/core/domain/model/price.ts';
+import { costOf } from '../../src/core/domain/usage.ts';
 import { priceOf } from '../../src/model/prices.ts';
 
 test('a model of the list has its list price', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ModelCallError } from '../../src/core/domain/errors/error.ts';
-import type { ModelResponse } from '../../src/core/domain/model/model.ts';
+import { ModelCallError } from '../../src/core/domain/errors.ts';
+import type { ModelResponse } from '../../src/core/domain/model.ts';
 import { readCallsInText } from '../../src/model/calls-in-text.ts';
 import { requireAnswer } from '../../src/model/require-answer.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { errorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
 import { fileStore } from '../../src/stores/payload-store/file-store.ts';
 import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
 import { readSpilled, spill, type SpillConverter } from '../../src/stores/payload-store/spill.ts';

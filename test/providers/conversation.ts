@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { OpenAIOptions } from '../../activities/models/openai/openai.ts';
-import type { ContentItem, ContentPart } from '../../src/core/domain/content/content.ts';
-import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import type { StepResult } from '../../src/core/domain/record/step.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { ContentItem, ContentPart } from '../../src/core/domain/content.ts';
+import type { ErrorCode } from '../../src/core/domain/errors.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { StepResult } from '../../src/core/domain/tool-calls.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { AgentOptions, AnyAgent } from '../../src/index.ts';
 import type { Occurrence } from '../../src/testing/index.ts';
 import type { CellProvider, Exchanged, ScriptEntry } from './fake-provider.ts';

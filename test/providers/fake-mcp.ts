@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 
 /** A tool of an MCP server, as the server describes it. */
 export interface ListedTool {

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHash } from 'node:crypto';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { Failure, Minted, Reply, Said } from './answer.ts';
 import { chatBody, event } from './chat-stream.ts';
 import type { Family, WordedFailure } from './families/family.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { CONVERSATIONS } from './conversations/all.ts';
 import { FakeServer } from './fake-provider.ts';
 import { FAMILIES } from './families/all.ts';

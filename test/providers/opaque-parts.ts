@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { Minted } from './answer.ts';
 import type { Finding, Rule } from './rules.ts';
 import type { SentMessage } from './sent-request.ts';

@@ -1,6 +1,6 @@
 import { openai } from '../../activities/models/openai/openai.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import type { ModelClient } from '../../src/core/domain/model/model.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
 import { type AnyAgent, defineAgent } from '../../src/index.ts';
 import { isUndecidedRun, testAgent } from '../../src/testing/index.ts';
 import { type AgentChanges, type Conversation, type Outcome, QUESTION, type Stage } from './conversation.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { Minted } from './answer.ts';
 import type { SentMessage, SentRequest, SentTool } from './sent-request.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 
 /** The two APIs of `openai()`. */
 export type Api = 'chat' | 'responses';

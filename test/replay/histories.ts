@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import type { StepResult } from '../../src/core/domain/record/step.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { StepResult } from '../../src/core/domain/tool-calls.ts';
 
 const HISTORIES = fileURLToPath(new URL('./histories/', import.meta.url));
 const RECORDS = fileURLToPath(new URL('./records/', import.meta.url));

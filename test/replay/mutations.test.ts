@@ -231,7 +231,7 @@ test('a change that throws outside of any call is detected with its message', as
 
 test('a change of the text that a model reads leaves the commands unchanged, and breaks no run', async () => {
   const verdicts = await replayMutated({
-    file: 'src/core/domain/content/tool-text.ts',
+    file: 'src/core/domain/tool-calls.ts',
     find: "not found in agent's tool list",
     replace: 'is none of yours',
   });

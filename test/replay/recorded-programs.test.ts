@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
-import { allSteps } from '../../src/core/domain/program/all-steps.ts';
-import { type ProgramDocument, STEP_KINDS, type StepDocument, type UnitDocument } from '../../src/core/domain/program/document.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import { isToolCall } from '../../src/core/domain/content.ts';
+import {
+  allSteps,
+  type ProgramDocument,
+  STEP_KINDS,
+  type StepDocument,
+  type UnitDocument,
+} from '../../src/core/domain/program-document.ts';
 import { type RecordedChainLink, recordedChains } from '../history/recorded-histories.ts';
 import { recordOf } from './histories.ts';
 

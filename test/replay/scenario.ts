@@ -1,8 +1,7 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
-import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
-import type { SessionInput } from '../../src/core/domain/sessions/session-input.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
+import type { RunOverrides, SessionInput } from '../../src/core/domain/run-input.ts';
 import type { ProgramInput } from '../../src/core/protocol.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
 import type { ScriptEntry, ScriptedModel } from '../../src/testing/index.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkableSchema, modernSchema, usableSchema } from '../../activities/mcp/read-tool.ts';
 import { pinSchema } from '../../activities/mcp/list-tools.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { refusals, strictRefusals } from './provider-rules.ts';

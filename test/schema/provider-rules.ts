@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { propertiesOf, requiredOf, subschemas, typesOf } from '../../src/core/json-schema/json-schema.ts';
 
 /** A rule with which a provider refuses the schema of a tool: it returns the problem of one schema in it. */

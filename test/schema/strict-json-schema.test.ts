@@ -2,7 +2,7 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod';
 import { toStrictJsonSchema as normalizedByOpenAI } from 'openai/lib/transform';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
 import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 

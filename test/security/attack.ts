@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
-import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
-import type { CodeCall, Executor } from '../../src/core/execution/executor.ts';
+import type { CodeCall, ExecutionResult, Executor } from '../../src/core/domain/execution.ts';
 import type { Attempt } from './attempts/attempt.ts';
 import type { Canaries } from './canaries.ts';
 import { callProblems, runWithTools, TOOLS } from './tools.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
-import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
-import type { Executor } from '../../src/core/execution/executor.ts';
+import type { ExecutionResult, Executor } from '../../src/core/domain/execution.ts';
 import { CAN_ISOLATE } from './can-isolate.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { broken } from './attack.ts';
 import { ATTEMPTS } from './attempts/all.ts';
 import { everyNth } from '../matrix-sample.ts';

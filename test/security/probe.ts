@@ -1,5 +1,5 @@
 import { checkPython } from '../../activities/executors/python/check-python.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 
 const LIMIT_MB = 16;

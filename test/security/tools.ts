@@ -1,5 +1,4 @@
-import type { CodeCall, CodeCallResult, CodeTool, Executor, Moment } from '../../src/core/execution/executor.ts';
-import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
+import type { CodeCall, CodeCallResult, CodeTool, ExecutionResult, Executor, Moment } from '../../src/core/domain/execution.ts';
 
 /** The tools of attempts on calls. */
 export const TOOLS: readonly CodeTool[] = ['echo', 'fail', 'forged', 'large', '__proto__', 'constructor', 'then'].map((name) => ({

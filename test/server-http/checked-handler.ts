@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../src/server/index.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { runIdOfKey } from '../../src/server/requests/idempotency-key.ts';
 import { type Caller, createHandler } from '../../src/server/index.ts';
 import { checkedHandler } from './checked-handler.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { LonghaulClient } from '../../src/client/index.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import { checkedHandler } from './checked-handler.ts';
 import { answer, clientWithRun } from './requests.ts';
 

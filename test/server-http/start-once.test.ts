@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type Caller, createHandler } from '../../src/server/index.ts';
 import { requestDigest, runIdOfKey } from '../../src/server/requests/idempotency-key.ts';
 import { answer, clientWithRun } from './requests.ts';

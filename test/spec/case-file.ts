@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { INFORMATIONAL_KEYS } from './match.ts';
 
 /** Keys of a case that inform the reader. */

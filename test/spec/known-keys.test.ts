@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { findSuite } from './adapters/index.ts';
 import { readCaseFiles, type SpecCase } from './case-file.ts';
 import { COMMON_KEYS } from './replay.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import { match } from './match.ts';
 
 function fits(expected: JsonValue, actual: unknown): boolean {

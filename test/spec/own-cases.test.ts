@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { findSuite } from './adapters/index.ts';
 import { readCaseFiles } from './case-file.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
 import { findSuite } from './adapters/index.ts';
 import { WITHOUT_COUNTERPART } from './adapters/without-counterpart.ts';

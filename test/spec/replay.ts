@@ -1,5 +1,5 @@
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { Operation, SuiteAdapter } from './adapters/adapter.ts';
 import type { CaseFile, SpecCase } from './case-file.ts';
 import { CaseProblem, only } from './adapters/fields.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Decision } from '../../src/core/domain/approvals/approval.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
+import type { Decision } from '../../src/core/domain/approvals.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import type { Event } from '../../src/core/domain/record.ts';
 import type { Answer } from './approvals/answers.ts';
 import { approvalChecks, type ApprovalsRecord } from './approvals/approvals-checks.ts';
 import { busyChecks } from './messages/busy-checks.ts';

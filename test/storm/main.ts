@@ -6,7 +6,7 @@ import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts'
 import type { Outcome } from './outcome.ts';
 import { queriesStorm } from './queries/queries-storm.ts';
 import { type WithTestbed, withTestbeds } from './processes/storm-testbed.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 
 /**
  * `npm run storm`: sends requests to open runs under load, and checks that each is accepted once. Reports its progress on

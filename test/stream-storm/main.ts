@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleToFile } from '../../bench/sides/workflow-bundle.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { redisProgram } from '../streams/redis-server.ts';

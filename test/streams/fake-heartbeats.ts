@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
-import type { StreamedAttempt } from '../../src/core/domain/stream/stream-entry.ts';
-import { withStreamedOutput } from '../../src/core/domain/stream/streamed-output.ts';
+import { withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
+import { type StreamedAttempt, withStreamedOutput } from '../../src/core/domain/stream.ts';
 import type { PublishingActivity } from '../../src/streams/stream-sink.ts';
 
 interface Pending {

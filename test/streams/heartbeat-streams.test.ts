@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { activityDetails } from '../../src/core/domain/errors/worker-wait.ts';
-import { spentIn } from '../../src/core/domain/model/spent.ts';
-import type { StreamedAttempt } from '../../src/core/domain/stream/stream-entry.ts';
-import { streamedOutputIn, withStreamedOutput } from '../../src/core/domain/stream/streamed-output.ts';
+import { activityDetails } from '../../src/core/domain/missing-definitions.ts';
+import { spentIn } from '../../src/core/domain/usage.ts';
+import { type StreamedAttempt, streamedOutputIn, withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { ATTEMPT, deltaEntry, streamSinkConformance, textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
 import { heartbeatStreams } from '../../src/streams/heartbeat/heartbeat-streams.ts';
 import type { PublishingActivity, StreamChannel } from '../../src/streams/stream-sink.ts';

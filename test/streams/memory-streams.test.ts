@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import { streamSinkConformance, textEntries, textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
 import { memoryStreams, type MemoryStreamsOptions } from '../../src/streams/memory/memory-streams.ts';
 import type { StreamChannel, StreamRead, StreamSink } from '../../src/streams/stream-sink.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { withCallTimeout } from '../../src/temporal/call-retry.ts';
 import { LonghaulClient, type RunHandle } from '../../src/client/index.ts';
 import { runTimes } from '../../src/cli/timeline/times.ts';
-import { errorCode } from '../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../src/core/domain/errors.ts';
 
 type Answers = Record<string, (request: never) => unknown>;
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineAnchor, defineTool } from '../../src/index.ts';
 import { agent, ask, defineProgram, tool, unit } from '../../src/define/program/index.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import type { StepNote } from '../../src/core/domain/program/step-note.ts';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { StepNote } from '../../src/core/domain/verdicts.ts';
 import { approve, callTool, reject, say, scriptedModel, structured, testProgram } from '../../src/testing/index.ts';
 
 const findOrder = defineTool({

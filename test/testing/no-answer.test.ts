@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ModelResponse } from '../../src/core/domain/model/model.ts';
+import type { ModelResponse } from '../../src/core/domain/model.ts';
 import { agent as agentStep, ask, defineProgram, unit } from '../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineFlow, defineTool } from '../../src/index.ts';
 import { callTool, malformed, say, scriptedModel, type ScriptEntry, testAgent, testProgram } from '../../src/testing/index.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineHook, defineTool } from '../../src/index.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ConversationEvent, ModelClient, ModelResponse } from '../../src/core/domain/model/model.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import type { ConversationEvent, ModelClient, ModelResponse } from '../../src/core/domain/model.ts';
 import { testAgent } from '../../src/testing/index.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });

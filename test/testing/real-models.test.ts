@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openai } from '../../activities/models/index.ts';
-import type { ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../src/core/domain/model.ts';
 import { forbidRealModels } from '../../src/testing/index.ts';
 import { chatChunk } from '../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../fakes/openai-server.ts';

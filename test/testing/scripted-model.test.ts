@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
-import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
-import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import type { ModelCallContext, ModelRequest } from '../../src/core/domain/model.ts';
+import type { ModelDelta } from '../../src/core/domain/stream.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import {
   callTool,
   failWith,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { connect, LonghaulClient } from '../../src/client/index.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ExecutionOrigin } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { unreadable } from '../../src/core/domain/json/unreadable.ts';
+import { unreadable } from '../../src/core/domain/json.ts';
 import { BEGINNING } from '../../src/core/loop/run-loop.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/start.ts';

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { newProgramState } from '../../src/core/domain/program/carried-program.ts';
-import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
-import type { StepState } from '../../src/core/domain/program/program-state.ts';
-import { noUsage } from '../../src/core/domain/model/usage.ts';
-import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
+import { newProgramState, type StepState } from '../../src/core/domain/program-run.ts';
+import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program-document.ts';
+import { noUsage } from '../../src/core/domain/usage.ts';
+import { newStep, newToolCallRecord } from '../../src/core/domain/tool-calls.ts';
 import { countToolCall, newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';

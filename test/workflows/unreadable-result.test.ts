@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-outcome.ts';
-import { unreadable } from '../../src/core/domain/json/unreadable.ts';
+import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-request.ts';
+import { unreadable } from '../../src/core/domain/json.ts';
 import { readOutcome } from '../../workflows/run/schedule-activity.ts';
 import { testTool } from '../core/loop/fakes/snapshot.ts';
 

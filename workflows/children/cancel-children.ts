@@ -1,7 +1,7 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import { readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { childrenOf } from '../../src/core/loop/children/children-of.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { countsOf } from '../../src/core/loop/endings/close-run.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { spendChild } from '../../src/core/loop/state/child-spending.ts';

@@ -1,9 +1,8 @@
 import { CancellationScope } from '@temporalio/workflow';
-import type { ChildCall } from '../../src/core/domain/children/child-call.ts';
-import type { KeptAgent, NextTurnInput } from '../../src/core/domain/children/kept-agent.ts';
-import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions/session-requests.ts';
+import type { ChildCall, KeptAgent, NextTurnInput } from '../../src/core/domain/children.ts';
+import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions.ts';
 import { SIGNALS } from '../../src/core/protocol.ts';
-import { ENDED_SESSION, messageOfCall, messageProblem } from '../../src/core/activity-requests/next-turn-requests.ts';
+import { ENDED_SESSION, messageOfCall, messageProblem } from '../../src/core/activity-requests/child-requests.ts';
 import type { MessageProblem } from '../../src/core/children/child-effects.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { signalRun } from './other-runs.ts';

@@ -1,7 +1,7 @@
 import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import { checkParentRequest } from '../../src/core/activity-requests/child-requests.ts';
-import type { ParentRun } from '../../src/core/domain/run/parent-run.ts';
-import { isTerminal } from '../../src/core/domain/run/status.ts';
+import type { ParentRun } from '../../src/core/domain/run-input.ts';
+import { isTerminal } from '../../src/core/domain/run.ts';
 import { type ChildEndedInput, type ChildWaitingInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { LiveRun } from '../run/live-run.ts';

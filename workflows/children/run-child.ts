@@ -11,13 +11,12 @@ import {
 import { childProblem, endOfFailure, readChildRequest, referringToCall } from '../../src/core/activity-requests/child-requests.ts';
 import type { ChildEffects, ChildEnd } from '../../src/core/children/child-effects.ts';
 import { followChild } from '../../src/core/children/follow-child.ts';
-import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/children/child-call.ts';
-import { summaryText } from '../../src/core/domain/content/summary-text.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import { openingText } from '../../src/core/domain/run/opening.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/children.ts';
+import { summaryText } from '../../src/core/domain/text.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { DEFAULT_CHILD_CHECK_MS, openingText } from '../../src/core/domain/run-input.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
 import {
   AGENT_RUN,
   PROGRAM_RUN,

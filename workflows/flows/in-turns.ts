@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import type { FlowInput } from '../../src/core/domain/flows/flow-policy.ts';
-import type { RunResult } from '../../src/core/domain/run/result.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import type { FlowInput } from '../../src/core/domain/agent.ts';
+import type { RunResult } from '../../src/core/domain/result.ts';
 import { type ChildOptions, runAsChild } from '../run-agent.ts';
 import type { RunAgentInput } from '../run/input.ts';
 

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope } from '@temporalio/workflow';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { type Branch, mergeBranches } from '../../src/core/domain/flows/merge-branches.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import { type AggregatedUsage, noUsage } from '../../src/core/domain/model/usage.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { type Branch, mergeBranches } from '../../src/core/domain/handoffs.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { type AggregatedUsage, noUsage } from '../../src/core/domain/usage.ts';
 import { type ChildOptions, runAgent } from '../run-agent.ts';
 import type { RunAgentInput } from '../run/input.ts';
 

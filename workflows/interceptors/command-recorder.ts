@@ -1,6 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import { activityStep } from '../../src/core/domain/run/activity-step.ts';
+import { activityStep } from '../../src/core/domain/activity-messages.ts';
 
 /** The commands of workflow code, as far as a replay compares them. */
 export type CommandType =

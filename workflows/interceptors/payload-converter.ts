@@ -6,7 +6,7 @@ import {
   type SerializationContext,
 } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
-import { readOrMark } from '../../src/core/domain/json/unreadable.ts';
+import { readOrMark } from '../../src/core/domain/json.ts';
 import { AGENT_RUN, PROGRAM_RUN } from '../../src/core/protocol.ts';
 
 /**

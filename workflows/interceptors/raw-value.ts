@@ -1,5 +1,5 @@
 import { defaultPayloadConverter, RawValue } from '@temporalio/common';
-import { readOrMark } from '../../src/core/domain/json/unreadable.ts';
+import { readOrMark } from '../../src/core/domain/json.ts';
 
 /**
  * Returns the value of an argument taken with `rawValueTypeInfo`; an `Unreadable` if it cannot be decoded. The SDK

@@ -1,5 +1,5 @@
 import type { Sinks } from '@temporalio/workflow';
-import type { StreamEntry } from '../../src/core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { NewEvents } from '../../src/core/protocol.ts';
 
 /** The totals of a run, and its status. */

@@ -1,16 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { ContentPart } from '../../src/core/domain/content/content.ts';
-import type { Duration } from '../../src/core/domain/run/duration.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import type { FlowInput } from '../../src/core/domain/flows/flow-policy.ts';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
-import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
-import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
-import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
-import { openingOf, type RunOpening } from '../../src/core/domain/run/opening.ts';
-import { overridesIn } from '../../src/core/domain/run/overrides.ts';
+import type { FlowInput, ModelSettings } from '../../src/core/domain/agent.ts';
+import type { ContentPart } from '../../src/core/domain/content.ts';
+import type { Duration } from '../../src/core/domain/time.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
+import { type LimitChanges, type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/limits.ts';
+import type { ModelName } from '../../src/core/domain/model.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
+import { openingOf, overridesIn, type RunOpening } from '../../src/core/domain/run-input.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
 
 /** The input of `runAgent`: what the user says, or the conversation that the run begins with. */

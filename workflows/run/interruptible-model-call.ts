@@ -1,6 +1,6 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import { modelRequest } from '../../src/core/activity-requests/model-request.ts';
-import { newEvents } from '../../src/core/queries/new-events.ts';
+import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { newEvents } from '../../src/core/queries/queries.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { startActivity, scheduleActivity } from './schedule-activity.ts';

@@ -11,11 +11,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { cancelRequest } from '../../src/core/activity-requests/decision-requests.ts';
-import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import { fittingUnits } from '../../src/core/domain/program/fitting-units.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import { isTerminal, type RunStatus } from '../../src/core/domain/run/status.ts';
+import { utf8Length, utf8Prefix } from '../../src/core/domain/text.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { fittingUnits } from '../../src/core/domain/program-run.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
+import { isTerminal, type RunStatus } from '../../src/core/domain/run.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
 import type { ContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';

@@ -1,8 +1,14 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
-import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
-import { isOwn, type MissingOnWorker, missingOnWorker, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
-import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
+import {
+  type ActivityRequest,
+  isOwnActivity,
+  type MissingOnWorker,
+  missingOnWorker,
+  onAnotherWorker,
+  pauseMs,
+} from '../../src/core/activity-requests/activity-request.ts';
+import { whyUnreadable } from '../../src/core/domain/json.ts';
 import type { LiveRun } from './live-run.ts';
 import { decodedValue } from '../interceptors/raw-value.ts';
 
@@ -63,7 +69,8 @@ export function performActivity<Input, Output, Outcome>(
       ended();
       const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, Date.now());
       if (missing === undefined) return call.failed(error);
-      if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
+      if (CancellationScope.current().consideredCancelled)
+        return call.failed(isOwnActivity(call.name) ? new CancelledFailure('CANCELLED') : error);
       return rescheduleElsewhere(run, call, scheduling, { missing, times: (wait?.times ?? -1) + 1 });
     },
   );

@@ -1,16 +1,13 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
-import { inboundProblem } from '../../src/core/domain/json/inbound-value.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
+import type { ErrorCode } from '../../src/core/domain/errors.ts';
+import { inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '../../src/core/domain/json.ts';
 import {
   type ExecutionOrigin,
   fromContinueAsNewState,
   originProblem,
   readContinueAsNewState,
 } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
-import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
+import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { type FirstStart, nameOfStart, noteKeeper, openingKind, queriedInput } from '../../src/core/first-start.ts';
 import type { RunStart } from './execute-run.ts';
 import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';

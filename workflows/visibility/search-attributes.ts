@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { RunStatus } from '../../src/core/domain/run/status.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { RunStatus } from '../../src/core/domain/run.ts';
 import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { waitingAgents } from '../../src/core/loop/children/waiting-agents.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';

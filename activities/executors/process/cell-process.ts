@@ -2,13 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import type { CodeLanguage } from '../../../src/core/domain/code/code-snapshot.ts';
-import { errorMessage, UsageError } from '../../../src/core/domain/errors/error.ts';
-import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
-import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { ExecutionError, ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
-import type { CodeTool } from '../../../src/core/execution/executor.ts';
+import type { CodeLanguage, ExecutionLimits } from '../../../src/core/domain/code.ts';
+import { errorMessage, UsageError } from '../../../src/core/domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject } from '../../../src/core/domain/json.ts';
+import type { CodeTool, ExecutionError, ExecutionErrorKind } from '../../../src/core/domain/execution.ts';
 import {
   type EndFrame,
   MAX_ANSWER_LENGTH,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as passed } from 'node:timers/promises';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
-import { executionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { ExecutionResult } from '../../../src/core/execution/execution-result.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
+import { executionLimits } from '../../../src/core/domain/code.ts';
+import type { ExecutionResult } from '../../../src/core/domain/execution.ts';
 import { ProcessExecutor } from '../process/process-executor.ts';
 import type { Program } from '../process/cell-process.ts';
 import { BUBBLEWRAP, PYTHON, sandboxedPython } from './python-executor.ts';

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { endianness } from 'node:os';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
-import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { Executor } from '../../../src/core/execution/executor.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
+import { type ExecutionLimits, executionLimits } from '../../../src/core/domain/code.ts';
+import type { Executor } from '../../../src/core/domain/execution.ts';
 import { MAX_FRAME_LENGTH } from '../frames.ts';
 import type { Program } from '../process/cell-process.ts';
 import { ProcessExecutor } from '../process/process-executor.ts';

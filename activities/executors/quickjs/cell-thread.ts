@@ -4,8 +4,8 @@ import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import zlib from 'node:zlib';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
-import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
+import type { ExecutionError } from '../../../src/core/domain/execution.ts';
 import {
   type EndFrame,
   type ExecutorFrame,

@@ -1,15 +1,18 @@
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import { type ExecutionLimits, executionLimits } from '../../../src/core/domain/code.ts';
 import {
+  type CodeCallResult,
   EMPTYING_ERROR_KINDS,
   type ExecutionError,
   type ExecutionErrorKind,
   type ExecutionResult,
+  type Executor,
+  injectionProblem,
+  type Moment,
   type Scratchpad,
-} from '../../../src/core/execution/execution-result.ts';
-import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
-import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
+  type Segment,
+} from '../../../src/core/domain/execution.ts';
 import { codeTooLong, emptyScratchpad, keptOutputLength, type Provided, readScratchpad, resultOf, resultsText } from '../results.ts';
 import { CellThread, type SegmentEnding } from './cell-thread.ts';
 import {

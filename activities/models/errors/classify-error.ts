@@ -1,7 +1,6 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
-import { ERROR_CODES, type ErrorCode, errorMessage, ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import { memberOf } from '../../../src/core/domain/errors/thrown.ts';
-import { oneLine } from '../../../src/core/domain/content/text.ts';
+import { ERROR_CODES, type ErrorCode, errorMessage, memberOf, ModelCallError } from '../../../src/core/domain/errors.ts';
+import { oneLine } from '../../../src/core/domain/text.ts';
 import { AnswerFault, type AnswerFaultKind, forPatterns, readErrorBody, ReportedFault } from './error-body.ts';
 import { askedWaitMs, decideCode, isBrokenConnection, whyBroken } from './error-rules.ts';
 import type { TooLongRule } from './too-long.ts';

@@ -1,6 +1,5 @@
-import { utf8Prefix } from '../../../src/core/domain/content/text.ts';
-import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { utf8Prefix } from '../../../src/core/domain/text.ts';
+import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
 
 /** The content of an error's body, in any of the known shapes. */
 export interface ErrorBody {

@@ -1,6 +1,5 @@
-import { type ErrorCode, errorMessage } from '../../../src/core/domain/errors/error.ts';
-import { isInstance, memberOf } from '../../../src/core/domain/errors/thrown.ts';
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import { type ErrorCode, errorMessage, isInstance, memberOf } from '../../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { type ErrorBody, forPatterns, readErrorBody } from './error-body.ts';
 import { isTooLong, type TooLongRule } from './too-long.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import { requireKnown } from '../../../src/define/options/option-checks.ts';
 
 /** A row of your own for `tooLong` of `openai()`: how a server says that a conversation is too long. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { APIError } from 'openai';
-import { cutText } from '../../../src/core/domain/content/cut-content.ts';
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
-import type { ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
-import type { Notice } from '../../../src/core/domain/record/notice.ts';
+import { cutText } from '../../../src/core/domain/byte-budgets.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
+import type { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
+import type { Notice } from '../../../src/core/domain/run.ts';
 import { readErrorBody, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import { partsDigest } from './opaque-parts.ts';

@@ -1,4 +1,4 @@
-import type { ModelCapabilities } from '../../../src/core/domain/model/model.ts';
+import type { ModelCapabilities } from '../../../src/core/domain/model.ts';
 
 /**
  * What a server with OpenAI's API takes. A request is built within them. The table of rules (`request-rules.ts`) says what each of

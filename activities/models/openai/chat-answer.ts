@@ -1,8 +1,7 @@
-import { isTooDeep, MAX_JSON_DEPTH } from '../../../src/core/domain/json/json-depth.ts';
-import { canonicalJson, isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
-import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
+import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { UsageStats } from '../../../src/core/domain/usage.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { endedByItself } from '../../../src/model/finish-words.ts';
 import { parseJsonText } from '../../../src/model/parse-json-text.ts';
 import { parseLooseJson } from '../../../src/model/parse-loose-json.ts';

@@ -1,7 +1,15 @@
-import type { ContentItem, ContentPart, MediaSource, Message, ToolCall, ToolResult } from '../../../src/core/domain/content/content.ts';
-import { outputText, partText } from '../../../src/core/domain/content/output-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
+import {
+  type ContentItem,
+  type ContentPart,
+  type MediaSource,
+  type Message,
+  outputText,
+  partText,
+  type ToolCall,
+  type ToolResult,
+} from '../../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** A message of Chat Completions. */

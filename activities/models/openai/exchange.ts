@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
-import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
-import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import type { FinishReason } from '../../../src/core/domain/record/step.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
+import type { ModelCallContext } from '../../../src/core/domain/model.ts';
+import type { UsageStats } from '../../../src/core/domain/usage.ts';
+import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/finish-words.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 

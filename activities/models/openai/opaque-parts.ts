@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { type ContentItem, outputText } from '../../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { cleanJson } from '../../../src/model/clean-json.ts';
-import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 
 /*
  * What a provider sends beside the content of an answer and expects back in the next request: reasoning, its signatures, encrypted items.

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import OpenAI from 'openai';
 import { APIError } from 'openai';
-import type { ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { isSecretReference, type SecretReference } from '../../../src/core/domain/agent/secret-reference.ts';
-import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content/content.ts';
-import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
+import type { ToolDescription } from '../../../src/core/domain/agent.ts';
+import { isSecretReference, type SecretReference } from '../../../src/core/domain/deps.ts';
+import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
+import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
 import type {
   ConversationEvent,
   ModelCallContext,
@@ -12,9 +12,9 @@ import type {
   ModelRequest,
   ModelResponse,
   RequestSettings,
-} from '../../../src/core/domain/model/model.ts';
-import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/duration.ts';
-import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+} from '../../../src/core/domain/model.ts';
+import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { requireKnown } from '../../../src/define/options/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
 import { classifyError } from '../errors/classify-error.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import {
   assistantAfterTool,

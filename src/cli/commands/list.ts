@@ -1,14 +1,14 @@
 import type { ListFilter, RunListEntry } from '../../client/listing/list-runs.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
+import { printableLine } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 import { principalText } from '../render/subject-facts.ts';
 import { type Column, leastOfIds, tableLines } from '../render/table-lines.ts';
 import { withClient } from '../with-client.ts';
-import { secondsBetween } from '../../core/domain/record/time.ts';
+import { secondsBetween } from '../../core/domain/time.ts';
 
 /** The options of `longhaul list`. */
 export interface ListFlags extends ServerFlags {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 
 /**
  * Sends a request with the user's id, or with a new one. If no answer comes in time, the error contains the id, with which

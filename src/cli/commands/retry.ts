@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { shellCommand } from '../../core/domain/text.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { withRun } from '../with-run.ts';

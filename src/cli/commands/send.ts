@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { MessageMode } from '../../core/domain/record/queued-message.ts';
+import type { MessageMode } from '../../core/domain/content.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { underId } from './request-id.ts';
 import { textOrStdin } from './stdin-text.ts';

@@ -1,10 +1,10 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/listing/own-workflow.ts';
-import { isTerminal } from '../../core/domain/run/status.ts';
-import { errorCode } from '../../core/domain/errors/error.ts';
+import { isTerminal } from '../../core/domain/run.ts';
+import { errorCode } from '../../core/domain/errors.ts';
 import { approvalLines, rememberedLines } from '../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { printable } from '../../core/domain/content/printable.ts';
+import { printable } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
 import { runningLines } from '../render/progress-lines.ts';

@@ -1,12 +1,10 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
-import { ProgramResult } from '../../core/domain/run/program-result.ts';
-import type { RunResult } from '../../core/domain/run/result.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
+import { printable, shellCommand } from '../../core/domain/text.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
-import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 import { unitStatus } from '../render/facts.ts';
 import { resultLine } from '../render/result-line.ts';

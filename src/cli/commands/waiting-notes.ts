@@ -1,6 +1,6 @@
 import { sleep } from '../../temporal/waiting.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { shellCommand } from '../../core/domain/text.ts';
 import { approvalLines } from '../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';

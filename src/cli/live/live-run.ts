@@ -1,7 +1,6 @@
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { isResponse } from '../../core/domain/record/run-record.ts';
+import { outputText } from '../../core/domain/content.ts';
+import { type Event, isResponse } from '../../core/domain/record.ts';
 import type { Output } from '../output.ts';
 import { LiveText } from './live-text.ts';
 

@@ -1,4 +1,4 @@
-import { printable } from '../../core/domain/content/printable.ts';
+import { printable } from '../../core/domain/text.ts';
 
 /**
  * Text of a model on a terminal as it is written, before its event is recorded. Texts come in the order of their events: one that begins

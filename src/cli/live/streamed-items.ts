@@ -1,6 +1,6 @@
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The HTTP service of `longhaul dev` and `longhaul serve` on this machine. */

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { IF_EXISTS, type IfExists } from '../../client/start/if-exists.ts';
-import { type Duration, MAX_TIMER_MS, milliseconds } from '../../core/domain/run/duration.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
+import { type Duration, MAX_TIMER_MS, milliseconds } from '../../core/domain/time.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 
 /** Parses an option that is a whole number of at least `least`. */
 export function wholeNumber(least: number): (text: string) => number {

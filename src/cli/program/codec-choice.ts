@@ -1,6 +1,6 @@
 import type { CodecOptions } from '../../codec/codec-options.ts';
 import { environmentKeys, KEYS_VARIABLE } from '../../codec/environment-keys.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** The environment variable that replaces `--codec`. */
 const CODEC_VARIABLE = 'LONGHAUL_CODEC';

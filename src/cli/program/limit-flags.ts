@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Duration } from '../../core/domain/run/duration.ts';
-import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import type { Duration } from '../../core/domain/time.ts';
+import type { LimitOptions } from '../../core/domain/limits.ts';
 import { amount, countOf, duration, wholeNumber } from './argument-parsers.ts';
 
 /** The flags that set limits of a run. */

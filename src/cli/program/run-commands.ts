@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
+import { TERMINAL_STATUSES } from '../../core/domain/run.ts';
 import { jsonObject, jsonValue, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from '../commands/events.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { IF_EXISTS, type IfExists } from '../../client/start/if-exists.ts';
 import type { ProgramOptions } from '../../client/start/start-program.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { ifExists, jsonObject, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { ServerFlags } from './command.ts';
 import { addLimitOptions, type LimitFlags, limitOptions } from './limit-flags.ts';

@@ -1,5 +1,5 @@
 import type { Versioning } from '../../../worker/index.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** The values of `--versioning`, with the value of the worker's option for each. */
 export const VERSIONING_CHOICES = {

@@ -1,11 +1,8 @@
-import { type ApprovalView, decider, type RememberedDecision } from '../../core/domain/approvals/approval.ts';
+import { type ApprovalView, decider, decisionHints, type RememberedDecision, updateForm } from '../../core/domain/approvals.ts';
 import type { ServerFlags } from '../program/command.ts';
-import { decisionHints } from '../../core/hints/decision-hints.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
+import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
-import { ANYWHERE, shellCommand } from '../../core/hints/shell-command.ts';
-import { updateForm } from '../../core/hints/update-form.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { subjectFacts } from './subject-facts.ts';
 import { indented } from '../timeline/step-lines.ts';

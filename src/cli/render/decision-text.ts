@@ -1,8 +1,6 @@
-import type { PermissionChange } from '../../core/domain/permissions/permission-change.ts';
-import { RULE_LISTS } from '../../core/domain/permissions/permissions.ts';
-import { ruleText } from '../../core/domain/permissions/rule-text.ts';
-import { type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals/approval.ts';
-import type { LimitChanges, LimitRaise } from '../../core/domain/agent/limits.ts';
+import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
+import { type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
+import type { LimitChanges, LimitRaise } from '../../core/domain/limits.ts';
 import { limitsText } from './limits-text.ts';
 import { visibleJson } from './visible-json.ts';
 

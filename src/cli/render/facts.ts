@@ -1,20 +1,16 @@
-import { counted } from '../../core/domain/content/text.ts';
-import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
-import { DEFAULT_MODEL_CALLS } from '../../core/domain/program/document.ts';
-import type { UnitResult } from '../../core/domain/program/unit-result.ts';
-import type { RunLimits } from '../../core/domain/agent/limits.ts';
-import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
-import { dollars } from '../../core/domain/model/dollars.ts';
-import { missingText } from '../../core/domain/errors/missing.ts';
-import { notRunTexts } from '../../core/domain/record/calls-not-run.ts';
-import { endedEarly } from '../../core/domain/record/step.ts';
-import { eventsText } from '../../core/domain/record/not-archived.ts';
-import { printable, printableLine } from '../../core/domain/content/printable.ts';
+import { counted, printable, printableLine } from '../../core/domain/text.ts';
+import { eventsText, isTerminal, type RunStatus } from '../../core/domain/run.ts';
+import { DEFAULT_MODEL_CALLS } from '../../core/domain/program-document.ts';
+import type { UnitResult } from '../../core/domain/program-run.ts';
+import type { RunLimits } from '../../core/domain/limits.ts';
+import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
+import { missingText } from '../../core/domain/missing-definitions.ts';
+import { endedEarly, notRunTexts } from '../../core/domain/tool-calls.ts';
 import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
 import { sessionFacts, stepsOfNewestTurn } from './session-facts.ts';
 import { principalText } from './subject-facts.ts';
-import type { SessionView } from '../../core/domain/sessions/session-views.ts';
+import type { SessionView } from '../../core/domain/sessions.ts';
 import type { RunView } from '../timeline/view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */

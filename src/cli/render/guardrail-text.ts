@@ -1,5 +1,5 @@
-import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails/guardrail.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
+import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
+import { printableLine } from '../../core/domain/text.ts';
 import type { Look } from '../output.ts';
 
 const SUBJECTS: Record<GuardrailType, string> = { input: 'the request', output: 'the answer', tool_call: 'the call' };

@@ -1,5 +1,5 @@
-import { dollars } from '../../core/domain/model/dollars.ts';
-import type { LimitChanges } from '../../core/domain/agent/limits.ts';
+import { dollars } from '../../core/domain/usage.ts';
+import type { LimitChanges } from '../../core/domain/limits.ts';
 
 const WORDS = {
   steps: 'steps',

@@ -1,7 +1,7 @@
-import type { StepNote } from '../../core/domain/program/step-note.ts';
-import type { Event } from '../../core/domain/record/event.ts';
+import type { StepNote } from '../../core/domain/verdicts.ts';
+import type { Event } from '../../core/domain/record.ts';
 import type { Look } from '../output.ts';
-import { secondsBetween } from '../../core/domain/record/time.ts';
+import { secondsBetween } from '../../core/domain/time.ts';
 
 /** The styles of the ends of steps and units. */
 export const STATUS_LOOKS = { completed: 'green', failed: 'red', skipped: 'yellow' } as const satisfies Record<string, Look>;

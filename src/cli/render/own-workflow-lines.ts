@@ -1,6 +1,5 @@
 import type { OwnWorkflow } from '../../client/listing/own-workflow.ts';
-import { printable, printableLine } from '../../core/domain/content/printable.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { ServerFlags } from '../program/command.ts';
 import type { Output } from '../output.ts';
 import { serverOptions } from '../program/server-options.ts';

@@ -1,13 +1,11 @@
-import type { ContentItem, ToolCall, ToolResult } from '../../core/domain/content/content.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import { printable } from '../../core/domain/content/printable.ts';
-import { resultText, RUN_CODE } from '../../core/domain/content/tool-text.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { dollars } from '../../core/domain/model/dollars.ts';
-import type { EstimatedUsage, Spent, UsageStats } from '../../core/domain/model/usage.ts';
-import type { ContextOperation } from '../../core/domain/record/context-update.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { secondsBetween } from '../../core/domain/record/time.ts';
+import { type ContentItem, outputText, type ToolCall, type ToolResult } from '../../core/domain/content.ts';
+import { printable } from '../../core/domain/text.ts';
+import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import { dollars, type EstimatedUsage, type Spent, type UsageStats } from '../../core/domain/usage.ts';
+import type { ContextOperation } from '../../core/domain/deps.ts';
+import type { Event } from '../../core/domain/record.ts';
+import { secondsBetween } from '../../core/domain/time.ts';
 import type { Look } from '../output.ts';
 import { eventHeadline } from '../timeline/event-headline.ts';
 

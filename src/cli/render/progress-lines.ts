@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
-import { printable } from '../../core/domain/content/printable.ts';
+import { printable } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 
 /** The interval between queries for the progress of a run's calls, in milliseconds. */

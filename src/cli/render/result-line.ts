@@ -1,8 +1,6 @@
-import { callsText } from '../../core/domain/record/calls-not-run.ts';
-import { printable } from '../../core/domain/content/printable.ts';
-import { counted } from '../../core/domain/content/text.ts';
-import { ProgramResult } from '../../core/domain/run/program-result.ts';
-import type { RunResult } from '../../core/domain/run/result.ts';
+import { callsText } from '../../core/domain/tool-calls.ts';
+import { counted, printable } from '../../core/domain/text.ts';
+import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
 import { unitsText } from './facts.ts';
 
 /**

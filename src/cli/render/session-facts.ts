@@ -1,10 +1,8 @@
-import { printable, printableLine } from '../../core/domain/content/printable.ts';
-import { notRunTexts } from '../../core/domain/record/calls-not-run.ts';
-import { counted } from '../../core/domain/content/text.ts';
-import { dollars } from '../../core/domain/model/dollars.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import { sessionTotals } from '../../core/domain/sessions/session-totals.ts';
-import type { SessionView } from '../../core/domain/sessions/session-views.ts';
+import { counted, printable, printableLine } from '../../core/domain/text.ts';
+import { notRunTexts } from '../../core/domain/tool-calls.ts';
+import { dollars } from '../../core/domain/usage.ts';
+import type { RunRecord } from '../../core/domain/record.ts';
+import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { pointInTime } from './point-in-time.ts';
 
 /** Returns the facts of a session, as names and values: its title, its turns, and the amounts of all turns against its limits. */

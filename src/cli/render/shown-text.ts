@@ -1,5 +1,4 @@
-import { printable, printableLine } from '../../core/domain/content/printable.ts';
-import { counted, oneLine, utf8Prefix } from '../../core/domain/content/text.ts';
+import { counted, oneLine, printable, printableLine, utf8Prefix } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 
 /** The bytes of arguments, messages and answers of steps that a line shows, unless all of a run is asked for. */

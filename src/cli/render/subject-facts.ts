@@ -1,6 +1,5 @@
-import { printableLine } from '../../core/domain/content/printable.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
-import type { RunSubject } from '../../core/domain/run/run-subject.ts';
+import { printableLine } from '../../core/domain/text.ts';
+import type { Identity, RunSubject } from '../../core/domain/run.ts';
 import { visibleText } from './visible-json.ts';
 
 /** Returns whom a run acts for, for a person to read: `ada of acme`. Undefined if it acts for nobody in particular. */

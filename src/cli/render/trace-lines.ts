@@ -1,8 +1,5 @@
-import { printableLine } from '../../core/domain/content/printable.ts';
-import { counted, oneLine } from '../../core/domain/content/text.ts';
-import type { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
-import type { TraceEvent, TraceEventType } from '../../core/domain/trace/trace-event.ts';
-import type { TraceSpan } from '../../core/domain/trace/tracer.ts';
+import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
+import type { ExecutionTrace, TraceEvent, TraceEventType, TraceSpan } from '../../core/domain/trace.ts';
 import type { Look, Output } from '../output.ts';
 import { branches } from './branches.ts';
 

@@ -1,4 +1,4 @@
-import type { RefreshNote, TurnNote } from '../../core/domain/sessions/session-notes.ts';
+import type { RefreshNote, TurnNote } from '../../core/domain/record.ts';
 import type { Look } from '../output.ts';
 
 /** Returns the end of a turn of a session in one line, with its style: `turn 3 ended: max_iterations_reached (step_limit)`. */

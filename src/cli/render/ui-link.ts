@@ -1,4 +1,4 @@
-import { withoutEnd } from '../../core/domain/content/text.ts';
+import { withoutEnd } from '../../core/domain/text.ts';
 import type { ServerLocation } from '../with-client.ts';
 
 const PROBE_MS = 500;

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { printable } from '../../core/domain/content/printable.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import { printable } from '../../core/domain/text.ts';
 
 /**
  * Invisible characters, and those that change the order of the text around them: an approver must see what is really

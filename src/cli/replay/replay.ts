@@ -1,9 +1,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/replayer.ts';
-import { printable } from '../../core/domain/content/printable.ts';
-import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonValue } from '../../core/domain/json/json.ts';
+import { printable } from '../../core/domain/text.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { untilInterrupted } from '../interruption.ts';
 import type { Output } from '../output.ts';

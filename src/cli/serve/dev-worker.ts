@@ -1,5 +1,5 @@
 import { connectTo } from '../../client/connect.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
 import type { Handler } from '../../server/index.ts';
 import { type HttpServer, listen, type ListenOptions } from '../../server/node/listen.ts';
 import { resolveServer } from '../../temporal/server-address.ts';

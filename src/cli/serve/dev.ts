@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { CodecOptions } from '../../codec/codec-options.ts';
 import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
 import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
-import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { freePorts } from '../../dev-server/free-port.ts';
 import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';

@@ -1,9 +1,9 @@
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
 import type { AgentsModule } from './agents-module.ts';
 import type { CommandIo } from '../program/command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { ModelClient } from '../../core/domain/model/model.ts';
+import type { ModelClient } from '../../core/domain/model.ts';
 import type { Output } from '../output.ts';
 
 /** The options of a worker that a command runs: its agents and programs, and the server and task queue that it polls. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** Returns the file of the user's own workflows, as the worker takes it. Throws a UsageError if it is not a file. */
 export function workflowsFile(path: string | undefined): string | undefined {

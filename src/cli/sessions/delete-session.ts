@@ -1,6 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { isTerminal } from '../../core/domain/run/status.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { isTerminal } from '../../core/domain/run.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import { type DeletionFlags, removeRun } from '../commands/records/delete.ts';
 import { storesIn } from '../commands/records/stores.ts';

@@ -1,7 +1,6 @@
-import { outputText } from '../../core/domain/content/output-text.ts';
-import { printable } from '../../core/domain/content/printable.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import type { TurnNote } from '../../core/domain/sessions/session-notes.ts';
+import { outputText } from '../../core/domain/content.ts';
+import { printable } from '../../core/domain/text.ts';
+import type { Event, TurnNote } from '../../core/domain/record.ts';
 import type { Output } from '../output.ts';
 import { turnText } from '../render/turn-text.ts';
 

@@ -1,7 +1,6 @@
 import type { SessionFilter, SessionListEntry } from '../../client/listing/list-sessions.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
-import { oneLine } from '../../core/domain/content/text.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { oneLine, printableLine } from '../../core/domain/text.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import type { Output } from '../output.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { pointInTime } from '../render/point-in-time.ts';

@@ -1,4 +1,4 @@
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { shellCommand } from '../../core/domain/text.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { readJson } from '../commands/programs/program-file.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';

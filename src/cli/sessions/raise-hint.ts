@@ -1,8 +1,7 @@
-import type { SessionLimitReached, SessionView } from '../../core/domain/sessions/session-views.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { type SessionLimitReached, sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
+import { shellCommand } from '../../core/domain/text.ts';
 import type { ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
-import { sessionTotals } from '../../core/domain/sessions/session-totals.ts';
 
 /** Returns the command that raises the limit which a session has reached, to copy into a shell; undefined if there is none. */
 export function raiseHint(

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { ANYWHERE } from '../../core/hints/shell-command.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { ANYWHERE } from '../../core/domain/text.ts';
 import { underId } from '../commands/request-id.ts';
 import { osUser } from '../os-user.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';

@@ -1,5 +1,5 @@
 import type { SessionLimitOptions } from '../../client/sessions/session-options.ts';
-import type { Duration } from '../../core/domain/run/duration.ts';
+import type { Duration } from '../../core/domain/time.ts';
 
 /** The flags that set limits of a whole session. `none`: no limit. */
 export interface SessionLimitFlags {

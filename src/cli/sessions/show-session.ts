@@ -1,8 +1,7 @@
-import { printableLine } from '../../core/domain/content/printable.ts';
-import { isTerminal } from '../../core/domain/run/status.ts';
-import type { SessionView } from '../../core/domain/sessions/session-views.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { printableLine, shellCommand } from '../../core/domain/text.ts';
+import { isTerminal } from '../../core/domain/run.ts';
+import type { SessionView } from '../../core/domain/sessions.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import type { Output } from '../output.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';

@@ -1,6 +1,5 @@
-import type { MemoryNote } from '../../core/domain/memory/memory-note.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
-import type { Event } from '../../core/domain/record/event.ts';
+import type { Event, MemoryNote } from '../../core/domain/record.ts';
+import { printableLine } from '../../core/domain/text.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';

@@ -1,5 +1,5 @@
-import type { HookRecord } from '../../core/domain/hooks/hook-record.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
+import type { HookRecord } from '../../core/domain/hooks.ts';
+import { printableLine } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 
 const VERBS = { deny: 'denies', modify: 'changes', inject: 'adds', ask: 'asks', failed: 'failed' } as const;

@@ -1,9 +1,7 @@
-import { decider } from '../../core/domain/approvals/approval.ts';
-import type { ContentItem } from '../../core/domain/content/content.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
-import { counted } from '../../core/domain/content/text.ts';
-import { resultText } from '../../core/domain/content/tool-text.ts';
+import { decider } from '../../core/domain/approvals.ts';
+import { type ContentItem, outputText } from '../../core/domain/content.ts';
+import { counted, printableLine } from '../../core/domain/text.ts';
+import { resultText } from '../../core/domain/tool-calls.ts';
 import type { Output } from '../output.ts';
 import { decisionText } from '../render/decision-text.ts';
 import { attemptProblems, endReason, STATUS_LOOKS } from '../render/note-text.ts';

@@ -1,9 +1,8 @@
-import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
-import type { ContentItem } from '../../core/domain/content/content.ts';
-import type { StepNote } from '../../core/domain/program/step-note.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import { secondsBetween } from '../../core/domain/record/time.ts';
+import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals.ts';
+import type { ContentItem } from '../../core/domain/content.ts';
+import type { StepNote } from '../../core/domain/verdicts.ts';
+import type { Event, RunRecord } from '../../core/domain/record.ts';
+import { secondsBetween } from '../../core/domain/time.ts';
 
 /** A unit of a program, as its events tell it. */
 export interface UnitItem {

@@ -1,9 +1,7 @@
-import { decider, type Decision } from '../../core/domain/approvals/approval.ts';
-import type { StepResult, ToolCallRecord } from '../../core/domain/record/step.ts';
-import { RUN_CODE, verifiedText } from '../../core/domain/content/tool-text.ts';
-import { counted } from '../../core/domain/content/text.ts';
+import { decider, type Decision } from '../../core/domain/approvals.ts';
+import { RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
+import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { decisionText } from '../render/decision-text.ts';
-import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import { resultLines, shownLine } from '../render/shown-text.ts';
 import { hookLines } from './hook-lines.ts';
 import type { Output } from '../output.ts';

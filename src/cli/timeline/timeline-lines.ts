@@ -1,10 +1,9 @@
-import { decider } from '../../core/domain/approvals/approval.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import type { ContentItem } from '../../core/domain/content/content.ts';
-import { resultText } from '../../core/domain/content/tool-text.ts';
+import { decider } from '../../core/domain/approvals.ts';
+import type { Event } from '../../core/domain/record.ts';
+import { type ContentItem, outputText } from '../../core/domain/content.ts';
+import { resultText } from '../../core/domain/tool-calls.ts';
 import { eventHeadline } from './event-headline.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
+import { printableLine } from '../../core/domain/text.ts';
 import type { Output } from '../output.ts';
 import type { TimelineItem } from './timeline.ts';
 import { shownLine } from '../render/shown-text.ts';

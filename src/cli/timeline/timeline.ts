@@ -1,10 +1,7 @@
-import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
-import { isToolCall, type ToolCall } from '../../core/domain/content/content.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import { newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../core/domain/record/step.ts';
-import { resultText } from '../../core/domain/content/tool-text.ts';
+import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals.ts';
+import { isToolCall, outputText, type ToolCall } from '../../core/domain/content.ts';
+import type { Event, RunRecord } from '../../core/domain/record.ts';
+import { newStep, newToolCallRecord, resultText, type StepResult, type ToolCallRecord } from '../../core/domain/tool-calls.ts';
 
 /** A step of a timeline, with the decisions about its calls. The calls have the arguments that the model requested. */
 export interface TimelineStep {

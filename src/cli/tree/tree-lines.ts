@@ -1,9 +1,7 @@
 import type { RunTree } from '../../client/tree/run-tree.ts';
-import { printableLine } from '../../core/domain/content/printable.ts';
-import { counted } from '../../core/domain/content/text.ts';
-import { dollars } from '../../core/domain/model/dollars.ts';
-import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { counted, printableLine } from '../../core/domain/text.ts';
+import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import type { Look, Output } from '../output.ts';
 import { branches } from '../render/branches.ts';
 

@@ -1,12 +1,11 @@
 import type { Client } from '@temporalio/client';
-import type { ContentItem, ContentPart, SpilledContent, ToolCall, ToolResult } from '../../core/domain/content/content.ts';
-import { counted } from '../../core/domain/content/text.ts';
-import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
-import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
-import { evictedResult } from '../../core/domain/record/window.ts';
-import { identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
+import type { ContentItem, ContentPart, SpilledContent, ToolCall, ToolResult } from '../../core/domain/content.ts';
+import { counted } from '../../core/domain/text.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../core/domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import { evictedResult } from '../../core/domain/window.ts';
+import { identityOf, isSameIdentity, type Principal } from '../../core/domain/run.ts';
 import { readSavedContext } from '../../core/saved/read-saved-context.ts';
 import type { SavedContext, SavedMessage } from '../../core/saved/saved-context.ts';
 import { parseToolCall } from '../../model/parse-tool-call.ts';
@@ -127,7 +126,7 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
   // Read afterwards: the history of a run that has ended is whole.
   const recorded = await reader.recordedRun();
   // The caller must not learn that the run of another principal exists.
-  if (!isSame(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
+  if (!isSameIdentity(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
   if (!closed)
     throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
   const { deps } = conversationState(runId, recorded);

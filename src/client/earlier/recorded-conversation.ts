@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import { contextOfRun } from '../../core/saved/context-of-run.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';

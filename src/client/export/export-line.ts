@@ -1,8 +1,8 @@
-import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
-import type { NotArchived } from '../../core/domain/record/not-archived.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import type { CallsNotRun } from '../../core/domain/tool-calls.ts';
+import type { NotArchived } from '../../core/domain/run.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
+import type { RunRecord } from '../../core/domain/record.ts';
+import type { AggregatedUsage } from '../../core/domain/usage.ts';
 
 /** A range of offsets or indexes: from `from` up to, and without, `through`. */
 export interface MissingRange {

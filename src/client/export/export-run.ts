@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
-import { recordsInOrder, type RunRecord } from '../../core/domain/record/run-record.ts';
-import { isoTime } from '../../core/domain/record/time.ts';
+import { errorCode, errorMessage } from '../../core/domain/errors.ts';
+import { recordsInOrder, type RunRecord } from '../../core/domain/record.ts';
+import { isoTime } from '../../core/domain/time.ts';
 import { type ReadExecution, readRun } from '../../history/read-run.ts';
 import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
 import type { StoredRun } from '../../stores/payload-store/payload-store.ts';

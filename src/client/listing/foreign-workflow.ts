@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { shellCommand } from '../../core/hints/shell-command.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { shellCommand } from '../../core/domain/text.ts';
 import { isRunType } from './run-types.ts';
 
 /** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
-import { errorCode } from '../../core/domain/errors/error.ts';
-import type { RunSubject } from '../../core/domain/run/run-subject.ts';
+import type { ApprovalView } from '../../core/domain/approvals.ts';
+import { errorCode } from '../../core/domain/errors.ts';
+import type { RunSubject } from '../../core/domain/run.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import type { ListPage, PageOptions } from './list-page.ts';
 import { type ExecutionFilter, listRuns, runsPage } from './list-runs.ts';

@@ -1,8 +1,8 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import { isHashedUser } from '../principals/principal-attributes.ts';

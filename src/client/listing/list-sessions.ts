@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import type { ListPage, PageOptions } from './list-page.ts';

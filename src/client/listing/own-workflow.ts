@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { isJsonObject } from '../../core/domain/json/json.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import { executionChain } from '../../history/execution-chain.ts';
 import { type HistoryEvent, runHistory } from '../../history/history-events.ts';

@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 
 /**
  * Escapes a value in quotes: values come from callers, and a quote in one must not end the text. Throws `invalid_input` for a value with a

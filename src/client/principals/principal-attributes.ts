@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributePair, SearchAttributeType } from '@temporalio/common';
 import { createHmac } from 'node:crypto';
-import type { Identity } from '../../core/domain/run/principal.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 
 const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { quoted } from '../listing/quoted.ts';
 import { publishedUser } from './principal-attributes.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import { type Identity, identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
+import { type Identity, identityOf, isSameIdentity, type Principal } from '../../core/domain/run.ts';
 import { type ExecutionBeginning, executionBeginning } from '../../history/execution-beginning.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 
@@ -53,7 +53,7 @@ export class RunAccess {
   }
 
   #requireOwn(runId: string, beginning: ExecutionBeginning | undefined): void {
-    const isOwn = beginning !== undefined && isSame(beginning.principal ?? {}, this.#identity ?? {});
+    const isOwn = beginning !== undefined && isSameIdentity(beginning.principal ?? {}, this.#identity ?? {});
     if (!isOwn) throw runNotFound(this.#client, runId);
     this.note(runId);
   }

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals/approval.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import type { RunSubject } from '../../core/domain/run/run-subject.ts';
+import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals.ts';
+import type { RunStatus, RunSubject } from '../../core/domain/run.ts';
 import { type ApprovalsPage, QUERIES } from '../../core/protocol.ts';
 import { queryRun } from './query-run.ts';
 

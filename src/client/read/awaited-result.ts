@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { Missing } from '../../core/domain/errors/missing.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
+import type { Missing } from '../../core/domain/missing-definitions.ts';
+import type { RequestedParts, RunResultFields } from '../../core/domain/result.ts';
 import { runOutcome } from '../../temporal/run-outcome.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
-import type { RequestedParts } from '../../core/domain/run/result.ts';
 import type { RunReader } from './reader.ts';
 import type { ResultOptions, ResultParts } from './result-options.ts';
 

@@ -1,5 +1,5 @@
-import type { Event } from '../../core/domain/record/event.ts';
-import { isTerminal } from '../../core/domain/run/status.ts';
+import type { Event } from '../../core/domain/record.ts';
+import { isTerminal } from '../../core/domain/run.ts';
 import type { ContextPage } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
 

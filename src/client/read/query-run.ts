@@ -1,6 +1,6 @@
 import { type Client, QueryNotRegisteredError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { errorMessage } from '../../core/domain/errors/error.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
 import { retryQueryAfterMs, isRetryableQueryError } from '../../temporal/query-retry.ts';
 import { GRPC, grpcCode, isUnanswered } from '../../temporal/grpc-code.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
-import type { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
+import type { ExecutionTrace } from '../../core/domain/trace.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
 
 /** The parts of a result that are read on request. A part that is asked for by the literal `true` is there by its type. */

@@ -1,14 +1,12 @@
-import { newExecutionContext } from '../../core/domain/record/execution-context.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { newExecutionContext } from '../../core/domain/record.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
-import { runSubject } from '../../core/queries/run-subject.ts';
-import { shownChildren } from '../../core/queries/views.ts';
-import { shownSession } from '../../core/queries/session-views.ts';
+import { childrenField, runSubject, sessionField } from '../../core/queries/run-views.ts';
 import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import type { OwnApprovals } from './approvals.ts';
-import { isoTime } from '../../core/domain/record/time.ts';
+import { isoTime } from '../../core/domain/time.ts';
 
 // The answers of a run's queries, made from its history if no worker answers.
 
@@ -22,8 +20,8 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     about: runSubject(agentName, state, principal),
     status: runStatus(execution, newest),
     ...progressOf(state),
-    ...shownSession(state, Date.now()),
-    ...shownChildren(state),
+    ...sessionField(state, Date.now()),
+    ...childrenField(state),
     executions,
     queued,
     startTime: isoTime(startedAt),
@@ -36,7 +34,7 @@ export function approvalsFrom(runId: string, execution: { status: string }, newe
   const about = runSubject(agentName, state, principal);
   const pending = state === undefined ? [] : approvalViews(state);
   const remembered = state?.approvals.remembered ?? [];
-  return { version: 1, runId, agentName, about, status: runStatus(execution, newest), pending, remembered, ...shownChildren(state) };
+  return { version: 1, runId, agentName, about, status: runStatus(execution, newest), pending, remembered, ...childrenField(state) };
 }
 
 /** Returns the run's own status as long as it goes on, and afterwards Temporal's, which is more accurate. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import type { PayloadStore } from '../../stores/payload-store/payload-store.ts';
 import { runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { errorCode } from '../../core/domain/errors/error.ts';
+import { errorCode } from '../../core/domain/errors.ts';
 import { executionBeginning } from '../../history/execution-beginning.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
-import { type Identity, isSame } from '../../core/domain/run/principal.ts';
+import { type Identity, isSameIdentity } from '../../core/domain/run.ts';
 import { isRunType } from '../listing/run-types.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
 
@@ -74,7 +74,7 @@ export class ExecutionOwners {
     try {
       const beginning = await executionBeginning(this.#client, runId, executionId);
       if (beginning === undefined) return undefined;
-      return isSame(beginning.principal ?? {}, this.#user) ? 'user' : 'other';
+      return isSameIdentity(beginning.principal ?? {}, this.#user) ? 'user' : 'other';
     } catch (error) {
       if (errorCode(error) === 'run_not_found') return undefined;
       throw error;

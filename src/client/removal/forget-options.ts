@@ -1,9 +1,9 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { Duration } from '../../core/domain/run/duration.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { Duration } from '../../core/domain/time.ts';
 import { nonEmpty, requireKnown } from '../../define/options/option-checks.ts';
 import type { MemoryStore } from '../../memory/memory-store.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
-import { type Identity, isSame } from '../../core/domain/run/principal.ts';
+import { type Identity, isSameIdentity } from '../../core/domain/run.ts';
 import type { RunContent } from './delete-run.ts';
 
 /** The user to forget, and the limits of the work. */
@@ -65,7 +65,7 @@ export function forgottenUser(own: Identity | undefined, options: ForgetOptions)
   const { user = own?.user, tenant = own?.tenant } = options;
   if (user === undefined) throw new UsageError('"forget" needs a "user": everything of a whole tenant is not removed at once');
   const whom = { user, ...(tenant === undefined ? {} : { tenant }) };
-  if (own === undefined || isSame(own, whom)) return whom;
+  if (own === undefined || isSameIdentity(own, whom)) return whom;
   throw new UsageError('"forget" names another user than the client acts for: call it on the client that reaches all runs');
 }
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { milliseconds } from '../../core/domain/run/duration.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { milliseconds } from '../../core/domain/time.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { memoryOwner } from '../../memory/memory-namespace.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
 import { runState } from '../../temporal/run-state.ts';

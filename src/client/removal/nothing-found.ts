@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { IS_RUN } from '../listing/run-types.ts';
 import { isHashedUser } from '../principals/principal-attributes.ts';
 

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { errorCode } from '../../core/domain/errors/error.ts';
+import { errorCode } from '../../core/domain/errors.ts';
 import { isGone } from '../../history/execution-chain.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { principalConditions } from '../principals/principal-conditions.ts';
 import type { ExecutionOwners } from './execution-owners.ts';
 import { IS_RUN } from '../listing/run-types.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
-import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
-import { recordsInOrder } from '../../core/domain/record/run-record.ts';
-import { isoTime } from '../../core/domain/record/time.ts';
+import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors.ts';
+import { recordsInOrder } from '../../core/domain/record.ts';
+import { isoTime } from '../../core/domain/time.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import { SIGNALS } from '../../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';

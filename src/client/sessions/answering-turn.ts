@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 import type { MessageReceipt } from '../../core/protocol.ts';
 
 /** Returns the number of the turn that answers a message. Throws `invalid_input` for a message to a run that is no session. */

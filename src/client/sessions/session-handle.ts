@@ -7,20 +7,20 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/common';
-import type { ContentPart } from '../../core/domain/content/content.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { identityOf } from '../../core/domain/run/principal.ts';
-import type { DefaultOutput, RunResultFields } from '../../core/domain/run/result.ts';
-import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
+import type { ContentPart } from '../../core/domain/content.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { identityOf } from '../../core/domain/run.ts';
+import type { DefaultOutput, RunResultFields } from '../../core/domain/result.ts';
+import type { SessionInput } from '../../core/domain/run-input.ts';
 import type {
   CloseReceipt,
   InterruptInput,
   InterruptReceipt,
   RefreshReceipt,
   ResetReceipt,
-} from '../../core/domain/sessions/session-requests.ts';
-import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
-import type { TurnView } from '../../core/domain/sessions/session-views.ts';
+  TurnResultFields,
+  TurnView,
+} from '../../core/domain/sessions.ts';
 import {
   AGENT_RUN,
   type MessageReceipt,

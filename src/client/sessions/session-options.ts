@@ -1,15 +1,14 @@
 import type { DepsOption } from '../../define/agent-definition.ts';
-import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
-import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
-import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { ContentItem } from '../../core/domain/content/content.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { ModelSettings } from '../../core/domain/agent.ts';
+import type { LimitOptions, SessionLimits } from '../../core/domain/limits.ts';
+import type { ModelName } from '../../core/domain/model.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { ContentItem } from '../../core/domain/content.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
-import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import type { SessionInput } from '../../core/domain/run-input.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { WorkflowOptions } from '../start/start-workflow.ts';
 
 /** The limits of a whole session. The agent's own hold for each turn. `null`: no limit. */

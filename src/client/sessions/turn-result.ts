@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { type CompletedRun, EndedRun, type RunResultJson, type UnfinishedRun } from '../../core/domain/run/result.ts';
-import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import { type CompletedRun, EndedRun, type RunResultJson, type UnfinishedRun } from '../../core/domain/result.ts';
+import type { TurnResultFields } from '../../core/domain/sessions.ts';
 
 /** The place of a turn in its session. */
 interface OfSession {

@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 
 /** The actions if the run id of a start is taken. */
 export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;

@@ -1,18 +1,15 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { parseDeps } from '../../define/options/parse-deps.ts';
 import { checkOverrides, withOverrides } from '../../define/options/with-overrides.ts';
-import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
-import { depsProblem } from '../../core/domain/record/deps-problem.ts';
-import { startStateProblem } from '../../core/domain/record/state-problem.ts';
-import type { Duration } from '../../core/domain/run/duration.ts';
-import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
-import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
-import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import type { RunOpening } from '../../core/domain/run/opening.ts';
-import { claimsProblem, type Principal } from '../../core/domain/run/principal.ts';
-import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
-import type { RunOverrides } from '../../core/domain/run/overrides.ts';
+import type { ModelSettings } from '../../core/domain/agent.ts';
+import { depsProblem, startStateProblem } from '../../core/domain/deps.ts';
+import type { Duration } from '../../core/domain/time.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/limits.ts';
+import type { ModelName } from '../../core/domain/model.ts';
+import type { RunOpening, RunOverrides, SessionInput } from '../../core/domain/run-input.ts';
+import { claimsProblem, type Principal } from '../../core/domain/run.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 

@@ -1,9 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { isErrorCode } from '../../core/domain/errors/error.ts';
-import { missingIn } from '../../core/domain/errors/missing-details.ts';
-import type { Missing } from '../../core/domain/errors/missing.ts';
+import { isErrorCode } from '../../core/domain/errors.ts';
+import { type Missing, missingIn } from '../../core/domain/missing-definitions.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
-import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { memberOf } from '../../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 
 /**

@@ -1,9 +1,8 @@
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { isTooDeep, MAX_CHECKED_DEPTH } from '../../core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
-import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
-import { priorityFrom, priorityProblem, type TaskPriority } from '../../core/domain/agent/task-priority.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject, MAX_CHECKED_DEPTH } from '../../core/domain/json.ts';
+import { jsonBytes } from '../../core/domain/byte-budgets.ts';
+import { priorityFrom, priorityProblem, type TaskPriority } from '../../core/domain/run-input.ts';
 import { RESULT_MEMO, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
 
 /** The options of a start that the server reads: they are not in the input of the run. */

@@ -7,9 +7,8 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
-import { summaryText } from '../../core/domain/content/summary-text.ts';
-import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
-import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { summaryText } from '../../core/domain/text.ts';
+import { errorCode, errorMessage, LonghaulError, memberOf } from '../../core/domain/errors.ts';
 import { type AGENT_RUN, DEFAULT_TASK_QUEUE, type ProgramInput, type PROGRAM_RUN, type RunInput } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkRunId } from '../../temporal/run-id.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import type { Missing } from '../../core/domain/errors/missing.ts';
-import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
+import type { Missing } from '../../core/domain/missing-definitions.ts';
+import { didYouMean } from '../../core/domain/text.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';

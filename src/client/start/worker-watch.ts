@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { missingText, nameOfMissing } from '../../core/domain/errors/missing.ts';
+import { missingText, nameOfMissing } from '../../core/domain/missing-definitions.ts';
 import { missingThings } from './missing-things.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 
 /** Output of a call that a reader has seen, and that no event of the record has replaced yet. */
 export interface SeenOutput {

@@ -1,10 +1,9 @@
-import type { Delta } from '../../core/domain/stream/delta.ts';
-import type { StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
+import type { Delta, StreamedAttempt } from '../../core/domain/stream.ts';
+import type { Event } from '../../core/domain/record.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { Bell } from '../../streams/bell.ts';
-import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
+import { jsonBytes } from '../../core/domain/byte-budgets.ts';
 import type { StreamedResult } from './stream-item.ts';
 
 /** One thing that has happened in a run, in the order in which all its readers see it. `step` of live output is the step that goes on. */

@@ -1,7 +1,7 @@
-import type { Event } from '../../core/domain/record/event.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
+import type { Event } from '../../core/domain/record.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 import type { StreamedResult, StreamItem } from './stream-item.ts';
 
 /** The output of a call as far as it has arrived. An event of the record replaces it. */

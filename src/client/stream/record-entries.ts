@@ -1,4 +1,4 @@
-import { completesStep } from '../../core/domain/record/run-record.ts';
+import { completesStep } from '../../core/domain/record.ts';
 import type { FeedEntry } from './feed-log.ts';
 import type { RecordPlace, RecordStretch } from './record-pages.ts';
 

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import type { Event } from '../../core/domain/record.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { QUERIES, type RecordPage } from '../../core/protocol.ts';
 import { type ReadExecution, readExecution, readRun } from '../../history/read-run.ts';
 import type { RunChain } from '../read/chain.ts';

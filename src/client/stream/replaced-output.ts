@@ -1,7 +1,6 @@
-import { errorCode } from '../../core/domain/errors/error.ts';
-import { endsModelCall } from '../../core/domain/record/run-record.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+import { errorCode } from '../../core/domain/errors.ts';
+import { endsModelCall, type Event } from '../../core/domain/record.ts';
+import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import type { RecordPages, RecordPlace } from './record-pages.ts';
 
 /** The newest calls and responses that are known. Output of older ones is known to be replaced by its place in the record. */
@@ -57,7 +56,7 @@ export class ReplacedOutput {
   isLive(of: StreamedAttempt): boolean {
     const call = of.callId ?? '';
     const newest = this.#newest.get(call);
-    if (newest !== undefined && newest.executionId === of.executionId && isBefore(of, newest)) return false;
+    if (newest !== undefined && newest.executionId === of.executionId && isEarlierAttempt(of, newest)) return false;
     // An attempt that has answered takes back what the one before it has shown.
     const takesBack = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
     put(this.#newest, call, of);

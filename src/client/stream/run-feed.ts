@@ -1,8 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
-import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 import { NextValue } from '../../streams/next-value.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
-import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 import { closedClientError } from '../../temporal/server-reachability.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 

@@ -1,8 +1,8 @@
-import type { Delta } from '../../core/domain/stream/delta.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
+import type { Delta } from '../../core/domain/stream.ts';
+import type { Event } from '../../core/domain/record.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 
 /** The result of a run as the last item of its stream has it: the steps were items of their own. */
 export type StreamedResult = Omit<RunResultFields, 'steps'>;

@@ -1,8 +1,7 @@
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { endsModelCall, isResponse } from '../../core/domain/record/run-record.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
-import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { endsModelCall, type Event, isResponse } from '../../core/domain/record.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
+import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { unlessAborted } from '../../streams/bounded-wait.ts';
 import { beginning, cursorAt, placeOf, type StreamPlace, tagOf } from './cursor.ts';
@@ -320,7 +319,7 @@ class PlaceInStream {
   #isOlder(of: StreamedAttempt): boolean {
     const call = tagsOf(of).call;
     const execution = tagsOf(of).execution;
-    return [...this.#at.live.values()].some((seen) => seen.call === call && seen.execution === execution && isBefore(of, seen));
+    return [...this.#at.live.values()].some((seen) => seen.call === call && seen.execution === execution && isEarlierAttempt(of, seen));
   }
 
   #reset({ attempt, callId }: StreamedAttempt, step: number): StreamItem {

@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { addRunUsage, type AggregatedUsage, noUsage } from '../../core/domain/model/usage.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { addUsageOfEvent } from '../../core/domain/record/usage-of-events.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { addRunUsage, type AggregatedUsage, noUsage } from '../../core/domain/usage.ts';
+import { addUsageOfEvent, type Event } from '../../core/domain/record.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
 import { RunReader } from '../read/reader.ts';

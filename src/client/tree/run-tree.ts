@@ -1,6 +1,6 @@
-import type { RunLimits } from '../../core/domain/agent/limits.ts';
-import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import type { RunLimits } from '../../core/domain/limits.ts';
+import type { AggregatedUsage } from '../../core/domain/usage.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 
 /** A run and the runs below it. */
 export interface RunTree {

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { branchesId } from '../../core/domain/flows/branches-id.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { isTerminal } from '../../core/domain/run/status.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { branchesId } from '../../core/domain/handoffs.ts';
+import type { Event } from '../../core/domain/record.ts';
+import { isTerminal } from '../../core/domain/run.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import type { FollowOptions } from '../read/follow-events.ts';

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
-import type { Decision, RefusedRequest, Remember } from '../../core/domain/approvals/approval.ts';
-import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import { alreadyDecided, type Decision, type RefusedRequest, type Remember } from '../../core/domain/approvals.ts';
+import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { withoutContent } from '../../core/loop/approvals/approvals.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
-import { decisionProblem } from '../../core/wire-schemas/requests/request-schema.ts';
+import { decisionProblem } from '../../core/wire-schemas/request-schemas.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { executionBeginning } from '../../history/execution-beginning.ts';
 import { readExecution } from '../../history/read-run.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { PendingApproval } from '../../core/domain/approvals/approval.ts';
+import type { PendingApproval } from '../../core/domain/approvals.ts';
 import type { RunReader } from '../read/reader.ts';
 
 /**

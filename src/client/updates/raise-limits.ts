@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { type LimitOptions, plainLimits, type SessionLimits } from '../../core/domain/limits.ts';
 import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol.ts';
-import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
-import { raiseProblem } from '../../core/wire-schemas/requests/request-schema.ts';
+import { raiseProblem } from '../../core/wire-schemas/request-schemas.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of raising limits. */

@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { createHmac, randomUUID } from 'node:crypto';
-import type { ContentPart } from '../../core/domain/content/content.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { Identity } from '../../core/domain/run/principal.ts';
-import type { MessageMode } from '../../core/domain/record/queued-message.ts';
+import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import type { Identity } from '../../core/domain/run.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protocol.ts';
-import { messageProblem } from '../../core/wire-schemas/requests/message-schema.ts';
+import { messageProblem } from '../../core/wire-schemas/request-schemas.ts';
 import { type RunUpdate, updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of sending a message. */

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
-import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
-import type { Permissions } from '../../core/domain/permissions/permissions.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
+import type { Permissions } from '../../core/domain/permissions.ts';
 import { type SetPermissionsInput, type SetPermissionsReceipt, UPDATES } from '../../core/protocol.ts';
-import { setPermissionsProblem } from '../../core/wire-schemas/requests/request-schema.ts';
+import { setPermissionsProblem } from '../../core/wire-schemas/request-schemas.ts';
 import { type PermissionOptions, plainPermissions } from '../../define/permissions/permissions-option.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 

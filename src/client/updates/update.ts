@@ -6,8 +6,8 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
-import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
+import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
 import { type RunInput, UPDATES } from '../../core/protocol.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';

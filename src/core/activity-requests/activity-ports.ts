@@ -1,19 +1,25 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { toolOwner } from '../domain/agent/tool-owner.ts';
-import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
-import type { Decision } from '../domain/approvals/approval.ts';
-import { isToolCall, type ToolCall } from '../domain/content/content.ts';
-import { hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import type { PinnedSkill, SkillSnapshot } from '../domain/skills/skill-snapshot.ts';
+import {
+  type AgentSnapshot,
+  attemptsOf,
+  backoffOf,
+  MISSED_HEARTBEATS,
+  type PinnedSkill,
+  type SkillSnapshot,
+  toolOwner,
+  type ToolSnapshot,
+} from '../domain/agent.ts';
+import type { Decision } from '../domain/approvals.ts';
+import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { hooksMs, inlineHooks } from '../domain/hooks.ts';
+import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import { thoughtOf } from '../loop/state/thought.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
-import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
 import {
   type ActivityRequest,
+  callSummary,
   dataOf,
   fits,
   LOST_DELAY,
@@ -21,15 +27,17 @@ import {
   runReference,
   SCHEDULE_TO_CLOSE,
   type ScheduleActivity,
+  toolFailure,
+  toolOutcome,
+  verifiedOutcome,
+  verifyFailure,
+  verifySummary,
   wholeDataOf,
 } from './activity-request.ts';
-import { callSummary, verifySummary } from './activity-summaries.ts';
 import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
-import { guardrailRequest } from './guardrail-request.ts';
-import { afterCallRequest, reviewRequest } from './hook-requests.ts';
-import { summaryRequest } from './model-request.ts';
-import { handoffRequest } from './resolve-request.ts';
-import { runSegment } from './segment-request.ts';
+import { afterCallRequest, guardrailRequest, reviewRequest } from './hook-requests.ts';
+import { handoffRequest, summaryRequest } from './agent-requests.ts';
+import { runSegment } from './code-requests.ts';
 
 /** The ports of the loop that only schedule an activity. A model call is not among them, because a message may interrupt it. */
 type ActivityPorts = Pick<

@@ -1,9 +1,27 @@
-import type { ActivityOptions } from '@temporalio/common';
-import { jsonBytes } from '../domain/json/payload-limit.ts';
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../domain/json/json.ts';
+import { ActivityFailure, type ActivityOptions, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
+import type { ApprovalRequirement } from '../domain/approvals.ts';
+import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
+import type { ToolCall } from '../domain/content.ts';
+import { type ErrorCode, errorMessage, isErrorCode } from '../domain/errors.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { ATTEMPTS_USED_UP, DEFAULT_MISSING_TIMEOUT_MS, type Missing, missingIn } from '../domain/missing-definitions.ts';
+import { oneLine, summaryText } from '../domain/text.ts';
+import { isoTime } from '../domain/time.ts';
+import { attemptsText, notHappened, noWorkerHas } from '../domain/tool-calls.ts';
+import { type Spent, spentIn } from '../domain/usage.ts';
+import type { Authorization, ModelCall, ModelCallOutcome, NotifyOutcome, SummaryOutcome, ToolOutcome } from '../loop/ports.ts';
 import type { RunState } from '../loop/state/run-state.ts';
-import { type DataInput, INLINE_BYTES, type OfRun } from '../protocol.ts';
+import {
+  ACTIVITIES,
+  type CallModelOutput,
+  type DataInput,
+  INLINE_BYTES,
+  type OfRun,
+  type RunToolOutput,
+  type SummariseOutput,
+  type VerifyCallOutput,
+} from '../protocol.ts';
 
 /**
  * One activity that the loop requests: its input and options as plain data, and the functions that turn its end into an outcome.
@@ -85,4 +103,341 @@ export function wholeDataOf({ state }: RequestingRun): DataInput {
 function unlessEmpty<Name extends 'deps' | 'state'>(name: Name, value: JsonObject): { [Key in Name]?: JsonObject } {
   const field: { [Key in 'deps' | 'state']?: JsonObject } = Object.keys(value).length === 0 ? {} : { [name]: value };
   return field;
+}
+
+/**
+ * Functions that turn the result or the failure of an activity into an outcome for the loop. The workflow uses them, and so does
+ * the client when it reads a run back from its history, so that both get the same events and steps.
+ */
+
+/** The failure of an activity, as data. */
+type ActivityProblem =
+  | { type: 'cancelled' }
+  | { type: 'timed_out'; message: string }
+  | { type: 'failed'; code: ErrorCode | undefined; message: string };
+
+/** Returns the failure of an activity without the ActivityFailure that Temporal wraps around it. */
+export function activityCause(error: unknown): unknown {
+  return error instanceof ActivityFailure ? error.cause : error;
+}
+
+/** Reads the failure of an activity. Any other thrown value counts as a failure too, so that none fails the workflow task. */
+export function activityProblem(error: unknown): ActivityProblem {
+  const cause = activityCause(error);
+  if (cause instanceof CancelledFailure) return { type: 'cancelled' };
+  if (cause instanceof TimeoutFailure) return { type: 'timed_out', message: `${cause.message} (${cause.timeoutType})` };
+  if (cause instanceof ApplicationFailure) {
+    // Each of its attempts ended without an answer.
+    if (cause.type === ATTEMPTS_USED_UP) return { type: 'timed_out', message: cause.message };
+    return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
+  }
+  return { type: 'failed', code: undefined, message: errorMessage(cause) };
+}
+
+/** Returns the outcome of a model call that completed. */
+export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
+  if (output.type === 'response') return output;
+  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+}
+
+/** Returns the outcome of a summary that completed. */
+export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
+  if (!('type' in output)) return { type: 'summary', ...output };
+  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+}
+
+/** Returns the outcome of a summary that failed. */
+export function summaryFailure(model: string, error: unknown): SummaryOutcome {
+  return modelFailure(model, error);
+}
+
+/** Returns the outcome of a model call that failed. */
+export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const isTimeOut = problem.type === 'timed_out';
+  const code = isTimeOut ? 'model_timeout' : (problem.code ?? 'model_error');
+  const message = isTimeOut ? `Model "${model}" timed out: ${problem.message}` : problem.message;
+  const spent = spentOn(error);
+  return { type: 'failed', code, message, ...(spent === undefined ? {} : { spent }) };
+}
+
+/** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
+function spentOn(error: unknown): Spent | undefined {
+  const cause = activityCause(error);
+  if (cause instanceof ApplicationFailure) {
+    const [details]: unknown[] = cause.details ?? [];
+    return spentIn(details) ?? spentIn(missingIn(details)?.details);
+  }
+  // An activity that was waiting for its next attempt timed out after a failure.
+  if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
+  return undefined;
+}
+
+/** Returns the outcome of a tool call that completed. */
+export function toolOutcome({ id, at: _, content, isError, lost, reason, ...rest }: RunToolOutput): ToolOutcome {
+  if (lost) return { type: 'lost', reason: lostReason(reason) };
+  return { type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest };
+}
+
+/**
+ * Returns the outcome of a tool call whose activity failed: an error that the model reads, not the end of the run. If the effect
+ * of the tool is `once`, the outcome is lost, unless the failure proves that the call has not begun.
+ */
+export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
+  if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost', reason: lostReason(message) };
+  const missing = missingMessage(tool, error);
+  if (missing !== undefined)
+    return { ...errorOutcome(noWorkerHas(tool.name)), notRun: 'not_started', noWorker: { code: missingCode(error), message: missing } };
+  return errorOutcome(message);
+}
+
+/** Bytes of JSON of the reason for a lost answer, which is part of a step, of a summary and of views of the run. */
+const LOST_REASON_BYTES = 200;
+
+/** Returns the reason for a lost answer, cut to its budget. */
+function lostReason(reason = 'its worker gave no answer'): string {
+  return cutText(reason, LOST_REASON_BYTES);
+}
+
+/** Returns, for a person and not for the model, why the call could not be made, if the workers that took it lack the tool. */
+function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefined {
+  const cause = activityCause(error);
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  if (cause.type === 'NotFoundError')
+    return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
+  return cause.type === 'unknown_tool' || cause.type === 'unknown_hook' ? cause.message : undefined;
+}
+
+/** Returns the code for a run whose call no worker could make. */
+function missingCode(error: unknown): ErrorCode {
+  const cause = activityCause(error);
+  return cause instanceof ApplicationFailure && cause.type === 'unknown_hook' ? 'unknown_hook' : 'unknown_tool';
+}
+
+/** Describes a time-out. A live worker ends a call at its time-out by itself, so a missed heartbeat means that the worker was lost. */
+function timeoutText(tool: ToolSnapshot, error: unknown): string {
+  const cause = activityCause(error);
+  const attempts = attemptsText(attemptsOf(tool));
+  if (cause instanceof TimeoutFailure && cause.timeoutType === 'HEARTBEAT') {
+    return `Tool '${tool.name}' gave no sign of life any more: its worker was lost (${attempts})`;
+  }
+  return `Tool '${tool.name}' timed out after ${tool.timeoutMs}ms (${attempts})`;
+}
+
+/** Returns the outcome of a lost call, as its tool reports it. */
+export function verifiedOutcome(output: VerifyCallOutput, reason: string): ToolOutcome {
+  const found = output.happened ? toolOutcome(output.output) : errorOutcome(notHappened(output.tool));
+  return found.type === 'result' ? { ...found, verified: { happened: output.happened, reason } } : found;
+}
+
+/** Returns the outcome of a lost call if its tool could not report one. */
+export function verifyFailure(error: unknown, reason: string): ToolOutcome {
+  return activityProblem(error).type === 'cancelled' ? { type: 'cancelled' } : { type: 'lost', reason };
+}
+
+/** Returns the requirement of a call whose predicate failed: without its answer, the call requires approval. */
+export function requirementFailure(eventId: string, index: number): ApprovalRequirement {
+  return { digest: `${eventId}/${index}`, reason: 'Whether the call needs approval could not be told' };
+}
+
+function errorOutcome(message: string): ToolOutcome & { type: 'result' } {
+  return { type: 'result', status: 'error', content: [message], durationMs: null };
+}
+
+/** The types of the failures with which the SDK ends an activity that it has not called. */
+const NOT_CALLED: readonly unknown[] = ['NotFoundError', 'WorkerShutdown'];
+
+/**
+ * True if a failure proves that the tool was not called. Longhaul's activity fails with an error code only before it calls the
+ * tool, and an activity that no worker took was never started. Any other failure may concern the result: that it could not be
+ * encoded, or was too large to be sent.
+ */
+function hasNotBegun(error: unknown): boolean {
+  const cause = activityCause(error);
+  if (cause instanceof ApplicationFailure) return isErrorCode(cause.type) || NOT_CALLED.includes(cause.type);
+  return cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
+}
+
+/** Returns the outcome of an authorization whose activity failed: the decision is refused. */
+export function authorizationFailure(error: unknown): Authorization {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'refused', reason: `it could not be checked (${problem.message})` };
+}
+
+/** Returns the outcome of a notification whose activity failed. */
+export function notifyFailure(error: unknown): NotifyOutcome {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
+}
+
+/** Returns why the archive did not store the events of a run. */
+export function archiveFailure(error: unknown): string {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? 'the activity was cancelled' : problem.message;
+}
+
+/**
+ * An activity whose worker lacks a definition fails without having begun, and is scheduled again: as one activity that the server
+ * tries on one worker after the other, without further events, until a worker has the definition or the time is up. A worker without
+ * Longhaul does not count such attempts and ends that activity earlier. Then it is scheduled once more, after a delay.
+ */
+
+/** The definition that a worker lacked. */
+export interface MissingOnWorker extends Missing {
+  /** The number of attempts that workers made before, if known. */
+  attempts: number;
+  details?: JsonValue;
+}
+
+/** The earlier wait of the same activity. */
+interface Wait {
+  missing: Missing;
+  /** The number of times that the activity was scheduled again. */
+  times: number;
+}
+
+/**
+ * Returns the definition that the worker of a failed activity lacked and another one may have; undefined if the activity failed for
+ * another reason, or the wait is over.
+ */
+export function missingOnWorker(
+  call: Pick<ActivityRequest<never, never, never>, 'name'>,
+  error: unknown,
+  wait: Wait | undefined,
+  now: number,
+): MissingOnWorker | undefined {
+  const cause = activityCause(error);
+  if (!(cause instanceof ApplicationFailure)) return undefined;
+  const reported = missingIn(cause.details?.[0]);
+  if (reported?.gaveUp) return undefined;
+  const missing = reported ?? inferredMissing(call.name, cause);
+  if (missing === undefined) return undefined;
+  const { kind, name, known, worker, attempt = 1, details, forMs = DEFAULT_MISSING_TIMEOUT_MS } = missing;
+  const since = wait?.missing.since ?? isoTime(now);
+  const until = wait?.missing.until ?? isoTime(now + forMs);
+  if (Date.parse(until) <= now) return undefined;
+  return {
+    kind,
+    name,
+    known,
+    code: isErrorCode(cause.type) ? cause.type : 'unknown_tool',
+    ...(worker === undefined ? {} : { worker }),
+    since,
+    until,
+    attempts: attempt - 1,
+    ...(details === undefined ? {} : { details }),
+  };
+}
+
+type Reported = NonNullable<ReturnType<typeof missingIn>>;
+
+/** Infers the missing definition from the failure of the SDK, if the worker has no activity of that name. */
+function inferredMissing(
+  name: string,
+  { type, message }: ApplicationFailure,
+): (Pick<Reported, 'kind' | 'name' | 'known'> & Partial<Reported>) | undefined {
+  if (!isUnregistered(name, type, message)) return undefined;
+  return { kind: isOwnActivity(name) ? 'activity' : 'tool', name, known: [] };
+}
+
+/** True for the failure with which the SDK ends an activity that the worker has not registered. */
+function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
+  return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
+}
+
+/** True for the name of one of Longhaul's own activities, which is not a tool. */
+export function isOwnActivity(name: string): boolean {
+  return Object.values<string>(ACTIVITIES).includes(name);
+}
+
+/** Returns the same activity, to be tried on one worker after the other. */
+export function onAnotherWorker<Input, Output, Outcome>(
+  request: ActivityRequest<Input, Output, Outcome>,
+  { until, attempts, details }: MissingOnWorker,
+  now: number,
+): ActivityRequest<Input, Output, Outcome> {
+  const call = request.remotely?.() ?? request;
+  const { maximumAttempts = 1, ...backoff } = call.options.retry ?? {};
+  const wait: NonNullable<OfRun['awaitsWorker']> = {
+    forMs: Date.parse(until) - now,
+    attempts: Math.max(1, maximumAttempts - attempts),
+    ...(details === undefined ? {} : { details }),
+  };
+  return {
+    ...call,
+    options: {
+      ...call.options,
+      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      // The worker counts the attempts: those that workers could not make do not count.
+      retry: { ...backoff, nonRetryableErrorTypes: ['NotFoundError'] },
+    },
+    input: { ...call.input, awaitsWorker: wait },
+    failed: (error) => call.failed(isUnregisteredEnd(call.name, error) ? unknownEnd(error) : error),
+  };
+}
+
+function isUnregisteredEnd(name: string, error: unknown): boolean {
+  const cause = activityCause(error);
+  return cause instanceof ApplicationFailure && isUnregistered(name, cause.type, cause.message);
+}
+
+/** Makes a failure that says nothing about earlier attempts, because one of them may have begun. */
+function unknownEnd(error: unknown): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('No worker that was left has what the call needs', 'UnknownEnd', error);
+}
+
+/** Returns the delay in milliseconds before the activity is scheduled once more, if a worker that does not count such attempts ended it. */
+export function pauseMs(times: number): number {
+  return times === 0 ? 0 : Math.min(30_000, 1_000 * 2 ** (times - 1));
+}
+
+/** Returns the summary of a model call: `step 2 · gpt-x · 3 messages new`. */
+export function modelSummary(call: ModelCall, model: string): string {
+  const messages = call.newEvents === 1 ? '1 message new' : `${call.newEvents} messages new`;
+  return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${model.slice(model.indexOf('/') + 1)} · ${messages}`);
+}
+
+/** Returns the summary of a compaction: `compaction · gpt-x · 34 events summarised`. */
+export function compactionSummary(events: number, model: string): string {
+  return summaryText(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
+}
+
+/** The most bytes of a thought, and of the arguments beside it. The model's answer and the call have the whole. */
+const THOUGHT_BYTES = 80;
+const ARGUMENTS_BYTES = 120;
+
+/**
+ * Returns the summary of a tool call, with the label of the tool, the arguments and the model's thought: `Refund · 42 · It arrived broken.`
+ * The name of the tool is that of the activity, and is not repeated. Undefined if there is none of the three.
+ */
+export function callSummary(args: JsonObject, thought: string | null, label = ''): string | undefined {
+  const reason = thought === null ? '' : oneLine(thought.trimStart().slice(0, 4 * THOUGHT_BYTES), THOUGHT_BYTES);
+  const values = reason === '' ? argumentsText(args) : oneLine(argumentsText(args), ARGUMENTS_BYTES);
+  const parts = [label, values, reason].filter((part) => part !== '');
+  return parts.length === 0 ? undefined : summaryText(parts.join(' · '));
+}
+
+/** Returns the summary of another activity that is about a call: `does pay need a decision: 42`. */
+export function aboutCall(subject: string, args: JsonObject): string {
+  const values = argumentsText(args);
+  return summaryText(values === '' ? subject : `${subject}: ${values}`);
+}
+
+/** Joins the values of the arguments, which tell a person more than their names. */
+function argumentsText(args: JsonObject): string {
+  return Object.values(args)
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .join(', ');
+}
+
+/**
+ * Returns the summary of a verification: `what became of pay (answer lost: its worker gave no answer): 5`. The reason comes first,
+ * because arguments may fill a summary.
+ */
+export function verifySummary({ name, arguments: args }: Pick<ToolCall, 'name' | 'arguments'>, reason: string): string {
+  return aboutCall(`what became of ${name} (answer lost: ${reason})`, args);
 }

@@ -1,16 +1,16 @@
 import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
-import { errorMessage } from '../domain/errors/error.ts';
-import { isJsonObject } from '../domain/json/json.ts';
-import { isRunResult } from '../domain/run/result.ts';
-import type { ChildEnd, ReadChild } from '../children/child-effects.ts';
-import type { ChildCall, ChildStart } from '../domain/children/child-call.ts';
-import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadResultInput } from '../protocol.ts';
-import { checkProgramInput } from '../wire-schemas/program-input-schema.ts';
-import { checkRunInput } from '../wire-schemas/run-input-schema.ts';
-import { summaryText } from '../domain/content/summary-text.ts';
-import type { FromCall } from '../domain/run/run-input.ts';
-import { activityProblem } from './activity-outcome.ts';
-import { type ActivityRequest, fits } from './activity-request.ts';
+import type { ChildEnd, MessageProblem, ReadChild } from '../children/child-effects.ts';
+import type { ChildCall, ChildStart, NextTurnInput } from '../domain/children.ts';
+import { errorMessage } from '../domain/errors.ts';
+import { isJsonObject } from '../domain/json.ts';
+import { isRunResult } from '../domain/result.ts';
+import type { FromCall } from '../domain/run-input.ts';
+import type { MessageContent } from '../domain/sessions.ts';
+import { summaryText } from '../domain/text.ts';
+import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadCallInput, type ReadResultInput } from '../protocol.ts';
+import { nextTurnProblem } from '../wire-schemas/request-schemas.ts';
+import { checkProgramInput, checkRunInput } from '../wire-schemas/run-input-schema.ts';
+import { activityProblem, type ActivityRequest, fits } from './activity-request.ts';
 
 const OPTIONS = {
   startToCloseTimeout: '30 seconds',
@@ -84,4 +84,38 @@ export function checkParentRequest({ runId, firstRunId }: CheckParentInput): Act
     returned: (output) => isJsonObject(output) && output.ended,
     failed: () => false,
   };
+}
+
+/** The problem of a message to a session that has ended. */
+export const ENDED_SESSION: MessageProblem = { code: 'run_ended', message: 'its session has ended: the next call starts another one' };
+
+/** Returns why a message cannot be sent; undefined if it can. */
+export function messageProblem(next: NextTurnInput): MessageProblem | undefined {
+  const problem = nextTurnProblem(next);
+  return problem === undefined ? undefined : { code: 'invalid_input', message: problem };
+}
+
+/** Returns the message of a call with a reference to the call instead of a content that is too large to be stored again. */
+export function messageOfCall({ content = '', ...next }: NextTurnInput, of: ChildCall['of']): NextTurnInput {
+  return of === undefined || fits({ content }) ? { ...next, content } : { ...next, of };
+}
+
+/** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
+export function callInputRequest(input: ReadCallInput): ActivityRequest<ReadCallInput, string, MessageContent> {
+  return {
+    name: ACTIVITIES.readCallInput,
+    tier: 'remote',
+    options: { ...OPTIONS, summary: 'reads the message of the call' },
+    input,
+    returned: (content) => ({ type: 'read', content: content }),
+    failed: unreadMessage,
+  };
+}
+
+/** Returns the outcome of reading a message that failed. */
+export function unreadMessage(error: unknown): MessageContent {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const code = (problem.type === 'failed' ? problem.code : undefined) ?? 'internal';
+  return { type: 'failed', code, message: `The message of the call could not be read: ${problem.message}` };
 }

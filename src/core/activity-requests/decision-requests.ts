@@ -1,29 +1,34 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { authorizationFailure, notifyFailure, requirementFailure } from './activity-outcome.ts';
-import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
-import { summaryText } from '../domain/content/summary-text.ts';
+import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../loop/approvals/approvals.ts';
-import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
 import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
+import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import {
   ACTIVITIES,
+  type AskTermsInput,
   type AuthorizeDecisionInput,
   type AuthorizeDecisionOutput,
-  type AskTermsInput,
+  type NotifyEndedInput,
   type NotifyWaitingInput,
   type RequestCancelInput,
 } from '../protocol.ts';
 import {
+  aboutCall,
   type ActivityRequest,
-  type RequestingRun,
+  authorizationFailure,
   dataOf,
   fits,
+  HEARTBEAT_TIMEOUT,
+  notifyFailure,
+  type RequestingRun,
+  requirementFailure,
+  RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
-  HEARTBEAT_TIMEOUT,
 } from './activity-request.ts';
-import { aboutCall } from './activity-summaries.ts';
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
 
@@ -158,4 +163,26 @@ function positionOf(
   if (event === undefined || state === undefined) return {};
   const rewritten = rewrittenArguments(state, callId) === undefined ? {} : { rewritten: true as const };
   return { at: [event.offset, Number(index)], eventId, ...rewritten };
+}
+
+const NOTIFY_ENDED: ActivityOptions = {
+  startToCloseTimeout: '5 minutes',
+  scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: RETRY_LOST,
+};
+
+/** Calls the worker's `notifyEnded` hook. The result is not in the input, so that the history holds it once, in the closing event. */
+export function endedRequest(
+  run: { key?: string },
+  { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
+): ActivityRequest<NotifyEndedInput, void, NotifyOutcome> {
+  return {
+    name: ACTIVITIES.notifyEnded,
+    tier: 'remote',
+    options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
+    input: { ...runReference(run), agentName, status },
+    returned: () => ({ type: 'notified' }),
+    failed: notifyFailure,
+  };
 }

@@ -1,20 +1,25 @@
-import type { ActivityOptions } from '@temporalio/common';
-import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../domain/hooks/hook-messages.ts';
-import type { HookRecord } from '../domain/hooks/hook-record.ts';
-import { END_EVENTS } from '../domain/hooks/hook-event.ts';
-import { hooksFor, type HookSnapshot, hooksMs } from '../domain/hooks/hook-snapshot.ts';
-import { deniedByHook } from '../domain/hooks/denied-by-hook.ts';
-import { hooksBeforeCalls } from '../domain/hooks/hooks-before-calls.ts';
-import { hooksAfterCall } from '../domain/hooks/hooks-after-call.ts';
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import { summaryText } from '../domain/content/summary-text.ts';
-import { isToolCall } from '../domain/content/content.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { RunResultFields } from '../domain/run/result.ts';
-import type { ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
-import { ACTIVITIES } from '../protocol.ts';
-import { activityProblem } from './activity-outcome.ts';
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import {
+  type AfterCallInput,
+  type AtEndInput,
+  type BeforeCallsInput,
+  type CallHooksOutput,
+  hooksAfterCall,
+  hooksBeforeCalls,
+  type ReviewedCalls,
+} from '../domain/activity-messages.ts';
+import { MISSED_HEARTBEATS } from '../domain/agent.ts';
+import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
+import { isToolCall } from '../domain/content.ts';
+import { guardrailsOf } from '../domain/guardrails.ts';
+import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type HookSnapshot } from '../domain/hooks.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { summaryText } from '../domain/text.ts';
+import type { GuardrailCheck, GuardrailOutcome, ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
+import { ACTIVITIES, type CheckGuardrailsInput, type CheckGuardrailsOutput } from '../protocol.ts';
+import {
+  activityProblem,
   type ActivityRequest,
   dataOf,
   fits,
@@ -26,7 +31,7 @@ import {
 } from './activity-request.ts';
 
 /** Milliseconds beside the time of the hooks: to query the run. */
-const BESIDE_MS = 30_000;
+const QUERY_MS = 30_000;
 
 /** Calls the hooks that run in an activity of their own, before the calls of a response start. */
 export function reviewRequest(
@@ -37,7 +42,7 @@ export function reviewRequest(
   return {
     name: ACTIVITIES.callHooks,
     tier: 'remote',
-    options: optionsOf(hooks, 'before calls'),
+    options: hookOptions(hooks, 'before calls'),
     input: {
       ...runReference(run),
       agentName: run.snapshot.name,
@@ -80,7 +85,7 @@ export function afterCallRequest(
   return {
     name: ACTIVITIES.callHooks,
     tier: 'remote',
-    options: optionsOf(hooks, `after ${call.name}`),
+    options: hookOptions(hooks, `after ${call.name}`),
     input: {
       ...runReference(run),
       agentName: run.snapshot.name,
@@ -110,17 +115,17 @@ export function endHooksRequest(
   return {
     name: ACTIVITIES.callHooks,
     tier: 'remote',
-    options: optionsOf(hooks, `at the end: ${status}`),
+    options: hookOptions(hooks, `at the end: ${status}`),
     input: { ...runReference(run), agentName: run.snapshot.name, hooks, status, stopReason, ...dataOf(run) },
     returned: (output) => output.hooks,
     failed: (error) => failedHooks(hooks, error),
   };
 }
 
-function optionsOf(hooks: HookSnapshot[], when: string): ActivityOptions {
+function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
   return {
     summary: summaryText(`hooks ${when}`),
-    startToCloseTimeout: hooksMs(hooks) + BESIDE_MS,
+    startToCloseTimeout: hooksMs(hooks) + QUERY_MS,
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: RETRY_LOST,
@@ -152,4 +157,46 @@ export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): Hoo
   const problem = activityProblem(error);
   const text = problem.type === 'cancelled' ? 'the run was cancelled' : problem.message;
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));
+}
+
+/** Milliseconds beside the checks: the activity may have to read the conversation from the run. */
+const ASSEMBLY_MS = 60_000;
+
+/** Returns the activity that checks the new messages of a run, or its answer, with all guardrails of that type. */
+export function guardrailRequest(
+  run: RequestingRun,
+  { type, from, through, lastEventId }: GuardrailCheck,
+): ActivityRequest<CheckGuardrailsInput, CheckGuardrailsOutput, GuardrailOutcome> {
+  const { snapshot } = run;
+  const guardrails = guardrailsOf(snapshot, type);
+  const names = guardrails.map(({ name }) => name).join(', ');
+  return {
+    name: ACTIVITIES.checkGuardrails,
+    tier: 'remote',
+    options: {
+      summary: summaryText(`${type} · ${names}`),
+      startToCloseTimeout: Math.max(...guardrails.map(({ timeoutMs }) => timeoutMs)) + ASSEMBLY_MS,
+      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      heartbeatTimeout: snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+      // A cancelled activity returns the cost of the model calls that it has made, so the run waits for it.
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+      retry: RETRY_LOST,
+    },
+    input: { ...runReference(run), agent: snapshot.digest, type, through, lastEventId, ...(from === undefined ? {} : { from }) },
+    returned: guardrailOutcome,
+    failed: guardrailFailure,
+  };
+}
+
+/** Returns the outcome of checks that were made. */
+export function guardrailOutcome({ aborted, ...report }: CheckGuardrailsOutput): GuardrailOutcome {
+  return { type: aborted ? 'cancelled' : 'checked', report };
+}
+
+/** Returns the outcome of checks whose activity failed. */
+export function guardrailFailure(error: unknown): GuardrailOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const code = problem.type === 'failed' ? problem.code : undefined;
+  return { type: 'failed', code: code ?? 'internal', message: problem.message };
 }

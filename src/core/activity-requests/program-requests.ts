@@ -1,24 +1,49 @@
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { oneLine } from '../domain/content/text.ts';
-import { summaryText } from '../domain/content/summary-text.ts';
-import type { EarlierRun } from '../domain/program/program-state.ts';
-import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../program/interpreter/program-ports.ts';
-import type { ReadProgramInput } from '../domain/program/messages.ts';
-import type { AskStepInput, AskStepOutput, ProgramInput, ResolveProgramInput, UseMemoryInput, UseMemoryOutput } from '../protocol.ts';
-import { ACTIVITIES } from '../protocol.ts';
-import { activityProblem, modelFailure } from './activity-outcome.ts';
-import type { ScheduleActivity } from './activity-request.ts';
+import type { ActivityOptions } from '@temporalio/common';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import { joinPieces } from '../domain/byte-budgets.ts';
+import type { Resolved } from '../domain/children.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type {
+  EarlierRun,
+  LoadOutputInput,
+  LoadOutputOutput,
+  ReadProgramInput,
+  StoredOutput,
+  StoreOutputsInput,
+  StoreOutputsOutput,
+} from '../domain/program-run.ts';
+import { oneLine, summaryText } from '../domain/text.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  EarlierOutcome,
+  LoadOutcome,
+  MemoryCall,
+  MemoryOutcome,
+  ProgramPorts,
+  StoreOutcome,
+} from '../program/interpreter/program-ports.ts';
 import {
+  ACTIVITIES,
+  type AskStepInput,
+  type AskStepOutput,
+  type ProgramInput,
+  type ResolveProgramInput,
+  type UseMemoryInput,
+  type UseMemoryOutput,
+} from '../protocol.ts';
+import {
+  activityProblem,
   type ActivityRequest,
   HEARTBEAT_TIMEOUT,
+  modelFailure,
   type RequestingRun,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
+  type ScheduleActivity,
 } from './activity-request.ts';
-import { modelOptions } from './model-request.ts';
-import { RESOLVE, unresolved } from './resolve-request.ts';
-import type { Resolved } from '../domain/run/resolved.ts';
+import { modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
 
 /** Returns the ports of a program that only schedule an activity. */
 export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier'> {
@@ -58,7 +83,7 @@ function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program'])
 }
 
 /** Returns one attempt of an `ask` as an activity: `sort · Kind · attempt 2`. */
-export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepInput, AskStepOutput, AskOutcome> {
+function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepInput, AskStepOutput, AskOutcome> {
   const { address, attempt, outputs, failureId, edited, timeoutMs, model } = call;
   const options = modelOptions(run.snapshot, stepSummary(address, attempt));
   return {
@@ -84,7 +109,7 @@ export function askOutcome(output: AskStepOutput): AskOutcome {
 }
 
 /** Returns a use of the memory as an activity. */
-export function memoryRequest(
+function memoryRequest(
   run: RequestingRun,
   { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
@@ -122,7 +147,7 @@ export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: b
 }
 
 /** Reads the results of an earlier run as an activity. */
-export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
+function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
   return {
     name: ACTIVITIES.readProgram,
     tier: 'remote',
@@ -154,4 +179,81 @@ function ofStep(
 ): Omit<AskStepInput, 'failure' | 'edited'> {
   const named = Object.keys(outputs).length === 0 ? {} : { outputs };
   return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
+}
+
+/** Bounded, so that a store that fails for good does not hold up a run for ever. */
+const OPTIONS: ActivityOptions = {
+  startToCloseTimeout: '5 minutes',
+  scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
+};
+
+/** Returns the ports of a program that move its outputs to the payload store and back. */
+export function outputPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'storeOutputs' | 'loadOutput'> {
+  return {
+    storeOutputs: (outputs) => perform(storeRequest(run, outputs)),
+    loadOutput: (stored) => loadOutput((from) => perform(loadRequest(run, stored, from))),
+  };
+}
+
+/** Stores outputs as one activity: `Store large outputs of 3 steps`. */
+function storeRequest(
+  run: RequestingRun,
+  outputs: Record<string, string>,
+): ActivityRequest<StoreOutputsInput, StoreOutputsOutput, StoreOutcome> {
+  const count = Object.keys(outputs).length;
+  return {
+    name: ACTIVITIES.storeOutputs,
+    tier: 'remote',
+    options: { ...OPTIONS, summary: count === 1 ? 'Store the large output of 1 step' : `Store large outputs of ${count} steps` },
+    input: { ...runReference(run), outputs },
+    returned: storeOutcome,
+    failed: storeFailure,
+  };
+}
+
+/** Returns the outcome of storing outputs. */
+export function storeOutcome({ stored }: StoreOutputsOutput): StoreOutcome {
+  return { type: 'stored', stored };
+}
+
+/** Returns the outcome of storing outputs that failed. */
+export function storeFailure(error: unknown): StoreOutcome {
+  const problem = activityProblem(error);
+  return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
+}
+
+/** The end of one activity: the output, a piece of it, or a failure. */
+type LoadEnd = LoadOutputOutput | LoadFailure;
+
+type LoadFailure = Exclude<LoadOutcome, { type: 'loaded' }>;
+
+/** Loads an output, or a piece of it, as one activity: `Load output of sort · Kind`. */
+function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): ActivityRequest<LoadOutputInput, LoadOutputOutput, LoadEnd> {
+  return {
+    name: ACTIVITIES.loadOutput,
+    tier: 'remote',
+    options: { ...OPTIONS, summary: summaryText(`Load output of ${stored.address.replace('.', ' · ')}`) },
+    input: { ...runReference(run), ...stored, ...(from === 0 ? {} : { from }) },
+    returned: (output) => output,
+    failed: loadFailure,
+  };
+}
+
+/** Returns the outcome of loading an output that failed. */
+export function loadFailure(error: unknown): LoadFailure {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return problem;
+  return {
+    type: 'failed',
+    code: (problem.type === 'failed' ? problem.code : undefined) ?? 'payload_store_failed',
+    message: problem.message,
+  };
+}
+
+/** Loads an output, piece by piece if it is too long for one payload. */
+export async function loadOutput(read: (from: number) => Promise<LoadEnd>): Promise<LoadOutcome> {
+  const end = await joinPieces<{ value: JsonValue } | LoadFailure>(read);
+  return 'type' in end ? end : { type: 'loaded', value: end.value };
 }

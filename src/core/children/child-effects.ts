@@ -1,8 +1,7 @@
 // Children: the effects of the wait for one.
 
 import type { WaitDeadline } from '../loop/ports.ts';
-import type { NextTurnInput } from '../domain/children/kept-agent.ts';
-import type { ChildOutcome, ChildStart } from '../domain/children/child-call.ts';
+import type { ChildOutcome, ChildStart, NextTurnInput } from '../domain/children.ts';
 
 /** The outcome of a child that has ended. */
 export type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;

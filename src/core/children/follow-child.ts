@@ -1,6 +1,6 @@
 // Children: the wait for one.
 
-import type { ChildCall, ChildOutcome, ChildStart } from '../domain/children/child-call.ts';
+import type { ChildCall, ChildOutcome, ChildStart } from '../domain/children.ts';
 import type { ChildEffects, EndedChild, ReadChild } from './child-effects.ts';
 
 /** The longest wait for the end of a child that was cancelled, or whose end is on its way. */

@@ -1,9 +1,8 @@
 // Children: the part of the limits of a run that an agent is given when it starts.
 
-import { limitNumbers } from '../domain/agent/limit-numbers.ts';
-import type { LimitChanges } from '../domain/agent/limits.ts';
+import { type LimitChanges, limitNumbers } from '../domain/limits.ts';
 import { usedAmounts } from '../loop/limits/limits.ts';
-import type { CallsLeft } from '../domain/children/calls-left.ts';
+import type { CallsLeft } from '../domain/children.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** The part of the limits of a run that an agent is given, or the limit of which nothing is left. */

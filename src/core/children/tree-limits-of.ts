@@ -1,6 +1,6 @@
 // Children: the limits of the tree of runs.
 
-import { DEFAULT_TREE_LIMITS, type TreeLimits } from '../domain/children/tree-limits.ts';
+import { DEFAULT_TREE_LIMITS, type TreeLimits } from '../domain/limits.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** Returns the limits that hold for the runs below a run: its own, and none higher than those of the run above. */

@@ -1,6 +1,5 @@
-import type { ToolCaller, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { isDeniedByName } from '../domain/permissions/check-permissions.ts';
-import type { Permissions } from '../domain/permissions/permissions.ts';
+import type { ToolCaller, ToolSnapshot } from '../domain/agent.ts';
+import { isDeniedByName, type Permissions } from '../domain/permissions.ts';
 
 /** True if the model, or code, may call a tool. */
 export function mayCall(caller: ToolCaller, { callers }: { readonly callers?: readonly ToolCaller[] | undefined }): boolean {

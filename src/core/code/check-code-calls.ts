@@ -1,8 +1,8 @@
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { ToolCall } from '../domain/content/content.ts';
-import { unknownTool } from '../domain/content/tool-text.ts';
-import type { CodeCall } from '../execution/executor.ts';
-import { readArguments } from '../json-schema/check-arguments.ts';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import type { ToolCall } from '../domain/content.ts';
+import { unknownTool } from '../domain/tool-calls.ts';
+import type { CodeCall } from '../domain/execution.ts';
+import { readArguments } from '../json-schema/read-by-schema.ts';
 import { toolsFor } from './callers.ts';
 import { codeCallId } from './code-call-ids.ts';
 

@@ -1,5 +1,5 @@
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { CodeTool } from '../execution/executor.ts';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import type { CodeTool } from '../domain/execution.ts';
 import { toolsFor } from './callers.ts';
 import { parameterNames } from './signature/parameters.ts';
 

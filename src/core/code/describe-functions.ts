@@ -1,7 +1,7 @@
-import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { CodeLanguage } from '../domain/code/code-snapshot.ts';
-import { shortened } from '../domain/content/text.ts';
-import { isJsonObject } from '../domain/json/json.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
+import type { CodeLanguage } from '../domain/code.ts';
+import { shortened } from '../domain/text.ts';
+import { isJsonObject } from '../domain/json.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import { mayCall, toolsFor } from './callers.ts';
 import { isParameterName } from './language-names.ts';

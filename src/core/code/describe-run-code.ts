@@ -1,7 +1,7 @@
-import type { AgentSnapshot, ToolDescription } from '../domain/agent/agent-snapshot.ts';
-import type { CodeLanguage, CodeSnapshot, ExecutorSnapshot } from '../domain/code/code-snapshot.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { RUN_CODE } from '../domain/content/tool-text.ts';
+import type { AgentSnapshot, ToolDescription } from '../domain/agent.ts';
+import type { CodeLanguage, CodeSnapshot, ExecutorSnapshot } from '../domain/code.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { RUN_CODE } from '../domain/tool-calls.ts';
 import { toolsFor } from './callers.ts';
 import { describeFunctions } from './describe-functions.ts';
 import { LANGUAGE_NAMES } from './language-names.ts';

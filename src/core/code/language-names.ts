@@ -1,4 +1,4 @@
-import type { CodeLanguage } from '../domain/code/code-snapshot.ts';
+import type { CodeLanguage } from '../domain/code.ts';
 
 /** Words of JavaScript that cannot be the name of a variable, in code that is strict or not, and those that cannot be one of the global object. */
 export const JAVASCRIPT_RESERVED_WORDS: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
-import { RUN_CODE } from '../domain/content/tool-text.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { type CheckedArguments, invalidArguments, readArguments } from '../json-schema/check-arguments.ts';
+import { RUN_CODE } from '../domain/tool-calls.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { type CheckedArguments, invalidArguments, readArguments } from '../json-schema/read-by-schema.ts';
 
 /** Characters that the code of one cell may have. */
 export const MAX_CELL_LENGTH = 100_000;

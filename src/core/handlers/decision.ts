@@ -1,16 +1,14 @@
-import type { DecidedCall, Decision, PendingApproval } from '../domain/approvals/approval.ts';
-import { alreadyDecided } from '../domain/approvals/already-decided.ts';
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { jsonBytes } from '../domain/json/payload-limit.ts';
+import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval } from '../domain/approvals.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { noApprovals } from '../loop/state/run-state.ts';
 import { decidedOf, pendingOf, withoutContent } from '../loop/approvals/approvals.ts';
 import { deniedText, permissionVerdict } from '../loop/permissions/run-permissions.ts';
 import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { ApproveInput, DecisionReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
-import { decisionProblem } from '../wire-schemas/requests/request-schema.ts';
+import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/value-schemas.ts';
+import { decisionProblem } from '../wire-schemas/request-schemas.ts';
 import { loweredLimit } from './raise.ts';
 import {
   type InboundMessage,
@@ -21,7 +19,7 @@ import {
   type RequestKind,
   unavailable,
 } from './message-receiver.ts';
-import { isoTime } from '../domain/record/time.ts';
+import { isoTime } from '../domain/time.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 

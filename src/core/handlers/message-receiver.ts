@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../domain/errors/error.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
-import type { Principal } from '../domain/run/principal.ts';
+import type { Principal } from '../domain/run.ts';
 import type { RunState } from '../loop/state/run-state.ts';
-import type { SessionKind } from '../domain/sessions/session-input.ts';
+import type { SessionKind } from '../domain/run-input.ts';
 
 /**
  * The requests that a run accepts from callers, and their effects. The handlers of the workflow use them, and so does the client

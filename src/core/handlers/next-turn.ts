@@ -1,5 +1,5 @@
-import type { NextTurnInput } from '../domain/children/kept-agent.ts';
-import { nextTurnProblem } from '../wire-schemas/requests/next-turn-schema.ts';
+import type { NextTurnInput } from '../domain/children.ts';
+import { nextTurnProblem } from '../wire-schemas/request-schemas.ts';
 import { ended, invalidRequest, type MessageReceiver, type RequestKind } from './message-receiver.ts';
 
 /** Takes the next message of the run that keeps a session. A message that is sent again is ignored. */

@@ -1,13 +1,13 @@
-import type { LimitChanges, RunLimits } from '../domain/agent/limits.ts';
+import type { LimitChanges, RunLimits } from '../domain/limits.ts';
 import { raised } from '../loop/limits/limits.ts';
 import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { isSession } from '../sessions/open-session.ts';
 import { limitsOf } from '../sessions/limit-reached.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
-import { raiseProblem } from '../wire-schemas/requests/request-schema.ts';
+import { raiseProblem } from '../wire-schemas/request-schemas.ts';
 import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from './message-receiver.ts';
-import { isoTime } from '../domain/record/time.ts';
+import { isoTime } from '../domain/time.ts';
 
 /** Raises limits of the run while it runs or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {

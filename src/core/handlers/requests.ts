@@ -1,22 +1,11 @@
-import { cutText } from '../domain/content/cut-content.ts';
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import { inboundProblem } from '../domain/json/inbound-value.ts';
-import { isJsonObject } from '../domain/json/json.ts';
-import { matchesGlob } from '../domain/permissions/glob.ts';
-import { isNarrowing } from '../domain/permissions/is-narrowing.ts';
-import { permissionsProblem, rulesForNoTool } from '../domain/permissions/permissions-problem.ts';
-import type { QueuedMessage } from '../domain/record/queued-message.ts';
-import { isoTime } from '../domain/record/time.ts';
-import { isSame } from '../domain/run/principal.ts';
-import type { SessionKind } from '../domain/sessions/session-input.ts';
-import type {
-  CloseInput,
-  CloseReceipt,
-  InterruptInput,
-  InterruptReceipt,
-  RefreshReceipt,
-  ResetReceipt,
-} from '../domain/sessions/session-requests.ts';
+import { BYTE_BUDGETS, cutText } from '../domain/byte-budgets.ts';
+import { inboundProblem, isJsonObject } from '../domain/json.ts';
+import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
+import type { QueuedMessage } from '../domain/content.ts';
+import { isoTime } from '../domain/time.ts';
+import { isSameIdentity } from '../domain/run.ts';
+import type { SessionKind } from '../domain/run-input.ts';
+import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from '../domain/sessions.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import { childrenOf } from '../loop/children/children-of.ts';
 import { isParallel } from '../loop/flows/branch-input.ts';
@@ -42,9 +31,8 @@ import type {
 } from '../protocol.ts';
 import { sessionLimitReached } from '../sessions/limit-reached.ts';
 import { isSession } from '../sessions/open-session.ts';
-import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
-import { cancelProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/requests/request-schema.ts';
-import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
+import { cancelProblem, messageProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/request-schemas.ts';
+import { closeProblem, interruptProblem } from '../wire-schemas/run-input-schema.ts';
 import { approve, reject, respond } from './decision.ts';
 import {
   ended,
@@ -412,7 +400,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
 function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
   if (sender === undefined) return undefined;
   const own = state === undefined ? principal : state.principal;
-  return isSame(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
+  return isSameIdentity(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
 }
 
 /** Returns the refusal of a message to a session that has reached one of its limits. */

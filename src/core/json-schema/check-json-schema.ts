@@ -1,13 +1,7 @@
-import { errorMessage } from '../domain/errors/error.ts';
-import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
-import { memberPath } from '../domain/json/json-path.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
-import { MAX_PATTERN_TEXT } from './bounded-pattern.ts';
-import { CheckTooLong } from './check-meter.ts';
-import { type CompiledSchema, compiledSchema } from './compiled-schema.ts';
-import { dereference, pointerTokens } from './json-schema.ts';
-import { shortJson, shortJsonOnce } from './short-json.ts';
-import { MAX_COMPARED_ITEMS } from './unique-items.ts';
+import { errorMessage } from '../domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH, memberPath } from '../domain/json.ts';
+import { CheckTooLong, type CompiledSchema, compiledSchema, MAX_COMPARED_ITEMS, MAX_PATTERN_TEXT } from './compiled-schema.ts';
+import { dereference, pointerTokens, shortJson, shortJsonOnce } from './json-schema.ts';
 
 /** Units of work that a check may take: a number for any value, and a further number for each character of its JSON. */
 const CHECK_UNITS = { any: 50_000, perCharacter: 5 };

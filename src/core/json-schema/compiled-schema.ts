@@ -1,9 +1,6 @@
-import { dereference, validate, type ValidationResult } from '@cfworker/json-schema';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
-import { CheckMeter } from './check-meter.ts';
+import { dereference, type Schema, validate, type ValidationResult } from '@cfworker/json-schema';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { mapSubschemas, propertiesOf } from './json-schema.ts';
-import { boundedPattern } from './bounded-pattern.ts';
-import { UniqueItems } from './unique-items.ts';
 
 /** A schema prepared for the validator. It is cached only for speed. */
 export interface CompiledSchema {
@@ -71,4 +68,129 @@ function withoutNotes({
 
 function isKnown(type: JsonValue | undefined): type is JsonValue {
   return Array.isArray(type) ? type.every((one) => TYPES.includes(one)) : TYPES.includes(type);
+}
+
+/** Characters of a schema's own keywords that one unit of work stands for. */
+const CHARACTERS_PER_UNIT = 32;
+
+/** Thrown out of the validator when a check takes more work than it may. */
+export class CheckTooLong extends Error {}
+
+/** Every schema that a validator may apply, by its location. */
+type Schemas = ReturnType<typeof dereference>;
+
+/**
+ * Measures and bounds the work of the validator, which has no bound of its own: a schema that refers to itself in several choices
+ * takes time that doubles with every level. Applying one schema to one value is one unit, and more for long schemas.
+ */
+export class CheckMeter {
+  /** Units since the beginning of the check. */
+  spent = 0;
+  #allowed = 0;
+
+  /** Begins a check that may take `allowed` units. */
+  begin(allowed: number): void {
+    this.spent = 0;
+    this.#allowed = allowed;
+  }
+
+  /** Makes each schema count its applications, in the getter of a keyword of an older draft that the validator reads once each time. */
+  watch(schemas: Schemas): void {
+    for (const schema of new Set(Object.values(schemas))) {
+      if (typeof schema !== 'boolean') this.#watch(schema);
+    }
+  }
+
+  #watch(schema: Schema): void {
+    const units = unitsOf(schema);
+    Object.defineProperty(schema, '$recursiveAnchor', {
+      enumerable: false,
+      get: () => {
+        this.spent += units;
+        if (this.spent > this.#allowed) throw new CheckTooLong();
+        return undefined;
+      },
+    });
+  }
+}
+
+/** Returns the units of one application. The validator reads long lists of values, names and choices each time. */
+function unitsOf(schema: JsonObject): number {
+  const own = mapSubschemas(schema, () => ({}));
+  return 1 + Math.floor(JSON.stringify(own).length / CHARACTERS_PER_UNIT);
+}
+
+/** The most items of a list in which the validator compares every pair, which takes time quadratic in their number. */
+export const MAX_COMPARED_ITEMS = 200;
+
+/**
+ * Decides how `uniqueItems` is checked. A value in which no list repeats an item needs no comparison. A value with both a repeated
+ * item and a long list is not compared either: then a list of unique items must be short.
+ */
+class UniqueItems {
+  #isUsed = false;
+  #check: 'none' | 'compare' | 'length' = 'compare';
+
+  /** Chooses the way of checking a value, before it is checked. */
+  begin(value: JsonValue): void {
+    if (this.#isUsed) this.#check = howToCheck(value);
+  }
+
+  /** Makes the schemas follow that choice. */
+  watch(schemas: Schemas): void {
+    for (const schema of new Set(Object.values(schemas))) {
+      if (typeof schema !== 'boolean' && schema.uniqueItems === true) this.#watch(schema);
+    }
+  }
+
+  #watch(schema: JsonObject): void {
+    this.#isUsed = true;
+    const { maxItems } = schema;
+    const ownLimit = typeof maxItems === 'number' ? maxItems : undefined;
+    const atMost = Math.min(ownLimit ?? MAX_COMPARED_ITEMS, MAX_COMPARED_ITEMS);
+    Object.defineProperty(schema, 'uniqueItems', { enumerable: true, get: () => this.#check === 'compare' });
+    Object.defineProperty(schema, 'maxItems', { enumerable: true, get: () => (this.#check === 'length' ? atMost : ownLimit) });
+  }
+}
+
+function howToCheck(value: JsonValue): 'none' | 'compare' | 'length' {
+  const lists = listsIn(value);
+  if (!lists.some(repeatsItem)) return 'none';
+  return lists.some(({ length }) => length > MAX_COMPARED_ITEMS) ? 'length' : 'compare';
+}
+
+function listsIn(value: JsonValue): JsonValue[][] {
+  const lists: JsonValue[][] = [];
+  const open = [value];
+  while (open.length > 0) {
+    const one = open.pop() ?? null;
+    if (Array.isArray(one)) lists.push(one);
+    if (Array.isArray(one) || isJsonObject(one)) for (const member of Object.values(one)) open.push(member);
+  }
+  return lists;
+}
+
+function repeatsItem(list: readonly JsonValue[]): boolean {
+  return new Set(list.map(canonicalJson)).size < list.length;
+}
+
+/** The most characters of a text that is checked with a pattern, because many patterns take time quadratic in them. */
+export const MAX_PATTERN_TEXT = 10_000;
+
+/**
+ * Returns the schema with a pattern that rejects a text of more characters without examining it. Patterns of formats stay
+ * unchanged: they come with zod, are simple, and apply to long texts (`base64`).
+ */
+function boundedPattern(schema: JsonObject): JsonObject {
+  const { pattern, format } = schema;
+  if (typeof pattern !== 'string' || format !== undefined || !compiles(pattern)) return schema;
+  return { ...schema, pattern: `^(?![^]{${MAX_PATTERN_TEXT + 1}})(?=[^]*?(?:${pattern}))`, 'x-pattern': pattern };
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
 }

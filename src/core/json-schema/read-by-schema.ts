@@ -1,8 +1,106 @@
-import { isTooDeep } from '../domain/json/json-depth.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
-import { checkJson } from './check-json-schema.ts';
+import type { ToolSnapshot } from '../domain/agent.ts';
+import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { checkJson, problemsText } from './check-json-schema.ts';
 import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
+
+/** The arguments of a call as they are recorded, with the reason why the call must not run, if there is one. */
+export interface CheckedArguments {
+  args: JsonObject;
+  problem?: string;
+}
+
+/** Checks the arguments of a call against the schema of its tool, as they are. */
+export function checkArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, args: JsonObject): CheckedArguments {
+  const problems = checkJson(schema, args);
+  return problems.length === 0 ? { args } : { args, problem: invalidArguments(name, problemsText(problems)) };
+}
+
+/**
+ * Checks what a model sent as the arguments of a call against the schema of its tool. What fits stays as it is. Otherwise nulls that
+ * stand for omitted arguments are removed; and arguments in another form (JSON as text, wrapped in `{"arguments": …}`) are read if
+ * exactly one reading of them fits. The arguments that are returned are those that run.
+ */
+export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, given: JsonValue): CheckedArguments {
+  if (isJsonObject(given) && checkJson(schema, given).length === 0) return { args: given };
+  const plain = isJsonObject(given) ? (removeAddedNulls(schema, given) as JsonObject) : undefined;
+  const problems = plain === undefined ? [] : checkJson(schema, plain);
+  if (plain !== undefined && problems.length === 0) return { args: plain };
+  const read = onlyOne(unwrapped(name, given, declaredNames(schema)).flatMap((root) => fittingObject(schema, root)));
+  if (read !== undefined) return { args: read };
+  if (plain === undefined) return { args: {}, problem: invalidArguments(name, `expected object, got ${kindOf(given)}`) };
+  return { args: plain, problem: invalidArguments(name, problemsText(problems)) };
+}
+
+/** Returns the problem of a call whose arguments do not fit, for the model or for code. */
+export function invalidArguments(name: string, problem: string): string {
+  return `Invalid arguments for '${name}': ${problem}`;
+}
+
+function fittingObject(schema: JsonObject, root: JsonValue): JsonObject[] {
+  if (!isJsonObject(root)) return [];
+  const read = readBySchema(schema, root);
+  return isJsonObject(read) && checkJson(schema, read).length === 0 ? [read] : [];
+}
+
+/** Returns the value of all readings if they are the same one; undefined if there is none, or more than one. */
+export function onlyOne<Value extends JsonValue>(readings: readonly Value[]): Value | undefined {
+  const [first, ...others] = readings;
+  if (first === undefined) return undefined;
+  const text = canonicalJson(first);
+  return others.every((one) => canonicalJson(one) === text) ? first : undefined;
+}
+
+/** The fields in which models wrap the arguments of a call, beside the name of its tool. */
+const WRAPPERS: readonly string[] = ['arguments', 'args', 'parameters', 'params', 'input', 'tool_input', 'kwargs'];
+
+/** The fields in which they name the tool beside them. */
+const LABELS: readonly string[] = ['name', 'tool', 'tool_name', 'function'];
+
+/** Layers of wrappers that are taken off. */
+const MAX_LAYERS = 4;
+
+/**
+ * Returns the arguments of a call as they were sent, and as they are under each layer around them: JSON as text, a list of one, an
+ * object that only says what its one field is. `declared`: the names of the arguments that the tool has. A layer that may be an argument
+ * itself is taken off only if the same name is below it.
+ */
+export function unwrapped(name: string, given: JsonValue, declared: ReadonlySet<string>): JsonValue[] {
+  const layers: JsonValue[] = [given];
+  for (let inner = under(name, given, declared); inner !== undefined && layers.length <= MAX_LAYERS; inner = under(name, inner, declared))
+    layers.push(inner);
+  return layers;
+}
+
+function under(name: string, value: JsonValue, declared: ReadonlySet<string>): JsonValue | undefined {
+  if (typeof value === 'string') return jsonInText(value);
+  if (Array.isArray(value)) return value.length === 1 ? value[0] : undefined;
+  if (!isJsonObject(value)) return undefined;
+  const others = Object.entries(value).filter(([key, one]) => !(LABELS.includes(key) && one === name));
+  const [field] = others;
+  if (field === undefined || others.length !== 1) return undefined;
+  const [key, inner] = field;
+  if (key !== name && !WRAPPERS.includes(key)) return undefined;
+  const content = typeof inner === 'string' ? jsonInText(inner) : inner;
+  if (content === undefined || !isJsonObject(content)) return undefined;
+  const names = Object.keys(content);
+  // What the schema does not declare may be wrong at any layer: only declared names show which one is meant.
+  const isMeant = names.every((one) => declared.has(one) || one === name || WRAPPERS.includes(one) || LABELS.includes(one));
+  return isMeant && (!declared.has(key) || names.includes(key)) ? content : undefined;
+}
+
+/** Returns the names of all properties of a schema, also of those of its choices. */
+export function declaredNames(schema: JsonObject, root = schema, level = 0): Set<string> {
+  const target = level > MAX_LAYERS ? undefined : dereference(schema, root);
+  if (target === undefined) return new Set();
+  const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => subschemas(target, keyword));
+  return new Set([...Object.keys(propertiesOf(target)), ...parts.flatMap((part) => [...declaredNames(part, root, level + 1)])]);
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
 
 /**
  * Removes the nulls that stand for omitted fields: of a strict provider schema, which has no optional fields, so that
@@ -10,7 +108,7 @@ import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf
  * null stays if that schema accepts null itself, and if the field is required.
  */
 export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValue {
-  return read(schema, value, newReading(schema, value, false));
+  return readValue(schema, value, newReading(schema, value, false));
 }
 
 /**
@@ -18,7 +116,7 @@ export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValu
  * `"{\"a\":1}"` for an object. A value that may be meant in two ways stays as it is. The caller checks the result: it need not fit.
  */
 export function readBySchema(schema: JsonObject, value: JsonValue): JsonValue {
-  return read(schema, value, newReading(schema, value, true));
+  return readValue(schema, value, newReading(schema, value, true));
 }
 
 /** Units of work that trying choices may take: the work doubles with every level in a schema that refers to itself in several choices. */
@@ -36,7 +134,7 @@ function newReading(root: JsonObject, value: JsonValue, texts: boolean): Reading
   return { root, texts, units: READING_UNITS.any + READING_UNITS.perCharacter * JSON.stringify(value).length };
 }
 
-function read(schema: JsonObject, given: JsonValue, reading: Reading): JsonValue {
+function readValue(schema: JsonObject, given: JsonValue, reading: Reading): JsonValue {
   const { root } = reading;
   const target = dereference(schema, root);
   if (target === undefined) return given;
@@ -45,7 +143,7 @@ function read(schema: JsonObject, given: JsonValue, reading: Reading): JsonValue
   const choices = [...subschemas(target, 'anyOf'), ...subschemas(target, 'oneOf')];
   if (choices.length > 0) return readByChoice(choices, value, reading);
   const own = Array.isArray(value) ? readList(target, value, reading) : readObject(target, value, reading);
-  return subschemas(target, 'allOf').reduce((one: JsonValue, part) => read(part, one, reading), own);
+  return subschemas(target, 'allOf').reduce((one: JsonValue, part) => readValue(part, one, reading), own);
 }
 
 function readList(schema: JsonObject, value: JsonValue[], reading: Reading): JsonValue[] {
@@ -53,7 +151,7 @@ function readList(schema: JsonObject, value: JsonValue[], reading: Reading): Jso
   const first = subschemas(schema, 'prefixItems');
   return value.map((item, index) => {
     const one = first[index] ?? items;
-    return one !== undefined && isJsonObject(one) ? read(one, item, reading) : item;
+    return one !== undefined && isJsonObject(one) ? readValue(one, item, reading) : item;
   });
 }
 
@@ -66,7 +164,7 @@ function readObject(schema: JsonObject, value: JsonObject, reading: Reading): Js
     const property = isDeclared ? properties[key] : others;
     if (property === undefined || !isJsonObject(property)) return [[key, one]];
     if (isDeclared && one === null && !required.includes(key) && !acceptsNull(property, reading.root)) return [];
-    return [[key, read(property, one, reading)]];
+    return [[key, readValue(property, one, reading)]];
   });
   return Object.fromEntries(entries);
 }
@@ -76,10 +174,10 @@ function readByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], re
   const { root, texts } = reading;
   const plausible = choices.filter((choice) => mayBe(choice, value, reading));
   const [only] = plausible;
-  if (only !== undefined && plausible.length === 1) return read(only, value, reading);
+  if (only !== undefined && plausible.length === 1) return readValue(only, value, reading);
   const fitting: JsonValue[] = [];
   for (const choice of plausible) {
-    const one = read(choice, value, reading);
+    const one = readValue(choice, value, reading);
     if (reading.units < 0) return value;
     if (!fits(wholeSchema(choice, root), one, reading)) continue;
     // The first choice decides about nulls. About texts, all that fit must agree.
@@ -141,7 +239,7 @@ const EXACT_DIGITS = 15;
  * Returns the value of a text that is JSON; undefined if it is not, and if the value would not be what the text says: a number with
  * more digits than are kept.
  */
-export function jsonInText(text: string): JsonValue | undefined {
+function jsonInText(text: string): JsonValue | undefined {
   const trimmed = text.trim();
   if (Object.hasOwn(PYTHON_WORDS, trimmed)) return PYTHON_WORDS[trimmed];
   let value: JsonValue;

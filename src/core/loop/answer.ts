@@ -1,10 +1,10 @@
 // Model phase: a response without tool calls.
 
-import { FINAL_ANSWER } from '../domain/content/tool-text.ts';
-import type { JsonValue } from '../domain/json/json.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { FINAL_ANSWER } from '../domain/tool-calls.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/model.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
-import { guardsAnswers } from '../domain/guardrails/guardrail.ts';
+import { guardsAnswers } from '../domain/guardrails.ts';
 import { endTurn } from './flows/turns.ts';
 import type { Answered, NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';

@@ -1,10 +1,10 @@
-import { isToolCall, type ToolCall } from '../domain/content/content.ts';
-import { jsonTextPrefix } from '../domain/content/text.ts';
-import type { ErrorCode } from '../domain/errors/error.ts';
-import { branchesId } from '../domain/flows/branches-id.ts';
-import { type GuardrailReport, guardsAnswers } from '../domain/guardrails/guardrail.ts';
-import { type Recalled, recallEvent } from '../domain/memory/recalled.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { branchesId } from '../domain/handoffs.ts';
+import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
+import { type Recalled, recallEvent } from '../domain/memory.ts';
+import type { RecordedResponse } from '../domain/model.ts';
 import { answer } from './answer.ts';
 import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
 import { compactWindow, isWindowFull, shortenConversation, summariseEarlier } from './compaction/compact.ts';

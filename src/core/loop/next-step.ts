@@ -1,11 +1,11 @@
 // Shared state: the position of the loop between two phases.
 
-import type { JsonValue } from '../domain/json/json.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { AnswerVerdict } from '../domain/program/verdict.ts';
-import type { FinishReason } from '../domain/record/step.ts';
-import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
-import type { GuardrailTrip } from '../domain/guardrails/guardrail.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { AnswerVerdict } from '../domain/verdicts.ts';
+import type { FinishReason } from '../domain/tool-calls.ts';
+import type { StopReason, TerminalStatus } from '../domain/run.ts';
+import type { GuardrailTrip } from '../domain/guardrails.ts';
 import type { ToolOutcome } from './ports.ts';
 
 /** The ending of a run: the fields of its result that are not in the record. */

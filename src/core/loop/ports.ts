@@ -1,23 +1,20 @@
 // Shared state: the effects of all phases.
 
-import type { Resolved } from '../domain/run/resolved.ts';
-import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
-import type { ReviewedCalls } from '../domain/hooks/hook-messages.ts';
-import type { HookRecord } from '../domain/hooks/hook-record.ts';
-import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
-import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
-import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
-import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
-import type { ContextOperation } from '../domain/record/context-update.ts';
-import type { ErrorCode } from '../domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
-import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { NotRun } from '../domain/record/calls-not-run.ts';
-import type { FinishReason, Verified } from '../domain/record/step.ts';
-import type { Spent, UsageStats } from '../domain/model/usage.ts';
-import type { CodeCallResult, Moment } from '../execution/executor.ts';
+import type { ChildCall, ChildOutcome, Resolved } from '../domain/children.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
+import type { ReviewedCalls, RunSegmentOutput } from '../domain/activity-messages.ts';
+import type { HookRecord } from '../domain/hooks.ts';
+import type { SpilledContent, ToolCall } from '../domain/content.ts';
+import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
+import type { GuardrailReport } from '../domain/guardrails.ts';
+import type { ContextOperation } from '../domain/deps.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { StopReason, TerminalStatus } from '../domain/run.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { FinishReason, NotRun, Verified } from '../domain/tool-calls.ts';
+import type { Spent, UsageStats } from '../domain/usage.ts';
+import type { CodeCallResult, Moment } from '../domain/execution.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Inbox } from './state/inbox.ts';
 import type { RunState } from './state/run-state.ts';

@@ -1,19 +1,17 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { JournalPage, JournalQuestion } from '../domain/code/segment-messages.ts';
-import { isToolCall } from '../domain/content/content.ts';
-import type { HookedCalls } from '../domain/hooks/hook-messages.ts';
-import { inboundProblem } from '../domain/json/inbound-value.ts';
-import { jsonPiece, WHOLE_BYTES } from '../domain/json/json-piece.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { jsonBytes } from '../domain/json/payload-limit.ts';
-import type { ProgramState } from '../domain/program/program-state.ts';
-import type { Event } from '../domain/record/event.ts';
-import { secondsOf } from '../domain/record/time.ts';
-import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/record/window.ts';
-import type { RunResultFields } from '../domain/run/result.ts';
+import type { HookedCalls, JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
+import { isToolCall } from '../domain/content.ts';
+import { inboundProblem, type JsonObject, type JsonValue, sha256 } from '../domain/json.ts';
+import type { ProgramState } from '../domain/program-run.ts';
+import type { Event } from '../domain/record.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { secondsOf } from '../domain/time.ts';
+import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/window.ts';
 import { requestOf, sharedDeps } from '../loop/children/call-of-agent.ts';
 import { asRewritten, rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
+import type { ModelCall } from '../loop/ports.ts';
 import { findEvent, type RunState } from '../loop/state/run-state.ts';
 import { failureText } from '../program/errors/failure-text.ts';
 import { ITEMS } from '../program/state/carried-outputs.ts';
@@ -28,6 +26,7 @@ import {
   type DecisionContent,
   type DecisionQuestion,
   EVENTS_READ,
+  type NewEvents,
   PAGE_BYTES,
   type QUERIES,
   type RecordPage,
@@ -36,10 +35,7 @@ import {
   type TranscriptAnswer,
   type TranscriptQuestion,
 } from '../protocol.ts';
-import { page } from './pages.ts';
-import type { QueriedRun } from './queried-run.ts';
-import { turnView } from './session-views.ts';
-import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
+import { approvalsPage, contextPage, page, type QueriedRun, statusView, stepsPage, turnView } from './run-views.ts';
 
 /**
  * One kind of query. The handlers of the workflow use it, and so does the in-memory run of tests, so that an activity gets the same
@@ -407,4 +403,27 @@ function within(events: readonly Event[], most: number): Event[] {
 
 function pageIndex(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.floor(value) : 0;
+}
+
+/** The most bytes of JSON that are handed over. The digest of more would cost the sandbox as much as the query that it saves. */
+const MAX_NEWS_BYTES = 64_000;
+
+/**
+ * Returns the events that a model call is the first to be given, for the process of the worker; undefined if activities of that process
+ * have most likely made all of them, or if they are many.
+ */
+export function newEvents(state: RunState | undefined, { through, resultIds }: ModelCall): NewEvents | undefined {
+  if (state === undefined || resultIds !== undefined) return undefined;
+  const { context, firstOffset, carriedEventId, seenEvents } = state;
+  const index = Math.max(0, seenEvents - firstOffset);
+  const sinceEventId = index === 0 ? (carriedEventId ?? '') : context.events[index - 1]?.id;
+  const events = context.events.slice(index).map(foldedEvent);
+  if (sinceEventId === undefined || events.length === 0 || jsonBytes(events) > MAX_NEWS_BYTES) return undefined;
+  return { since: through - events.length, sinceEventId, events, digest: digestOf(events) };
+}
+
+/** Returns 64 bits of the SHA-256 of events, in hexadecimal digits. */
+function digestOf(events: NewEvents['events']): string {
+  const [first = 0, second = 0] = sha256(JSON.stringify(events));
+  return first.toString(16).padStart(8, '0') + second.toString(16).padStart(8, '0');
 }

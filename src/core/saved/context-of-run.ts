@@ -1,15 +1,13 @@
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { type ContentItem, isToolCall, type Message, type ToolResult } from '../domain/content/content.ts';
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { isRecall } from '../domain/memory/recalled.ts';
-import type { AggregatedUsage } from '../domain/model/usage.ts';
-import { type CallsNotRun, requestedCalls } from '../domain/record/calls-not-run.ts';
-import type { Event } from '../domain/record/event.ts';
-import { needsResponse } from '../domain/record/needs-response.ts';
-import { isoTime } from '../domain/record/time.ts';
-import type { Window } from '../domain/record/window.ts';
-import type { SavedContext, SavedMessage, SavedUsage } from './saved-context.ts';
-import { toSavedContext, toSavedMessage } from './to-saved-context.ts';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import { type ContentItem, isToolCall, type Message, needsResponse, type ToolResult } from '../domain/content.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { isRecall } from '../domain/memory.ts';
+import type { AggregatedUsage } from '../domain/usage.ts';
+import { type CallsNotRun, requestedCalls } from '../domain/tool-calls.ts';
+import type { Event } from '../domain/record.ts';
+import { isoTime } from '../domain/time.ts';
+import type { Window } from '../domain/window.ts';
+import { type SavedContext, type SavedMessage, type SavedUsage, toSavedContext, toSavedMessage } from './saved-context.ts';
 
 /** The part of a run that is saved. */
 interface RunToSave {
@@ -92,7 +90,7 @@ function savedCall({ toolCallId, name, arguments: args }: ContentItem & { type: 
 }
 
 function saidMessage({ role, content }: Message): SavedMessage {
-  return toSavedMessage({ role, content: typeof content === 'string' ? content : (copied(content) as JsonValue[]) });
+  return toSavedMessage({ role, content: typeof content === 'string' ? content : (jsonCopy(content) as JsonValue[]) });
 }
 
 /** A single text is the content itself, and anything else a list of values. */
@@ -105,12 +103,12 @@ function resultMessage({ toolCallId, name, status, content, spilled }: ToolResul
     content: content.length === 1 && typeof only === 'string' ? only : content,
     metadata: {
       ...(status === 'error' ? { is_error: true } : {}),
-      ...(spilled === undefined ? {} : { spilled: copied(spilled) }),
+      ...(spilled === undefined ? {} : { spilled: jsonCopy(spilled) }),
     },
   });
 }
 
 /** Copies a value of the domain as JSON. */
-function copied(value: object): JsonValue {
+function jsonCopy(value: object): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }

@@ -1,12 +1,22 @@
-import { errorMessage } from '../domain/errors/error.ts';
-import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
+import { errorMessage } from '../domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../domain/json.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
-import { shortJson } from '../json-schema/short-json.ts';
-import { COUNT } from '../wire-schemas/bounded-number.ts';
-import { knownFields, ownMember, type Place } from './known-fields.ts';
-import { SAVED_ROLES, SAVED_VERSION, type SavedContext, type SavedMessage, type SavedRole, type SavedUsage } from './saved-context.ts';
-import { type ContextToSave, toSavedContext, toSavedMessage } from './to-saved-context.ts';
+import { shortJson } from '../json-schema/json-schema.ts';
+import { COUNT } from '../wire-schemas/value-schemas.ts';
+import {
+  type ContextToSave,
+  knownFields,
+  ownMember,
+  type Place,
+  SAVED_ROLES,
+  SAVED_VERSION,
+  type SavedContext,
+  type SavedMessage,
+  type SavedRole,
+  type SavedUsage,
+  toSavedContext,
+  toSavedMessage,
+} from './saved-context.ts';
 
 /** A document that was read: the context, and what was ignored or replaced; or the reason why it cannot be used. */
 export type ReadSavedContext = { ok: true; context: SavedContext; warnings: string[] } | { ok: false; problem: string };
@@ -20,15 +30,15 @@ const MOST_LISTED = 20;
  */
 export function readSavedContext(value: unknown): ReadSavedContext {
   try {
-    if (isTooDeep(value, MAX_CHECKED_DEPTH)) return refused(`the document is nested deeper than ${MAX_CHECKED_DEPTH} levels`);
+    if (isTooDeep(value, MAX_CHECKED_DEPTH)) return unusable(`the document is nested deeper than ${MAX_CHECKED_DEPTH} levels`);
     // A copy, because a value from code may have getters, functions and a `toJSON`.
     return readDocument(JSON.parse(JSON.stringify(value) ?? 'null') as JsonValue);
   } catch (error) {
-    return refused(`the document is not JSON: ${errorMessage(error)}`);
+    return unusable(`the document is not JSON: ${errorMessage(error)}`);
   }
 }
 
-function refused(problem: string): ReadSavedContext {
+function unusable(problem: string): ReadSavedContext {
   return { ok: false, problem };
 }
 
@@ -59,10 +69,10 @@ const USAGE_FIELDS: Record<keyof SavedUsage, true> = {
 
 function readDocument(document: JsonValue): ReadSavedContext {
   const version = isJsonObject(document) ? ownMember(document, 'version') : undefined;
-  if (!isJsonObject(document) || !Number.isInteger(version)) return refused('missing or invalid version field');
-  if (version !== SAVED_VERSION) return refused(`unsupported version: ${shortJson(version)}`);
+  if (!isJsonObject(document) || !Number.isInteger(version)) return unusable('missing or invalid version field');
+  if (version !== SAVED_VERSION) return unusable(`unsupported version: ${shortJson(version)}`);
   const problems = problemsOf(document);
-  if (problems.length > 0) return refused(problemsText(bounded(problems, (left) => ({ path: '', message: `and ${left} more problems` }))));
+  if (problems.length > 0) return unusable(problemsText(bounded(problems, (left) => ({ path: '', message: `and ${left} more problems` }))));
   const warnings: string[] = [];
   const fields = knownFields(document, FIELDS, { path: '', warnings });
   const { messages = [], usage = {}, deps = {} } = fields as { messages?: JsonObject[]; usage?: JsonObject; deps?: JsonObject };

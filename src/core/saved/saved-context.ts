@@ -1,4 +1,8 @@
-import type { JsonObject, JsonValue } from '../domain/json/json.ts';
+import { isPlain, isSecretReference, suspectedCredentialKey } from '../domain/deps.ts';
+import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath } from '../domain/json.ts';
+import { DEFAULT_STEPS } from '../domain/limits.ts';
+import { withMissingResults } from '../domain/model.ts';
+import { INTERRUPTED_CALL } from '../domain/tool-calls.ts';
 
 /** The version of the documents that this code writes and reads. */
 export const SAVED_VERSION = 1;
@@ -66,4 +70,152 @@ export interface SavedUsage {
   cache_creation_input_tokens?: number;
   /** Tokens that the provider read from its cache, as part of `input_tokens`. */
   cache_read_input_tokens?: number;
+}
+
+/** A context to be saved. A field that is left out has the value of a context that was just created. */
+export interface ContextToSave extends Partial<Omit<SavedContext, 'version' | 'messages' | 'deps' | 'usage'>> {
+  messages?: readonly MessageToSave[];
+  /** Any value: the part that may leave is saved. */
+  deps?: unknown;
+  usage?: Partial<SavedUsage>;
+}
+
+/** A message to be saved. All fields but its role may be left out. */
+export type MessageToSave = Pick<SavedMessage, 'role'> & Partial<SavedMessage>;
+
+/** Makes the document of a context. It has these fields alone: anything else that the context holds stays where it is. */
+export function toSavedContext(context: ContextToSave): SavedContext {
+  const { messages = [], usage = {} } = context;
+  return {
+    version: SAVED_VERSION,
+    messages: messages.map(toSavedMessage),
+    tool_calls: context.tool_calls ?? [],
+    system_prompt: context.system_prompt ?? null,
+    deps: screenedDeps(context.deps),
+    usage: toSavedUsage(usage),
+    needs_response: context.needs_response ?? true,
+    iteration: context.iteration ?? 0,
+    max_iterations: context.max_iterations ?? DEFAULT_STEPS,
+    started_at: context.started_at ?? null,
+    agent_name: context.agent_name ?? null,
+    ...(context.agent_description === undefined ? {} : { agent_description: context.agent_description }),
+  };
+}
+
+/** Returns a message with all its fields. */
+export function toSavedMessage(message: MessageToSave): SavedMessage {
+  const { role, content, tool_calls, tool_call_id, name, metadata, reasoning_content, created_at } = message;
+  return {
+    role,
+    content: content ?? null,
+    tool_calls: tool_calls ?? [],
+    tool_call_id: tool_call_id ?? null,
+    name: name ?? null,
+    metadata: metadata ?? {},
+    ...(reasoning_content === undefined ? {} : { reasoning_content }),
+    ...(created_at === undefined ? {} : { created_at }),
+  };
+}
+
+/** Returns usage with all its counters. */
+function toSavedUsage(usage: Partial<SavedUsage>): SavedUsage {
+  const { cache_creation_input_tokens: written, cache_read_input_tokens: read } = usage;
+  return {
+    requests: usage.requests ?? 0,
+    tool_calls: usage.tool_calls ?? 0,
+    input_tokens: usage.input_tokens ?? 0,
+    output_tokens: usage.output_tokens ?? 0,
+    total_tokens: usage.total_tokens ?? 0,
+    ...(written === undefined ? {} : { cache_creation_input_tokens: written }),
+    ...(read === undefined ? {} : { cache_read_input_tokens: read }),
+  };
+}
+
+/**
+ * Returns deps as they may leave the run: without members that JSON cannot hold (functions, live objects, references to secrets,
+ * cycles, values nested too deeply) and without members whose keys suggest a credential, at any depth. Dates become texts. A value
+ * that is no object becomes an empty one.
+ */
+export function screenedDeps(deps: unknown): JsonObject {
+  const screened = screen(deps, []);
+  return isJsonObject(screened) ? screened : {};
+}
+
+/** Returns the part of a value that may leave; undefined for none of it. `parents`: the objects that contain it. */
+function screen(value: unknown, parents: readonly object[]): JsonValue | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'object' || parents.includes(value) || parents.length >= MAX_JSON_DEPTH) return undefined;
+  const inside = [...parents, value];
+  if (Array.isArray(value)) {
+    const list: readonly unknown[] = value;
+    return list.map((one) => screen(one, inside)).filter((one) => one !== undefined);
+  }
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
+  if (!isPlain(value) || isSecretReference(value)) return undefined;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]): [string, JsonValue][] => {
+      const kept = suspectedCredentialKey(key) ? undefined : screen(member, inside);
+      return kept === undefined ? [] : [[key, kept]];
+    }),
+  );
+}
+
+/**
+ * Adds a message of a tool for each call in a saved context that has no result, right after the message that asked for it and the results
+ * behind that. Its text says that the call was interrupted, so the model may ask for it again. Providers refuse a conversation with a
+ * call that nobody answered. A context without such calls is returned as it is, and patching twice has the effect of patching once.
+ * `client.start({ saved })` does the same: this is for contexts that go elsewhere.
+ *
+ * @example
+ * const whole = patchDanglingToolCalls(await client.handle(runId).save());
+ */
+export function patchDanglingToolCalls(context: SavedContext): SavedContext {
+  const messages = withMissingResults(context.messages, {
+    callsIn: ({ role, tool_calls }) => (role === 'assistant' ? tool_calls.map(callToAnswer) : []),
+    answeredBy: ({ role, tool_call_id }) => (role === 'tool' && tool_call_id !== null ? [tool_call_id] : []),
+    isOfResults: ({ role }) => role === 'tool',
+    interrupted: (calls) => calls.map(({ id, name }) => interruptedMessage(id, name)),
+  });
+  if (messages === context.messages) return context;
+  return { ...context, messages, needs_response: context.needs_response || messages.at(-1)?.role === 'tool' };
+}
+
+/** Reads a call, which may be nested as providers write it. */
+function callToAnswer(call: JsonValue): { id: string; name: string } {
+  if (!isJsonObject(call)) return { id: '', name: '' };
+  const nested = ownMember(call, 'function');
+  return { id: textOrEmpty(ownMember(call, 'id')), name: textOrEmpty(ownMember(isJsonObject(nested) ? nested : call, 'name')) };
+}
+
+function textOrEmpty(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function interruptedMessage(id: string, name: string): SavedMessage {
+  return toSavedMessage({
+    role: 'tool',
+    tool_call_id: id,
+    ...(name === '' ? {} : { name }),
+    content: INTERRUPTED_CALL,
+    metadata: { is_error: true },
+  });
+}
+
+/** The place of an object in a document, and the list to which warnings about it are added. */
+export interface Place {
+  path: string;
+  warnings: string[];
+}
+
+/** Returns the members of an object that a document may have and that are not null. Adds a warning for each of the others. */
+export function knownFields(object: JsonObject, fields: Readonly<Record<string, true>>, { path, warnings }: Place): JsonObject {
+  const entries = Object.entries(object);
+  for (const [key] of entries) if (!Object.hasOwn(fields, key)) warnings.push(`${memberPath(path, key)} is unknown, and ignored`);
+  return Object.fromEntries(entries.filter(([key, value]) => Object.hasOwn(fields, key) && value !== null));
+}
+
+/** Returns a member of an object itself, never one of its prototype. */
+export function ownMember(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }

@@ -1,7 +1,6 @@
-import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/sessions/session-limits.ts';
-import { sessionTotals } from '../domain/sessions/session-totals.ts';
-import type { SessionLimitReached } from '../domain/sessions/session-views.ts';
-import { dollars } from '../domain/model/dollars.ts';
+import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/limits.ts';
+import { type SessionLimitReached, sessionTotals } from '../domain/sessions.ts';
+import { dollars } from '../domain/usage.ts';
 import type { OpenSession } from './open-session.ts';
 import { spentBySession } from './spent.ts';
 

@@ -1,5 +1,5 @@
-import type { SessionInput } from '../domain/sessions/session-input.ts';
-import type { SessionOverrides, SessionState } from '../domain/sessions/session-state.ts';
+import type { SessionInput } from '../domain/run-input.ts';
+import type { SessionOverrides, SessionState } from '../domain/sessions.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { nothingSpent } from './spent.ts';
 

@@ -1,14 +1,18 @@
-import { limitNumbers, nameOfTool } from '../domain/agent/limit-numbers.ts';
-import { type LimitChanges, limitValues, type RunLimits } from '../domain/agent/limits.ts';
-import { narrowLimits } from '../domain/agent/narrow-limits.ts';
-import type { NextTurnInput } from '../domain/children/kept-agent.ts';
-import { cutText } from '../domain/content/cut-content.ts';
-import { oneLine } from '../domain/content/text.ts';
-import { addRunUsage, noUsage } from '../domain/model/usage.ts';
-import type { RunResultFields } from '../domain/run/result.ts';
-import type { MessageContent } from '../domain/sessions/message-content.ts';
-import { shouldCompact } from '../domain/sessions/session-limits.ts';
-import type { TurnResultFields } from '../domain/sessions/session-state.ts';
+import {
+  type LimitChanges,
+  limitNumbers,
+  limitValues,
+  narrowLimits,
+  type RunLimits,
+  shouldCompact,
+  toolLimitName,
+} from '../domain/limits.ts';
+import type { NextTurnInput } from '../domain/children.ts';
+import { cutText } from '../domain/byte-budgets.ts';
+import { oneLine } from '../domain/text.ts';
+import { addRunUsage, noUsage } from '../domain/usage.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import type { MessageContent, TurnResultFields } from '../domain/sessions.ts';
 import { forgetCellsOfOtherCode, forgetLargeJournal } from '../loop/code/cells.ts';
 import { shortenConversation } from '../loop/compaction/compact.ts';
 import { fitsContinueAsNew } from '../loop/compaction/window-limit.ts';
@@ -178,7 +182,7 @@ function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): Li
   const [old, now] = [limitNumbers(before), limitNumbers(next)];
   const { toolCallsByName = {}, ...others } = after;
   const isRaise = ([name, value]: [string, number]): boolean => value !== old.get(name) && value > (now.get(name) ?? Infinity);
-  const byTool = Object.entries(toolCallsByName).filter(([tool, value]) => isRaise([nameOfTool(tool), value]));
+  const byTool = Object.entries(toolCallsByName).filter(([tool, value]) => isRaise([toolLimitName(tool), value]));
   const numbers = Object.entries(others).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
   return {
     ...Object.fromEntries(numbers.filter(isRaise)),

@@ -1,7 +1,5 @@
-import type { KeptAgent } from '../domain/children/kept-agent.ts';
-import type { Resolved } from '../domain/run/resolved.ts';
-import type { ReadCallInput } from '../domain/run/child-messages.ts';
-import type { MessageContent } from '../domain/sessions/message-content.ts';
+import type { KeptAgent, ReadCallInput, Resolved } from '../domain/children.ts';
+import type { MessageContent } from '../domain/sessions.ts';
 import type { RunPorts } from '../loop/ports.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 

@@ -1,7 +1,6 @@
-import type { SpentByTurns } from '../domain/sessions/session-state.ts';
-import { addNotRun } from '../domain/record/calls-not-run.ts';
-import type { SpentBelow } from '../domain/children/spent-below.ts';
-import { addRunUsage, noUsage } from '../domain/model/usage.ts';
+import type { SpentByTurns } from '../domain/sessions.ts';
+import { addNotRun } from '../domain/tool-calls.ts';
+import { addRunUsage, noUsage, type SpentBelow } from '../domain/usage.ts';
 import { countsOf } from '../loop/endings/close-run.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 

@@ -1,7 +1,7 @@
-import { isJsonObject } from '../domain/json/json.ts';
-import type { Principal } from '../domain/run/principal.ts';
+import { isJsonObject } from '../domain/json.ts';
+import type { Principal } from '../domain/run.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { PRINCIPAL_SCHEMA } from './principal-schema.ts';
+import { PRINCIPAL_SCHEMA } from './value-schemas.ts';
 
 /**
  * Returns why a value is no principal whose names can be recorded: half of a surrogate pair would become another name. Undefined if it is

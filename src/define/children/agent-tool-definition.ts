@@ -1,4 +1,4 @@
-import type { LimitChanges } from '../../core/domain/agent/limits.ts';
+import type { LimitChanges } from '../../core/domain/limits.ts';
 
 /** The agent of a tool that `agentTool` returned. */
 export interface AgentToolDefinition {

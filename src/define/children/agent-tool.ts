@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
-import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { ToolCaller } from '../../core/domain/agent.ts';
+import { type LimitOptions, plainLimits } from '../../core/domain/limits.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import type { AnyAgent, OutputOf } from '../agent-definition.ts';
 import { defineTool, type ObjectSchema } from '../tools/define-tool.ts';
 import type { ApprovalOption } from '../options/approval-options.ts';

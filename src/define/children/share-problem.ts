@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../core/domain/json/json.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 
 /** Returns why an agent cannot run with these fields of the deps alone; undefined if it can. */

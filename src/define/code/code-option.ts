@@ -1,9 +1,9 @@
 import { mayCall } from '../../core/code/callers.ts';
 import { spellingProblem } from '../../core/code/language-names.ts';
-import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
-import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { ReplyFormat } from '../../core/domain/agent.ts';
+import type { PruneStrategy } from '../../core/domain/content.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import type { CodeDefinition, ExecutorDefinition, Inject } from './executor-definition.ts';

@@ -1,5 +1,5 @@
-import type { CodeLanguage } from '../../core/domain/code/code-snapshot.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import type { CodeLanguage } from '../../core/domain/code.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { ExecutorDefinition } from './executor-definition.ts';
 import { EXECUTOR_OPTIONS, executorDefinition, type ExecutorOptions, requireOptions } from './executor-options.ts';
 

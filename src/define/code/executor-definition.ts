@@ -1,7 +1,7 @@
-import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
-import type { ExecutorSnapshot } from '../../core/domain/code/code-snapshot.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { CodeTool, Executor } from '../../core/execution/executor.ts';
+import type { PruneStrategy } from '../../core/domain/content.ts';
+import type { ExecutorSnapshot } from '../../core/domain/code.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { CodeTool, Executor } from '../../core/domain/execution.ts';
 
 /** An executor as `quickjs`, `python`, `custom` or `inProcess` returns it. The worker starts it with the first cell. */
 export interface ExecutorDefinition extends Readonly<ExecutorSnapshot> {

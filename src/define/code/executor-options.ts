@@ -1,7 +1,13 @@
-import { type CodeLanguage, type ExecutorKind, MAX_TIMEOUT_SECONDS } from '../../core/domain/code/code-snapshot.ts';
-import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { DEFAULT_EXECUTION_LIMITS, type ExecutionLimits, executionLimits } from '../../core/execution/execution-limits.ts';
+import {
+  type CodeLanguage,
+  DEFAULT_EXECUTION_LIMITS,
+  type ExecutionLimits,
+  executionLimits,
+  type ExecutorKind,
+  MAX_TIMEOUT_SECONDS,
+} from '../../core/domain/code.ts';
+import { BYTE_BUDGETS } from '../../core/domain/byte-budgets.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { ExecutorDefinition } from './executor-definition.ts';
 

@@ -1,5 +1,5 @@
 import { mayCall } from '../../core/code/callers.ts';
-import { RUN_CODE } from '../../core/domain/content/tool-text.ts';
+import { RUN_CODE } from '../../core/domain/tool-calls.ts';
 import { transferToolName } from '../handoffs/handoff-options.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 

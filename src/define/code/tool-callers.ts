@@ -1,5 +1,5 @@
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import type { ToolCaller } from '../../core/domain/agent.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 const CALLERS: readonly unknown[] = ['model', 'code'] satisfies ToolCaller[];
 

@@ -1,8 +1,6 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import { applyOperations, type ContextOperation } from '../../core/domain/record/context-update.ts';
-import { depsProblem } from '../../core/domain/record/deps-problem.ts';
-import { operationProblem } from '../../core/domain/record/operation-problem.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import { applyOperations, type ContextOperation, depsProblem, operationProblem } from '../../core/domain/deps.ts';
 
 /**
  * Returns deps after an update, as a run applies it behind the call whose tool returned it: the operations in their order, each on the

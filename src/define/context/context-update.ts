@@ -1,5 +1,5 @@
-import type { ContextOperation } from '../../core/domain/record/context-update.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { ContextOperation } from '../../core/domain/deps.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
 
 /** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;

@@ -1,4 +1,4 @@
-import type { Event } from '../../core/domain/record/event.ts';
+import type { Event } from '../../core/domain/record.ts';
 
 /** The events of the record that a tool, a hook or a guardrail wants to read. */
 export interface EventsOptions {

@@ -1,6 +1,6 @@
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { SecretReference } from '../../core/domain/deps.ts';
 import { requireKnown } from '../options/option-checks.ts';
 
 /** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */

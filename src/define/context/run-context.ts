@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { CallUsage } from '../../core/protocol.ts';
 import type { ReadEvents } from './record-events.ts';
 import type { ReadSecret } from './resource.ts';

@@ -1,7 +1,6 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { readSavedContext } from '../../core/saved/read-saved-context.ts';
-import { SAVED_VERSION, type SavedContext } from '../../core/saved/saved-context.ts';
-import { type ContextToSave, toSavedContext } from '../../core/saved/to-saved-context.ts';
+import { type ContextToSave, SAVED_VERSION, type SavedContext, toSavedContext } from '../../core/saved/saved-context.ts';
 import { requireKnown } from '../options/option-checks.ts';
 
 const FIELDS: Record<keyof ContextToSave, true> = {

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { SecretReference } from '../../core/domain/deps.ts';
 import { requireKnown } from '../options/option-checks.ts';
 
 /** The options of `secret`. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../../core/domain/flows/flow-policy.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../../core/domain/agent.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 import type { AgentDefinition, AnyAgent, OutputOf, UnfinishedOf } from '../agent-definition.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from '../options/option-checks.ts';

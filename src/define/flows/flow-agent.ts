@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { DEFAULT_STEPS, type LimitChanges, type RunLimits } from '../../core/domain/agent/limits.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { FlowPolicy } from '../../core/domain/flows/flow-policy.ts';
+import { DEFAULT_STEPS, type LimitChanges, type RunLimits } from '../../core/domain/limits.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { FlowPolicy } from '../../core/domain/agent.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import { agentTool } from '../children/agent-tool.ts';
 import { defineAgent } from '../define-agent.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { Problems } from '../../core/program/check/problems.ts';
 import { checkConditionSchema } from '../../core/program/check/values/check-schema.ts';
 

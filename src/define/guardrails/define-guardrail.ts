@@ -1,7 +1,7 @@
-import { type ModelName, modelName } from '../../core/domain/agent/model-name.ts';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { GUARDRAIL_TYPES, type GuardrailType } from '../../core/domain/guardrails/guardrail.ts';
+import { type ModelName, modelName } from '../../core/domain/model.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { GUARDRAIL_TYPES, type GuardrailType } from '../../core/domain/guardrails.ts';
 import { nonEmpty, requireKnown } from '../options/option-checks.ts';
 import type { GuardrailAnswer, GuardrailContexts, GuardrailDefinition } from './guardrail-definition.ts';
 

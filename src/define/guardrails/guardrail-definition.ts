@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { ModelName } from '../../core/domain/agent/model-name.ts';
-import type { ContentItem } from '../../core/domain/content/content.ts';
-import type { GuardrailType } from '../../core/domain/guardrails/guardrail.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { ModelName } from '../../core/domain/model.ts';
+import type { ContentItem } from '../../core/domain/content.ts';
+import type { GuardrailType } from '../../core/domain/guardrails.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { ReadEvents } from '../context/record-events.ts';
 import type { Resources } from '../context/run-context.ts';
 

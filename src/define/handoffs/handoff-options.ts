@@ -1,6 +1,5 @@
-import { TRANSFER_TO_AGENT } from '../../core/domain/handoffs/handoff-policy.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
+import { type ReplyFormat, TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { AnyAgent, HandoffTarget } from '../agent-definition.ts';
 import { nonEmpty, wholeNumber } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';

@@ -5,12 +5,12 @@ import {
   hasSubject,
   HOOK_EVENTS,
   type HookEvent,
+  INLINE_HOOK_MS,
   isBlocking,
-} from '../../core/domain/hooks/hook-event.ts';
-import { INLINE_HOOK_MS } from '../../core/domain/hooks/hook-snapshot.ts';
-import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
+} from '../../core/domain/hooks.ts';
+import { didYouMean } from '../../core/domain/text.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
 import { requireKnown, wholeNumber } from '../options/option-checks.ts';
 import type { HookAnswer, HookContext, HookDefinition, HookMatch } from './hook-definition.ts';
 import type { HookPayloads } from './hook-payload.ts';

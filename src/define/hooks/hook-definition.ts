@@ -1,6 +1,6 @@
-import type { HookEvent } from '../../core/domain/hooks/hook-event.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { HookEvent } from '../../core/domain/hooks.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { ReadEvents } from '../context/record-events.ts';
 import type { Resources } from '../context/run-context.ts';
 import type { HookPayloads } from './hook-payload.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { AnyHook } from './hook-definition.ts';
 
 /** The most hooks of an agent, and of a worker: all of them are pinned for each run, and for the runs below it. */

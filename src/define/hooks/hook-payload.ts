@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
-import type { UsageStats } from '../../core/domain/model/usage.ts';
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { UsageStats } from '../../core/domain/usage.ts';
+import type { RunStatus } from '../../core/domain/run.ts';
 
 /** A call as the hooks of tools see it. */
 interface CallPayload {

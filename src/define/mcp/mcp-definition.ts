@@ -1,7 +1,6 @@
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
-import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
+import type { ToolCaller, ToolPolicy } from '../../core/domain/agent.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { SecretReference } from '../../core/domain/deps.ts';
 import type { ToolApproval } from '../options/approval-options.ts';
 import type { Overflow } from '../options/result-budget.ts';
 

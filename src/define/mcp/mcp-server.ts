@@ -1,15 +1,14 @@
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { type ApprovalOption, toolApproval } from '../options/approval-options.ts';
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
+import type { ToolCaller, ToolPolicy } from '../../core/domain/agent.ts';
 import { toolCallers } from '../code/tool-callers.ts';
 import type { McpCallInfo, McpEffect, McpServerDefinition } from './mcp-definition.ts';
 import { checkMcpTransport, type McpTransportOptions, TRANSPORT_OPTIONS } from './mcp-transport.ts';
 import { nonEmpty, requireKnown } from '../options/option-checks.ts';
 import { type Overflow, resultBudget } from '../options/result-budget.ts';
 import { toolPolicy, type ToolPolicyOptions } from '../options/tool-policy-options.ts';
-import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
 
 /** The tools of a server that an agent gets, and the policy of their calls, which is the same for all of them. */
 export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAttempts' | 'backoff' | 'concurrency' | 'taskQueue'> {

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { isSecretReference } from '../../core/domain/agent/secret-reference.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { isSecretReference } from '../../core/domain/deps.ts';
 import type { McpTransport, McpValue } from './mcp-definition.ts';
 import { nonEmpty } from '../options/option-checks.ts';
 

@@ -1,8 +1,8 @@
-import type { Principal } from '../../core/domain/run/principal.ts';
-import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction } from '../../core/domain/approvals/approval.ts';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { Principal } from '../../core/domain/run.ts';
+import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction } from '../../core/domain/approvals.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { requireKnown } from './option-checks.ts';
 import type { Resources } from '../context/run-context.ts';
 

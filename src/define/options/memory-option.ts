@@ -1,7 +1,6 @@
-import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds } from '../../core/domain/memory/memory-policy.ts';
-import { MEMORY_TOOLS, REMEMBER } from '../../core/domain/memory/memory-tools.ts';
+import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds, type ReplyFormat } from '../../core/domain/agent.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { MEMORY_TOOLS, REMEMBER } from '../../core/domain/memory.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 

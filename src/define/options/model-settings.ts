@@ -1,7 +1,7 @@
-import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
-import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
+import type { ModelSettings } from '../../core/domain/agent.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
+import { FINAL_ANSWER } from '../../core/domain/tool-calls.ts';
 import type { OutputDefinition } from '../agent-definition.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { didYouMean } from '../../core/domain/text.ts';
 
 /** Throws a UsageError for an unknown option: a misspelt option would be ignored silently. */
 export function requireKnown(owner: string, options: object, known: readonly string[]): void {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 
 /** Returns the deps parsed by the agent's schema, defaults filled in. Throws `invalid_input` with the path of a value that is missing or does not fit. */

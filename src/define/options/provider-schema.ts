@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { portableSchema } from '../../schema/portable-schema.ts';
 import type { StrictConversion } from '../../schema/strict-json-schema.ts';
 

@@ -1,5 +1,5 @@
-import { RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
-import { FINAL_ANSWER, RUN_CODE } from '../../core/domain/content/tool-text.ts';
+import { RAISE_LIMITS } from '../../core/domain/approvals.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../core/domain/tool-calls.ts';
 import { ACTIVITIES } from '../../core/protocol.ts';
 
 /**

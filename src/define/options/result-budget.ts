@@ -1,5 +1,5 @@
-import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { BYTE_BUDGETS } from '../../core/domain/byte-budgets.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { wholeNumber } from './option-checks.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { notExecutable } from '../../core/domain/content/tool-text.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { notExecutable } from '../../core/domain/tool-calls.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { ToolFailure } from '../tools/tool-failure.ts';
 
 /** The options of a tool with `execute: 'none'`. All others concern the execution of its calls. */

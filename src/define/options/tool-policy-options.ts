@@ -1,6 +1,6 @@
-import { type Duration, milliseconds, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../../core/domain/time.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolPolicy } from '../../core/domain/agent.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 import type { Resources, RunContext } from '../context/run-context.ts';
 

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { ModelName } from '../../core/domain/model.ts';
 import { requireKnown, wholeNumber } from './option-checks.ts';
 
 /** The size to which the conversation of a run may grow before its older part is compacted. */

@@ -1,6 +1,6 @@
-import { modelName } from '../../core/domain/agent/model-name.ts';
-import type { RunOverrides } from '../../core/domain/run/overrides.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { modelName } from '../../core/domain/model.ts';
+import type { RunOverrides } from '../../core/domain/run-input.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import { namesForModel } from '../code/names-for-model.ts';
 import { checkSettings } from './model-settings.ts';

@@ -1,14 +1,15 @@
-import { matchesGlob } from '../../core/domain/permissions/glob.ts';
-import { permissionsProblem, rulesForNoTool } from '../../core/domain/permissions/permissions-problem.ts';
 import {
+  matchesGlob,
   type PermissionMode,
   type PermissionRule,
   type Permissions,
+  permissionsProblem,
   RULE_LISTS,
+  rulesForNoTool,
   TOOL_CATEGORIES,
   type ToolCategory,
-} from '../../core/domain/permissions/permissions.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+} from '../../core/domain/permissions.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** A rule, or the glob for the name of a tool alone. */
 export type PermissionRuleOption = string | PermissionRule;

@@ -1,4 +1,4 @@
-import type { AskDocument } from '../../core/domain/program/document.ts';
+import type { AskDocument } from '../../core/domain/program-document.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import { definitionName } from './definition-name.ts';
 import { type SchemaOption, toJsonSchema } from './output-schema.ts';

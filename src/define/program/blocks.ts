@@ -1,4 +1,4 @@
-import type { ConditionDocument, ForEachDocument, RepeatDocument } from '../../core/domain/program/document.ts';
+import type { ConditionDocument, ForEachDocument, RepeatDocument } from '../../core/domain/program-document.ts';
 import { type AnyStep, type BlockOptions, makeStep, type ProgramStep, splitOptions, stepDocuments, usesOf } from './program-step.ts';
 
 /** A case of `branch`. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { AgentStepDocument, ProgramStepDocument } from '../../core/domain/program/document.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { AgentStepDocument, ProgramStepDocument } from '../../core/domain/program-document.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import { definitionName } from './definition-name.ts';

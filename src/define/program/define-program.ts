@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
-import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { LimitOptions } from '../../core/domain/limits.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
-import type { ProgramDocument } from '../../core/domain/program/document.ts';
+import type { ProgramDocument } from '../../core/domain/program-document.ts';
 import { isZod, toJsonSchema } from './output-schema.ts';
 import type { ProgramDefinition, ProgramUses } from './program-definition.ts';
 import { type AnyUnit, unitDocument, usesOf } from './program-step.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** Returns the name of a definition, or the name that stands for it. Throws a UsageError that begins with `owner` for any other value. */
 export function definitionName(

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
-import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program/document.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program-document.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram, type Problem } from '../../core/program/check/problems.ts';
 import { isReferenceName } from '../../core/program/references/reference.ts';

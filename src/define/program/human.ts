@@ -1,4 +1,4 @@
-import type { HumanDocument } from '../../core/domain/program/document.ts';
+import type { HumanDocument } from '../../core/domain/program-document.ts';
 import { type SchemaOption, toJsonSchema } from './output-schema.ts';
 import { type CommonOptions, makeStep, type ProgramStep, splitOptions } from './program-step.ts';
 

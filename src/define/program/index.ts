@@ -49,4 +49,4 @@ export type {
   StepOptions,
   ToolStepDocument,
   UnitDocument,
-} from '../../core/domain/program/document.ts';
+} from '../../core/domain/program-document.ts';

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { RecallDocument, RememberDocument } from '../../core/domain/program/document.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import type { RecallDocument, RememberDocument } from '../../core/domain/program-document.ts';
 import { type CommonOptions, makeStep, type ProgramStep, splitOptions } from './program-step.ts';
 
 /** The options of `remember`. */

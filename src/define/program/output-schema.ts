@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 
 /** A zod schema, or a JSON Schema. */

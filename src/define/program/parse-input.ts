@@ -1,5 +1,5 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { issuesText } from '../options/parse-deps.ts';
 import type { AnyProgram } from './program-definition.ts';
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { ProgramDocument } from '../../core/domain/program/document.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import type { ProgramDocument } from '../../core/domain/program-document.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { StepDocument, StepKind, StepKinds, StepOptions, UnitDocument } from '../../core/domain/program/document.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { StepDocument, StepKind, StepKinds, StepOptions, UnitDocument } from '../../core/domain/program-document.ts';
 import type { ProgramUses } from './program-definition.ts';
 import { NO_USES } from './program-uses.ts';
 

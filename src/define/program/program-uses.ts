@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import type { ProgramUses } from './program-definition.ts';
 
 /** The uses of a step that was given no definition. */

@@ -1,4 +1,4 @@
-import type { Duration } from '../../core/domain/run/duration.ts';
+import type { Duration } from '../../core/domain/time.ts';
 import { type CommonOptions, makeStep, type ProgramStep } from './program-step.ts';
 
 /** Makes a step that waits, for a duration or for the value of a reference such as `{{input.wait}}`. */

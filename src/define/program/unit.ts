@@ -1,4 +1,4 @@
-import type { UnitDocument } from '../../core/domain/program/document.ts';
+import type { UnitDocument } from '../../core/domain/program-document.ts';
 import { type AnyStep, type ProgramUnit, stepDocuments, usesOf } from './program-step.ts';
 
 /** The options of `unit`. */

@@ -1,6 +1,5 @@
-import { LOAD_SKILL, SKILL_TOOLS } from '../../core/domain/skills/skill-snapshot.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
+import { LOAD_SKILL, type ReplyFormat, SKILL_TOOLS } from '../../core/domain/agent.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { nonEmpty, requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 

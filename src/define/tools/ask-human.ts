@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
-import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import type { ToolCaller } from '../../core/domain/agent.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 import { defineTool, type ObjectSchema } from './define-tool.ts';
 import { requireKnown, requireZod } from '../options/option-checks.ts';

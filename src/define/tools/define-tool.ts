@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import type { ToolCategory } from '../../core/domain/permissions/permissions.ts';
+import type { ToolCaller } from '../../core/domain/agent.ts';
+import type { ToolCategory } from '../../core/domain/permissions.ts';
 import { toolCategory } from '../permissions/permissions-option.ts';
 import { toolCallers } from '../code/tool-callers.ts';
 import { type ApprovalOption, toolApproval } from '../options/approval-options.ts';

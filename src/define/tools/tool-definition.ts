@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import type { ToolCategory } from '../../core/domain/permissions/permissions.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
-import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
+import type { ToolCategory } from '../../core/domain/permissions.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { ToolCaller, ToolPolicy } from '../../core/domain/agent.ts';
 import type { AgentToolDefinition } from '../children/agent-tool-definition.ts';
 import type { ToolApproval } from '../options/approval-options.ts';
 import type { Overflow } from '../options/result-budget.ts';

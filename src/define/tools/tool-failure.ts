@@ -1,4 +1,4 @@
-import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { memberOf } from '../../core/domain/errors.ts';
 
 /**
  * Thrown by a tool that asks the model to try again in another way: the model reads the message as an error result. A tool

@@ -1,5 +1,5 @@
-import type { ContentPart } from '../../core/domain/content/content.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { ContentPart } from '../../core/domain/content.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 
 /** The return value of a tool with several blocks, or with a failure that the tool has noticed itself. Made by `toolOutput`. */
 export interface ToolOutput {

@@ -1,7 +1,13 @@
-import { endOfFailure, readChild, readChildFailure, childProblem } from '../../core/activity-requests/child-requests.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import type { ChildCall } from '../../core/domain/children/child-call.ts';
-import { ENDED_SESSION, messageProblem } from '../../core/activity-requests/next-turn-requests.ts';
+import {
+  childProblem,
+  ENDED_SESSION,
+  endOfFailure,
+  messageProblem,
+  readChild,
+  readChildFailure,
+} from '../../core/activity-requests/child-requests.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import type { ChildCall } from '../../core/domain/children.ts';
 import type { ChildEffects } from '../../core/children/child-effects.ts';
 import { childOf } from './recorded-child.ts';
 import type { RecordedExecution } from '../recorded-execution.ts';

@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../history-events.ts';
-import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../../core/domain/run/continue-as-new.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../../core/domain/run.ts';
 import type { Growth } from '../../core/loop/ports.ts';
 import { ACTIVITY } from '../../core/program/interpreter/program-run.ts';
 

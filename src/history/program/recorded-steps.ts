@@ -1,10 +1,16 @@
-import { modelFailure } from '../../core/activity-requests/activity-outcome.ts';
-import { loadFailure, loadOutput, storeFailure, storeOutcome } from '../../core/activity-requests/output-requests.ts';
-import { askOutcome, memoryFailure } from '../../core/activity-requests/program-requests.ts';
+import { modelFailure } from '../../core/activity-requests/activity-request.ts';
+import {
+  askOutcome,
+  loadFailure,
+  loadOutput,
+  memoryFailure,
+  storeFailure,
+  storeOutcome,
+} from '../../core/activity-requests/program-requests.ts';
 import { followChild } from '../../core/children/follow-child.ts';
-import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
-import type { StoredOutput } from '../../core/domain/program/messages.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run/parent-run.ts';
+import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
+import type { StoredOutput } from '../../core/domain/program-run.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run-input.ts';
 import type { Growth } from '../../core/loop/ports.ts';
 import type {
   AskCall,

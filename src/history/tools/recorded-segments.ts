@@ -1,4 +1,4 @@
-import { segmentFailure, segmentOutcome } from '../../core/activity-requests/segment-request.ts';
+import { segmentFailure, segmentOutcome } from '../../core/activity-requests/code-requests.ts';
 import type { SegmentCall, SegmentOutcome } from '../../core/loop/ports.ts';
 import { ACTIVITIES, type RunSegmentOutput } from '../../core/protocol.ts';
 import type { RecordedActivity, RecordedExecution } from '../recorded-execution.ts';

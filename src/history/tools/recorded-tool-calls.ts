@@ -4,11 +4,11 @@ import {
   toolOutcome,
   verifiedOutcome,
   verifyFailure,
-} from '../../core/activity-requests/activity-outcome.ts';
+} from '../../core/activity-requests/activity-request.ts';
 import { withAnswers, withFailedHooks, withoutReview } from '../../core/activity-requests/hook-requests.ts';
-import type { ApprovalRequirement } from '../../core/domain/approvals/approval.ts';
-import type { ReviewedCalls } from '../../core/domain/hooks/hook-messages.ts';
-import type { RecordedResponse } from '../../core/domain/model/recorded-response.ts';
+import type { ApprovalRequirement } from '../../core/domain/approvals.ts';
+import type { ReviewedCalls } from '../../core/domain/activity-messages.ts';
+import type { RecordedResponse } from '../../core/domain/model.ts';
 import type { SegmentCall, SegmentOutcome, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../../core/loop/ports.ts';
 import type { RunToolOutput } from '../../core/protocol.ts';
 import { callKey, type RecordedExecution } from '../recorded-execution.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import type { MemoryStore, RecallQuery } from '../memory-store.ts';
 
 /** One behaviour that every store of memory has. */

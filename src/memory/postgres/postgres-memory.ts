@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { type CheckedEntry, checkedEntry, pageSize, requireNamespace, requirePrefix } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
 import type { FoundEntry, MemoryStore } from '../memory-store.ts';

@@ -1,4 +1,4 @@
-import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 
 /** A connection to PostgreSQL, such as a `Pool` of the package `pg`, or PGlite. */
 export interface PostgresPool {

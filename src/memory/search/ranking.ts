@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import { foldedText, foldedValue } from './searched-text.ts';
 
 /** The lowest score of an entry that contains the query: its value does. */

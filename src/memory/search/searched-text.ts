@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 
 /** The most different words of a query that count: more would make a long message slow to look up, and find nothing else. */
 const MOST_WORDS = 50;

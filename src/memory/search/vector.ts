@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** The most numbers of a vector: those of a `vector` of pgvector. */
 const MOST_DIMENSIONS = 16_000;

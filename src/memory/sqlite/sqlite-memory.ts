@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { checkedEntry, type CheckedEntry, pageSize, requireNamespace, requirePrefix } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
 import type { ForgottenEntries, FoundEntry, MemoryEntry, MemoryStore } from '../memory-store.ts';

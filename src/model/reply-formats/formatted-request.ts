@@ -2,24 +2,26 @@ import { toolsFor } from '../../core/code/callers.ts';
 import { describeFunctions } from '../../core/code/describe-functions.ts';
 import { codeRules, runCodeTool } from '../../core/code/describe-run-code.ts';
 import { LANGUAGE_NAMES } from '../../core/code/language-names.ts';
-import type { AgentSnapshot, ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
-import type { CodeLanguage } from '../../core/domain/code/code-snapshot.ts';
+import type { AgentSnapshot, ReplyFormat } from '../../core/domain/agent.ts';
+import type { CodeLanguage } from '../../core/domain/code.ts';
 import {
   type ContentItem,
   type ContentPart,
+  type ConversationStep,
   isToolCall,
   type Message,
+  outputText,
+  partText,
+  pruneSteps,
+  type PruneStrategy,
+  stepMessages,
   type ToolCall,
   type ToolResult,
-} from '../../core/domain/content/content.ts';
-import type { ConversationStep } from '../../core/domain/content/conversation/conversation-step.ts';
-import { pruneSteps, type PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
-import { stepMessages } from '../../core/domain/content/conversation/step-messages.ts';
-import { outputText, partText } from '../../core/domain/content/output-text.ts';
-import { shortened } from '../../core/domain/content/text.ts';
-import { resultText, RUN_CODE } from '../../core/domain/content/tool-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
-import type { ConversationEvent, ModelRequest } from '../../core/domain/model/model.ts';
+} from '../../core/domain/content.ts';
+import { shortened } from '../../core/domain/text.ts';
+import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import type { ConversationEvent, ModelRequest } from '../../core/domain/model.ts';
 import { parseJsonText } from '../parse-json-text.ts';
 import { unusableReason } from './unusable-reply.ts';
 

@@ -1,11 +1,10 @@
 import { checkRunCode } from '../../core/code/run-code-call.ts';
-import { cellCode } from '../../core/domain/code/cell-code.ts';
-import type { CodeLanguage } from '../../core/domain/code/code-snapshot.ts';
-import { isToolCall } from '../../core/domain/content/content.ts';
-import { RUN_CODE, UNUSABLE_REPLY } from '../../core/domain/content/tool-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
-import type { ModelResponse } from '../../core/domain/model/model.ts';
-import type { RecordedResponse } from '../../core/domain/model/recorded-response.ts';
+import { cellCode } from '../../core/domain/execution.ts';
+import type { CodeLanguage } from '../../core/domain/code.ts';
+import { isToolCall } from '../../core/domain/content.ts';
+import { RUN_CODE, UNUSABLE_REPLY } from '../../core/domain/tool-calls.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import type { ModelResponse, RecordedResponse } from '../../core/domain/model.ts';
 import { checkJson } from '../../core/json-schema/check-json-schema.ts';
 import { finishReasonOf } from '../finish-words.ts';
 import { type InterpretOptions, interpretResponse } from '../interpret-response.ts';

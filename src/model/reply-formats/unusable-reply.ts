@@ -1,5 +1,5 @@
-import type { ToolCall } from '../../core/domain/content/content.ts';
-import { UNUSABLE_REPLY } from '../../core/domain/content/tool-text.ts';
+import type { ToolCall } from '../../core/domain/content.ts';
+import { UNUSABLE_REPLY } from '../../core/domain/tool-calls.ts';
 
 /** The reason why an answer cannot be used. */
 export type UnusableReason = 'not_json' | 'scratchpad' | 'empty';

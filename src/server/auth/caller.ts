@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { Principal } from '../../core/domain/run.ts';
 
 /** The rights of a caller. `admin` includes the others. */
 export const SCOPES = ['runs:read', 'runs:write', 'approvals:decide', 'admin'] as const;

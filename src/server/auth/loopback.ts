@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { forbidden } from './access/access-error.ts';
 
 const LOOPBACK_V6 = new Set(['::1', '[::1]', '0:0:0:0:0:0:0:1']);

@@ -1,5 +1,5 @@
-import { MAX_TIMER_MS } from '../../core/domain/run/duration.ts';
-import { isSame } from '../../core/domain/run/principal.ts';
+import { MAX_TIMER_MS } from '../../core/domain/time.ts';
+import { isSameIdentity } from '../../core/domain/run.ts';
 import { wrongCredentials } from './access/access-error.ts';
 import { hasScope } from './access/scopes.ts';
 import type { Authenticate, Caller, Scope } from './caller.ts';
@@ -42,7 +42,7 @@ export function untilRefused({ request, authenticate, caller, signal, scope = 'r
 async function isStillAccepted(request: Request, authenticate: Authenticate, before: Caller, scope: Scope): Promise<boolean> {
   try {
     const now = await authenticate(request);
-    return now !== undefined && now.id === before.id && isSame(now.principal ?? {}, before.principal ?? {}) && hasScope(now, scope);
+    return now !== undefined && now.id === before.id && isSameIdentity(now.principal ?? {}, before.principal ?? {}) && hasScope(now, scope);
   } catch {
     return true;
   }

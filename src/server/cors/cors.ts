@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 
 /** The pages of other origins that may call the server. */
 export interface CorsOptions {

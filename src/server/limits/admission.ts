@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
 
 /** The answer of a limit. `retryAfter` is the time in whole seconds after which another request may be allowed. */
 export type Admission = { allowed: true } | { allowed: false; limit: string; retryAfter: number };

@@ -1,5 +1,5 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
 
 /** A number of requests in a time. All of them may come at once; then they are given back evenly over the time. */
 export interface Rate {

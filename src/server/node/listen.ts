@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { Handler } from '../handler.ts';
 import { nodeListener } from './node-listener.ts';
 

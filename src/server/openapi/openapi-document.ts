@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../core/domain/errors.ts';
 import { httpStatusOf } from '../problems/problem-of.ts';
 import type { ResponseDefinition, Route, RouteTag } from '../routing/route.ts';
 import { COMPONENTS } from '../schemas/component.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { ListPage, PageOptions } from '../../client/listing/list-page.ts';
-import { errorCode } from '../../core/domain/errors/error.ts';
-import { canonicalJson, type JsonObject } from '../../core/domain/json/json.ts';
-import { identityOf, type Principal } from '../../core/domain/run/principal.ts';
+import { errorCode } from '../../core/domain/errors.ts';
+import { canonicalJson, type JsonObject } from '../../core/domain/json.ts';
+import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems/request-error.ts';
 
 /** The number of items of a page that names none. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ERROR_CODES, type ErrorCode, errorCode, errorMessage } from '../../core/domain/errors/error.ts';
-import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, memberOf } from '../../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import type { RefusalParts, RequestProblem } from './request-error.ts';
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 
 /** One part of a request that does not have the shape that its route takes. */
 export interface RequestProblem {

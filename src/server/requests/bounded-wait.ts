@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorCode } from '../../core/domain/errors/error.ts';
+import { errorCode } from '../../core/domain/errors.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
 import { type WaitingRequest, whileWaiting } from '../limits/while-waiting.ts';
 

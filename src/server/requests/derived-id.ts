@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonValue } from '../../core/domain/json/json.ts';
+import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
 import type { Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems/request-error.ts';
 

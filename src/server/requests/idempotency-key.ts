@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { identityOf, type Principal } from '../../core/domain/run/principal.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems/request-error.ts';
 import { derivedId, digestOf } from './derived-id.ts';
 

@@ -1,4 +1,4 @@
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { unlessAborted } from '../../streams/bounded-wait.ts';
 import { problemOf, reported } from '../problems/problem-of.ts';
 import type { RouteRequest } from '../routing/route.ts';

@@ -1,4 +1,4 @@
-import { MAX_CHECKED_DEPTH } from '../../core/domain/json/json-depth.ts';
+import { MAX_CHECKED_DEPTH } from '../../core/domain/json.ts';
 import { RequestError } from '../problems/request-error.ts';
 
 /** The largest body of a request, in bytes. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../core/domain/errors.ts';
 import type { ResponseDefinition } from '../routing/route.ts';
 import { runIdText } from '../schemas/json.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../core/domain/errors.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { Caller, Scope } from '../auth/caller.ts';
 import type { ServerSettings } from '../server-settings.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonValue } from '../../core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { component } from './component.ts';
 
 /** Any JSON value: a body has nothing else. */

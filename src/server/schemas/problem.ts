@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CODES, type ErrorCode } from '../../core/domain/errors/error.ts';
+import { ERROR_CODES, type ErrorCode } from '../../core/domain/errors.ts';
 import { component } from './component.ts';
 
 /** The body of every refusal. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
+import { TERMINAL_STATUSES } from '../../core/domain/run.ts';
 import { component } from './component.ts';
 import { event, stepResult, trace } from './run-record.ts';
 import { jsonObject, jsonValue, timestamp, timestampOrNull, version } from './json.ts';

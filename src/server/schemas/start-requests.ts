@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProgramDocument } from '../../core/domain/program/document.ts';
+import type { ProgramDocument } from '../../core/domain/program-document.ts';
 import { list, members, MOST } from './bounded.ts';
 import { component } from './component.ts';
 import { contentItem, inputContent, savedContext } from './content.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { missingOfStart, noticeOfStart, type StartedByName } from '../../client/start/unseen-name.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { didYouMean } from '../../core/domain/text.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { within } from '../../streams/bounded-wait.ts';
 import { mayStart } from '../auth/access/reach.ts';

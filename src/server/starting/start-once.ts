@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { errorCode } from '../../core/domain/errors/error.ts';
+import { errorCode } from '../../core/domain/errors.ts';
 import { RequestError } from '../problems/request-error.ts';
 import { soon } from '../requests/start-patience.ts';
 import { readMemo } from './read-memo.ts';

@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type SearchAttributeType } from '@temporalio/common';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems/request-error.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../core/domain/errors.ts';
 import type { Reply, ResponseDefinition } from '../routing/route.ts';
 import type { StartOutcome } from './start-once.ts';
 

@@ -1,5 +1,5 @@
 import type { SearchAttributePair } from '@temporalio/common';
-import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
 import type { IfExists } from '../../client/start/if-exists.ts';
 import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
 import { requireOwnId } from '../requests/derived-id.ts';

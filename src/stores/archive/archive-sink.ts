@@ -1,5 +1,5 @@
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import type { RunRecord } from '../../core/domain/record.ts';
+import type { Principal } from '../../core/domain/run.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 
 /** The record of one execution of a run, which the run sends to the archive when the execution ends. */

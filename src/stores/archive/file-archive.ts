@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import { type Identity, identityOf, isSame } from '../../core/domain/run/principal.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { RunRecord } from '../../core/domain/record.ts';
+import { type Identity, identityOf, isSameIdentity } from '../../core/domain/run.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 import { namespaceFolder, runFolder, writeWhole } from '../payload-store/run-folder.ts';
 import type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from './archive-sink.ts';
@@ -53,7 +53,7 @@ async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]
   const runs: string[] = [];
   for (const name of await namesIn(folder)) {
     const owner = await ownerOf(path.join(folder, name));
-    if (owner !== undefined && isSame(owner, whom)) runs.push(owner.runId);
+    if (owner !== undefined && isSameIdentity(owner, whom)) runs.push(owner.runId);
   }
   return runs;
 }
@@ -95,7 +95,7 @@ const FILE = 'principal.json';
 async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Promise<void> {
   const owner: RunOwner = { runId, ...identityOf({ tenant, user }) };
   const noted = await ownerOf(folder);
-  if (noted !== undefined && isSame(noted, owner)) return;
+  if (noted !== undefined && isSameIdentity(noted, owner)) return;
   if (noted !== undefined) for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true, force: true });
   await writeWhole(path.join(folder, FILE), [JSON.stringify(owner)]);
 }

@@ -2,7 +2,7 @@ import { type Payload, StorageDriverClaim, type StorageDriverStoreContext } from
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
 import { runFolder, writeWhole } from './run-folder.ts';
 

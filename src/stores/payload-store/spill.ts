@@ -1,8 +1,8 @@
 import { type LoadedDataConverter, type Payload, StorageDriverClaim } from '@temporalio/common';
 import { createHash } from 'node:crypto';
-import type { SpilledContent } from '../../core/domain/content/content.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonValue } from '../../core/domain/json/json.ts';
+import type { SpilledContent } from '../../core/domain/content.ts';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type { PayloadStore, StoredRun } from './payload-store.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel } from '../stream-sink.ts';
 
 /** A sink as the cases use it. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { Delta } from '../../core/domain/stream/delta.ts';
-import type { StreamedAttempt, StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import type { Delta, StreamedAttempt, StreamEntry } from '../../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamRead } from '../stream-sink.ts';
 import type { StreamSinkCase, TestedSink } from './sink-case.ts';
 

@@ -2,12 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { withoutUncountedAttempts } from '../../core/domain/errors/worker-wait.ts';
-import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
-import type { Delta } from '../../core/domain/stream/delta.ts';
-import type { StreamedAttempt, StreamEntry } from '../../core/domain/stream/stream-entry.ts';
-import { deltasOf, type IndexedDelta, partsOf, type StreamedOutput, streamedOutputIn } from '../../core/domain/stream/streamed-output.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { withoutUncountedAttempts } from '../../core/domain/missing-definitions.ts';
+import { jsonBytes } from '../../core/domain/byte-budgets.ts';
+import {
+  type Delta,
+  deltasOf,
+  type IndexedDelta,
+  partsOf,
+  type StreamedAttempt,
+  type StreamedOutput,
+  streamedOutputIn,
+  type StreamEntry,
+} from '../../core/domain/stream.ts';
 import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
 import { pause, unlessAborted } from '../bounded-wait.ts';
 import type { PublishingActivity, ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
 import { Bell } from '../bell.ts';
 import { entrySize } from '../entry-size.ts';

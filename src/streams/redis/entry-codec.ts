@@ -1,6 +1,6 @@
 import type { LoadedDataConverter, Payload } from '@temporalio/common';
 import { packPayload, unpackPayload } from '../../codec/payload-bytes.ts';
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 
 /** The part of a data converter that entries need. Its codecs are those of the run. */
 export type EntryConverter = Pick<LoadedDataConverter, 'payloadConverter' | 'payloadCodecs'>;

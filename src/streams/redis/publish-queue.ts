@@ -1,7 +1,6 @@
 import type { Payload } from '@temporalio/common';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import { memberOf } from '../../core/domain/errors/thrown.ts';
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import { errorMessage, memberOf } from '../../core/domain/errors.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 import { pause, within } from '../bounded-wait.ts';
 import { type EntryConverter, encodeEntries } from './entry-codec.ts';
 import { addCommands, type Addition, type KeptBounds } from './stream-commands.ts';

@@ -1,6 +1,5 @@
 import type { RedisClientType } from 'redis';
-import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
-import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { errorMessage, memberOf, UsageError } from '../../core/domain/errors.ts';
 import { Bell } from '../bell.ts';
 
 /** An argument of a command. */

@@ -1,6 +1,6 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 import { nonEmpty, requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
 import { Bell } from '../bell.ts';
 import { pause, within } from '../bounded-wait.ts';

@@ -1,4 +1,4 @@
-import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../../core/domain/stream.ts';
 import type { StreamRead } from '../stream-sink.ts';
 import { type EntryConverter, decodeEntries } from './entry-codec.ts';
 import type { Argument } from './redis-connection.ts';

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../core/domain/errors/error.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
 import { pause, unlessAborted } from '../bounded-wait.ts';
 import type { EntryConverter } from './entry-codec.ts';
 import type { RedisConnection } from './redis-connection.ts';

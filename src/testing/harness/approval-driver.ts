@@ -1,5 +1,5 @@
-import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
-import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
+import type { ApprovalView } from '../../core/domain/approvals.ts';
+import { errorCode, errorMessage } from '../../core/domain/errors.ts';
 import type { Decide, Waiting } from '../decisions.ts';
 import type { RunAccess } from './run-access.ts';
 import type { Harness } from './harness.ts';

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import type { ModelClient } from '../../core/domain/model/model.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import type { ModelClient } from '../../core/domain/model.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
 import type { Harness } from './harness.ts';
 
 /**

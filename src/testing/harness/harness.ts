@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { ModelRequest } from '../../core/domain/model/model.ts';
+import type { ModelRequest } from '../../core/domain/model.ts';
 import type { AskStepInput } from '../../core/protocol.ts';
 import type { Occurrence } from '../meanwhile.ts';
 import type { TestOptions } from '../tested-run.ts';

@@ -1,7 +1,7 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tools/tool-definition.ts';
-import { memoryTools } from '../../core/domain/memory/memory-tools.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { memoryTools } from '../../core/domain/memory.ts';
+import { UsageError } from '../../core/domain/errors.ts';
 import { type Fault, faultText } from '../faults.ts';
 import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';
 

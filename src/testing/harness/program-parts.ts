@@ -1,5 +1,5 @@
 import type { ProgramOptions } from '../../client/start/start-program.ts';
-import { modelsOf } from '../../core/domain/program/all-steps.ts';
+import { modelsOf } from '../../core/domain/program-document.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { inMemory } from '../../memory/in-memory.ts';
 import type { EffectsLedger } from '../effects-ledger.ts';

@@ -1,7 +1,6 @@
-import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
-import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
-import type { ContentPart } from '../../core/domain/content/content.ts';
-import type { MessageMode } from '../../core/domain/record/queued-message.ts';
+import type { LimitOptions } from '../../core/domain/limits.ts';
+import type { ApprovalView } from '../../core/domain/approvals.ts';
+import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
 import type { PermissionOptions } from '../../define/permissions/permissions-option.ts';
 import type { TestDecision } from '../decisions.ts';
 

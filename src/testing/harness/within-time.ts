@@ -1,4 +1,4 @@
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
 
 /**
  * Returns the first of these to settle. Rejects when the time limit of the test has passed, so that no test runs

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchor.ts';
-import { ModelCallError, UsageError } from '../../core/domain/errors/error.ts';
-import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model/model.ts';
+import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
+import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { withSubAgents } from '../../define/children/sub-agents.ts';
 import type { Resources, RunContext } from '../../define/context/run-context.ts';

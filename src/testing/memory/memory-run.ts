@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
-import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
-import { endedRequest } from '../../core/activity-requests/ended-request.ts';
+import {
+  callInputRequest,
+  childProblem,
+  ENDED_SESSION,
+  messageOfCall,
+  messageProblem,
+  referringToCall,
+} from '../../core/activity-requests/child-requests.ts';
+import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
-import { modelRequest } from '../../core/activity-requests/model-request.ts';
-import { callInputRequest, ENDED_SESSION, messageOfCall, messageProblem } from '../../core/activity-requests/next-turn-requests.ts';
-import { outputPorts } from '../../core/activity-requests/output-requests.ts';
-import { programPorts } from '../../core/activity-requests/program-requests.ts';
-import { refreshRequest } from '../../core/activity-requests/resolve-request.ts';
-import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
-import type { Decision } from '../../core/domain/approvals/approval.ts';
-import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
-import { errorMessage } from '../../core/domain/errors/error.ts';
-import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
-import type { SessionKind } from '../../core/domain/sessions/session-input.ts';
+import { modelRequest, refreshRequest } from '../../core/activity-requests/agent-requests.ts';
+import { outputPorts, programPorts } from '../../core/activity-requests/program-requests.ts';
+import type { AgentSnapshot } from '../../core/domain/agent.ts';
+import type { Decision } from '../../core/domain/approvals.ts';
+import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import type { JsonObject } from '../../core/domain/json.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
+import type { SessionKind } from '../../core/domain/run-input.ts';
 import {
   firstRequest,
   type FirstStart,

@@ -1,8 +1,8 @@
 import { runInput } from '../../client/start/input.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { agentTrace } from '../../core/domain/trace/agent-trace.ts';
-import { RunResult } from '../../core/domain/run/result.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { agentTrace } from '../../core/domain/agent-trace.ts';
+import { RunResult } from '../../core/domain/result.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { faultText } from '../faults.ts';

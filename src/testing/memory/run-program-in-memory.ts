@@ -1,5 +1,5 @@
 import { programInput } from '../../client/start/start-program.ts';
-import { ProgramResult } from '../../core/domain/run/program-result.ts';
+import { ProgramResult } from '../../core/domain/result.ts';
 import { traceOf } from '../../core/program/trace/trace-of.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { checkRunId } from '../../temporal/run-id.ts';

@@ -1,7 +1,7 @@
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
-import { type ErrorCode, UsageError } from '../../core/domain/errors/error.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { UsageStats } from '../../core/domain/model/usage.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
+import { type ErrorCode, UsageError } from '../../core/domain/errors.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
+import type { UsageStats } from '../../core/domain/usage.ts';
 
 /** A tool call in a script. The scripted model gives it an id if it has none. */
 export interface ScriptedCall {

@@ -1,14 +1,17 @@
-import type { CodeLanguage } from '../../core/domain/code/code-snapshot.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { type ExecutionLimits, executionLimits } from '../../core/execution/execution-limits.ts';
+import { type CodeLanguage, type ExecutionLimits, executionLimits } from '../../core/domain/code.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import {
+  type CodeCall,
+  type CodeCallResult,
   EMPTYING_ERROR_KINDS,
   type ExecutionError,
   type ExecutionErrorKind,
   type ExecutionResult,
+  type Executor,
+  type Moment,
   newExecutionResult,
-} from '../../core/execution/execution-result.ts';
-import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../core/execution/executor.ts';
+  type Segment,
+} from '../../core/domain/execution.ts';
 import type { ExecutorDefinition } from '../../define/code/executor-definition.ts';
 
 /** What a scripted executor does with one run of code. */

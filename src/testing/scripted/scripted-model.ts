@@ -1,7 +1,7 @@
-import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
-import { ModelCallError } from '../../core/domain/errors/error.ts';
-import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../core/domain/model/model.ts';
-import type { ModelDelta } from '../../core/domain/stream/delta.ts';
+import { FINAL_ANSWER } from '../../core/domain/tool-calls.ts';
+import { ModelCallError } from '../../core/domain/errors.ts';
+import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../core/domain/model.ts';
+import type { ModelDelta } from '../../core/domain/stream.ts';
 import { DEFAULT_CHUNKS, type ScriptedPace, type ScriptEntry } from './script-entry.ts';
 
 /** The options of a scripted model. */

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot, checkSnapshotSize } from '../../../activities/agents/build-snapshot.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 
 function snapshot(instructions: string, description = 'Searches.'): AgentSnapshot {
   const search = defineTool({ name: 'search', description, parameters: z.object({}), execute: () => 'found' });

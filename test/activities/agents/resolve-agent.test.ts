@@ -5,7 +5,7 @@ import { ToolSemaphore } from '../../../activities/tool-calls/execute-tool.ts';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
-import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
 import { NamespaceCache } from '../../../activities/code/namespace.ts';
 import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { attemptNumber, lastDetails, runAttempt } from '../../../activities/attempts/attempt.ts';
 import { MissingOnWorkerError } from '../../../activities/attempts/failure.ts';
 import { withWorkerFailover } from '../../../activities/attempts/checked-activity.ts';
-import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
+import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/missing-definitions.ts';
 import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 interface Attempt {

@@ -1,8 +1,16 @@
 import type { CreateExecutor } from '../../../activities/executors/create-executor.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { Scratchpad } from '../../../src/core/domain/code/scratchpad.ts';
-import { type ExecutionErrorKind, failed, succeeded } from '../../../src/core/execution/execution-result.ts';
-import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import type { Scratchpad } from '../../../src/core/domain/code.ts';
+import {
+  type CodeCall,
+  type CodeCallResult,
+  type ExecutionErrorKind,
+  type Executor,
+  failed,
+  type Moment,
+  type Segment,
+  succeeded,
+} from '../../../src/core/domain/execution.ts';
 
 /** The executors that were made, as far as tests look at them. */
 export interface FakeExecutors {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { RunSegmentOutput } from '../../../src/core/domain/code/segment-messages.ts';
+import type { RunSegmentOutput } from '../../../src/core/domain/activity-messages.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
 import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';

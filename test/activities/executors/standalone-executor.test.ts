@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createExecutor, type StandaloneExecutor } from '../../../activities/executors/create-executor.ts';
-import { newExecutionResult } from '../../../src/core/execution/execution-result.ts';
-import type { Executor } from '../../../src/core/execution/executor.ts';
+import { type Executor, newExecutionResult } from '../../../src/core/domain/execution.ts';
 import { custom, type ExecutorDefinition, inProcess, python, quickjs, UsageError } from '../../../src/index.ts';
 import { CAN_ISOLATE } from '../../security/can-isolate.ts';
 

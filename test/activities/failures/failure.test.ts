@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { toFailure } from '../../../activities/attempts/failure.ts';
-import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { Duration } from '@temporalio/common';
 
 const NOT_JSON = '[This detail is not JSON, or nested too deep]';

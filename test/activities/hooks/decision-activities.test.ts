@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-hooks.ts';
 import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/decision-hooks.ts';
-import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
-import type { Folded } from '../../../src/core/domain/record/window.ts';
+import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
+import type { Folded } from '../../../src/core/domain/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';
 import { logLine } from '../../../src/log/log-writer.ts';
 import { activityEnvironment, EXECUTION } from '../activity-environment.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CallableHook, type ReadAnswer, runHooks } from '../../../activities/hooks/hooks.ts';
-import { HOOK_EVENTS, isBlocking } from '../../../src/core/domain/hooks/hook-event.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import { HOOK_EVENTS, isBlocking } from '../../../src/core/domain/hooks.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 
 const answer: fc.Arbitrary<ReadAnswer | 'throws'> = fc.oneof(
   fc.constant({ type: 'allow' as const }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isErrorCode } from '../../../src/core/domain/errors/error.ts';
+import { isErrorCode } from '../../../src/core/domain/errors.ts';
 import { asReported, type Reported } from './as-reported.ts';
 import { ANSWERED, FAILING, type HookRun } from './hooks.ts';
 import { THROWN } from './thrown-values.ts';

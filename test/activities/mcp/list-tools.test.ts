@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { listMcpTools } from '../../../activities/mcp/list-tools.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
-import type { ToolSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ToolSnapshot } from '../../../src/core/domain/agent.ts';
 
 const inputSchema = { type: 'object' as const, properties: { id: { type: 'string' } }, required: ['id'] };
 

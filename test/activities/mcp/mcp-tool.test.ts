@@ -7,7 +7,7 @@ import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { UnknownOutcome } from '../../../activities/tool-calls/execute-tool.ts';
 import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
 import { isToolFailure } from '../../../src/define/tools/tool-failure.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 
 const tools: Tool[] = [{ name: 'deals/get', inputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } }];

@@ -1,6 +1,6 @@
 import { InMemoryTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { Link } from '../../../activities/mcp/mcp-connection.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 
 /** A tool of the fake server. */
 export interface MemoryTool {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pinSchema } from '../../../activities/mcp/list-tools.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { checkJson } from '../../../src/core/json-schema/check-json-schema.ts';
 
 /** The problems of arguments, according to the pinned schema. */

@@ -6,7 +6,7 @@ import type { ApprovalPredicate } from '../../../src/define/options/approval-opt
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { RunContext } from '../../../src/define/context/run-context.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+import type { RecordedResponse } from '../../../src/core/domain/model.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel, type ScriptedReply, together } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';

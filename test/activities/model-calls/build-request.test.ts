@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildRequest } from '../../../activities/model-calls/call-model.ts';
 import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
-import type { ToolChoice } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
+import type { ToolChoice } from '../../../src/core/domain/agent.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
 const noop = defineTool({ name: 'noop', description: 'Does nothing', parameters: z.object({}), execute: () => 'done' });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { limitPartialText, limitResponseSize } from '../../../activities/model-calls/ask-model.ts';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import type { ToolCall } from '../../../src/core/domain/content/content.ts';
-import { errorCode, errorMessage } from '../../../src/core/domain/errors/error.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
-import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import type { ToolCall } from '../../../src/core/domain/content.ts';
+import { errorCode, errorMessage } from '../../../src/core/domain/errors.ts';
+import type { RecordedResponse } from '../../../src/core/domain/model.ts';
 
 function saying(text: string): RecordedResponse {
   return { id: 'e1', content: [{ type: 'message', role: 'assistant', content: text }], finishReason: 'stop', usage: null };

@@ -6,7 +6,7 @@ import { summariseActivity } from '../../../activities/model-calls/summarise.ts'
 import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { contentFilter, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model.ts';
 import type { CallModelInput, CallModelOutput } from '../../../src/core/protocol.ts';
 import { callTool, failWith, hang, malformed, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
 import { type FakeSink, fakeSink, folded, PLAIN, type Published } from '../../fakes/fake-sink.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { summaryRequest } from '../../../activities/model-calls/summarise.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { WindowEvent } from '../../../src/core/domain/record/window.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { WindowEvent } from '../../../src/core/domain/window.ts';
 
 const BOUNDS = { tokens: 100_000, maxBytes: 32_000 };
 

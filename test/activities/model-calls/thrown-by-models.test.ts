@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { createActivities } from '../../../activities/create-activities.ts';
-import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import type { ModelResponse } from '../../../src/core/domain/model/model.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { ModelResponse } from '../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { ACTIVITIES } from '../../../src/core/protocol.ts';
 import { activityEnvironment } from '../activity-environment.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk, chatStream } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
-import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
-import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream.ts';
+import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { fakeProvider } from './fake-provider.ts';
 
 const { ask, askForError } = fakeProvider();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { buildChatMessages } from '../../../activities/models/index.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 
 const user = (content: string): ContentItem => ({ type: 'message', role: 'user', content });
 const call = (toolCallId: string): ContentItem => ({ type: 'tool_call', toolCallId, name: 'f', arguments: { z: 1, a: 2 } });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnswerFault } from '../../../activities/models/errors/error-body.ts';
 import { ChatAnswer } from '../../../activities/models/openai/chat-answer.ts';
-import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
+import type { RawToolCall } from '../../../src/core/domain/model.ts';
 
 type Fields = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import { expect, test } from 'vitest';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
-import { ERROR_CODES } from '../../../src/core/domain/errors/error.ts';
+import { ERROR_CODES } from '../../../src/core/domain/errors.ts';
 
 const CALL = { model: 'gpt-x', host: 'models.example:443', secrets: [] };
 

@@ -1,7 +1,7 @@
 import { APIError } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
-import type { ErrorCode, ModelCallError } from '../../../src/core/domain/errors/error.ts';
+import type { ErrorCode, ModelCallError } from '../../../src/core/domain/errors.ts';
 import { fakeProvider } from './fake-provider.ts';
 
 const { askForError } = fakeProvider();

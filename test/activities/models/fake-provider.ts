@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
-import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import type { ModelCallContext, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { ModelCallContext, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
 
 /** A request with one user message; `parts` replaces fields of it. */

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
-import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { modelRequest } from './fake-provider.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES } from '../../../src/core/domain/errors/error.ts';
+import { ERROR_CODES } from '../../../src/core/domain/errors.ts';
 import { chatChunk } from '../../fakes/openai-answers.ts';
 import { fakeProvider } from './fake-provider.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
-import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { chatStream, says, outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { failureOf, modelRequest } from './fake-provider.ts';

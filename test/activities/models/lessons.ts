@@ -1,5 +1,5 @@
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { SEARCH } from './fake-provider.ts';
 
 /** A message of the user. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ConversationEvent, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import type { ConversationEvent, ModelResponse } from '../../../src/core/domain/model.ts';
 import { chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
 import { fakeProvider, modelRequest } from './fake-provider.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { says } from '../../fakes/openai-answers.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { failureOf, modelRequest, SEARCH } from './fake-provider.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
 import { type CallOptions, fakeProvider, SEARCH } from './fake-provider.ts';
 

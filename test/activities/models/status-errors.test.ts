@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES } from '../../../src/core/domain/errors/error.ts';
+import { ERROR_CODES } from '../../../src/core/domain/errors.ts';
 import { fakeProvider } from './fake-provider.ts';
 
 const { server, askForError } = fakeProvider();

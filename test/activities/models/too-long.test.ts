@@ -4,7 +4,7 @@ import { openai } from '../../../activities/models/index.ts';
 import { ReportedFault } from '../../../activities/models/errors/error-body.ts';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
 import type { TooLongRule } from '../../../activities/models/errors/too-long.ts';
-import { ERROR_CODES, type ErrorCode } from '../../../src/core/domain/errors/error.ts';
+import { ERROR_CODES, type ErrorCode } from '../../../src/core/domain/errors.ts';
 
 /** Returns the code of an error with that status; with 200, of one inside an answer. */
 function codeOf(status: number, body: unknown, tooLong?: readonly TooLongRule[]): ErrorCode {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { earlierRun } from '../../../activities/programs/resolve-program.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ProgramState, StepState } from '../../../src/core/domain/program/program-state.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import type { ProgramState, StepState } from '../../../src/core/domain/program-run.ts';
 
 const document = { version: 1 as const, name: 'p', units: [{ name: 'u', steps: [{ name: 'A', ask: { prompt: 'a' } }] }] };
 

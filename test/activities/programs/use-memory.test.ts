@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineProgram, recall, remember, unit } from '../../../src/define/program/index.ts';
-import type { Principal } from '../../../src/core/domain/run/principal.ts';
+import type { Principal } from '../../../src/core/domain/run.ts';
 import { inMemory } from '../../../src/memory/in-memory.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import type { MemoryStore } from '../../../src/memory/memory-store.ts';

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
-import type { ToolResult } from '../../../src/core/domain/content/content.ts';
-import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory/recalled.ts';
-import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/record/window.ts';
+import type { ToolResult } from '../../../src/core/domain/content.ts';
+import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory.ts';
+import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/window.ts';
 
 function event(id: string, text = id): Folded {
   return { id, author: 'a', content: [{ type: 'message', role: 'assistant', content: text }] };

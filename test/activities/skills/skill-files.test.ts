@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type LoadedSkill, WorkerSkills } from '../../../activities/skills/worker-skills.ts';
-import { skillsCatalog } from '../../../src/core/domain/skills/skill.ts';
+import { skillsCatalog } from '../../../src/core/domain/skills.ts';
 
 let root: string;
 beforeEach(async () => (root = await mkdtemp(path.join(tmpdir(), 'longhaul-skills-'))));

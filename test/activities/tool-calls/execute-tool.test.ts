@@ -5,7 +5,7 @@ import { defineTool } from '../../../src/define/tools/define-tool.ts';
 import type { RunContext } from '../../../src/define/context/run-context.ts';
 import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';
 import { toolOutput } from '../../../src/define/tools/tool-output.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 
 function contextOf(signal: AbortSignal = new AbortController().signal): RunContext {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_BUDGET, limitResultSize } from '../../../activities/tool-calls/execute-tool.ts';
 import { heartbeatDetails } from '../../../activities/attempts/attempt.ts';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import type { SpilledContent } from '../../../src/core/domain/content/content.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import type { SpilledContent } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 
 const BUDGET = 2_000;
 const spilled: SpilledContent = { store: 'files', claim: { key: 'k' }, bytes: 3_004, sha256: 'f' };

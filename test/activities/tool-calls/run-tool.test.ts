@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import type { Folded } from '../../../src/core/domain/record/window.ts';
+import type { Folded } from '../../../src/core/domain/window.ts';
 import { QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 

@@ -2,8 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { runToolActivity, verifyCallActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/core/protocol.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment } from '../activity-environment.ts';
 

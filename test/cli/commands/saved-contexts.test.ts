@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeSaved } from '../../../src/cli/commands/records/save.ts';
-import { toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
+import { toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { callCli } from '../call-cli.ts';
 import { commandIo } from '../command-io.ts';
 

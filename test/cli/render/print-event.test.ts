@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
 import { eventLines } from '../../../src/cli/render/print-event.ts';
 import { decision } from '../pending-approvals.ts';
 

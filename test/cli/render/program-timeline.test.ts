@@ -3,10 +3,9 @@ import { eventLines } from '../../../src/cli/render/print-event.ts';
 import { programLines } from '../../../src/cli/timeline/program-lines.ts';
 import { programTimelineOf } from '../../../src/cli/timeline/program-timeline.ts';
 import { unitsSoFar } from '../../../src/cli/timeline/view.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { StepNote } from '../../../src/core/domain/program/step-note.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { StepNote } from '../../../src/core/domain/verdicts.ts';
+import type { Event, RunRecord } from '../../../src/core/domain/record.ts';
 import { commandIo } from '../command-io.ts';
 import { decision } from '../pending-approvals.ts';
 

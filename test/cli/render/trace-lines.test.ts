@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { traceLines } from '../../../src/cli/render/trace-lines.ts';
-import { ExecutionTrace } from '../../../src/core/domain/trace/execution-trace.ts';
-import { traceEvent } from '../../../src/core/domain/trace/trace-event.ts';
+import { ExecutionTrace, traceEvent } from '../../../src/core/domain/trace.ts';
 import { commandIo } from '../command-io.ts';
 
 const START = 1_700_000_000;

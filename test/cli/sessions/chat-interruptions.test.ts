@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { waiting } from '../pending-approvals.ts';
 import { fakeChat, type FakeAnswers, type FakeChat, Later, never, until } from './fake-chat.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { fakeChat, type FakeChat } from './fake-chat.ts';
 
 /** A chat whose session ends before it answers. */

@@ -6,13 +6,11 @@ import { raiseHint } from '../../../src/cli/sessions/raise-hint.ts';
 import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/session-facts.ts';
 import { refreshText, turnText } from '../../../src/cli/render/turn-text.ts';
 import type { SessionListEntry } from '../../../src/client/index.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
-import type { TurnNote } from '../../../src/core/domain/sessions/session-notes.ts';
-import type { SessionLimitReached, SessionView } from '../../../src/core/domain/sessions/session-views.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { noUsage } from '../../../src/core/domain/usage.ts';
+import type { Event, RunRecord, TurnNote } from '../../../src/core/domain/record.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
+import type { SessionLimitReached, SessionView } from '../../../src/core/domain/sessions.ts';
 import { commandIo } from '../command-io.ts';
 import { AT } from '../pending-approvals.ts';
 

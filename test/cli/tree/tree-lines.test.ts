@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { treeLines } from '../../../src/cli/tree/tree-lines.ts';
 import type { RunTree } from '../../../src/client/index.ts';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
+import { noUsage } from '../../../src/core/domain/usage.ts';
 import { commandIo } from '../command-io.ts';
 
 const plain = commandIo().io.output;

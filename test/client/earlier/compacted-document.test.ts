@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fromDocument } from '../../../src/client/earlier/begin-from.ts';
-import { type MessageToSave, toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
+import { type MessageToSave, toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { say, scriptedModel, testAgent } from '../../../src/testing/index.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fitMessages } from '../../../src/client/earlier/begin-from.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 
 function result(toolCallId: string, length: number): ContentItem {
   return { type: 'tool_result', toolCallId, name: 'look', status: 'success', content: ['x'.repeat(length)] };

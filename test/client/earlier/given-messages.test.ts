@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { givenMessages } from '../../../src/client/earlier/begin-from.ts';
-import { patchDangling } from '../../../src/core/domain/record/dangling.ts';
-import { givenEvents } from '../../../src/core/domain/record/given-events.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
-import { type MessageToSave, toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
+import { givenEvents, patchDangling } from '../../../src/core/domain/model.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
+import { type MessageToSave, toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { savedMessages } from '../../../src/core/saved/context-of-run.ts';
 import { conversationProblems } from '../../../src/core/wire-schemas/run-input-schema.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readSaved, withEarlier } from '../../../src/client/earlier/begin-from.ts';
-import { toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
+import { toSavedContext } from '../../../src/core/saved/saved-context.ts';
 
 const SAVED = toSavedContext({
   messages: [{ role: 'user', content: 'Where is order 42?' }],

@@ -2,11 +2,10 @@ import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type RunSettings, startRun, type StartOptions } from '../../../src/client/start/start-run.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
-import type { RunInput } from '../../../src/core/domain/run/run-input.ts';
-import type { SavedContext } from '../../../src/core/saved/saved-context.ts';
-import { type ContextToSave, type MessageToSave, toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import type { RunInput } from '../../../src/core/domain/run-input.ts';
+import { type ContextToSave, type MessageToSave, type SavedContext, toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { defineAgent } from '../../../src/index.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', deps: z.object({ user: z.string(), cart: z.array(z.string()).default([]) }) });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import type { FakeRun } from './fake-run.ts';
 
 /** One thing that happens in a generated run. `lost`: the indexes of deltas that the sink drops. */

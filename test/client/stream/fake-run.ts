@@ -1,9 +1,9 @@
-import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
-import { newStep, type StepResult } from '../../../src/core/domain/record/step.ts';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
-import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
-import type { RunStatus } from '../../../src/core/domain/run/status.ts';
-import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
+import { type Event, newEvent } from '../../../src/core/domain/record.ts';
+import { newStep, type StepResult } from '../../../src/core/domain/tool-calls.ts';
+import { noUsage } from '../../../src/core/domain/usage.ts';
+import type { RunResultFields } from '../../../src/core/domain/result.ts';
+import type { RunStatus } from '../../../src/core/domain/run.ts';
+import type { StreamEntry } from '../../../src/core/domain/stream.ts';
 import type { FeedSources } from '../../../src/client/stream/run-feed.ts';
 import { Bell } from '../../../src/streams/bell.ts';
 import type { StreamRead } from '../../../src/streams/stream-sink.ts';

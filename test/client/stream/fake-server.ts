@@ -2,8 +2,8 @@ import { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { vi } from 'vitest';
-import type { Principal } from '../../../src/core/domain/run/principal.ts';
-import type { RecordPage } from '../../../src/core/domain/run/views.ts';
+import type { Principal } from '../../../src/core/domain/run.ts';
+import type { RecordPage } from '../../../src/core/domain/views.ts';
 import type { StreamChannel, StreamSink, StreamSinkContext } from '../../../src/streams/stream-sink.ts';
 import type { FakeRun } from './fake-run.ts';
 

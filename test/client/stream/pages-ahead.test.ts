@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RunFeed } from '../../../src/client/stream/run-feed.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { FakeRun } from './fake-run.ts';
 
 it('an answer that a page holds is not followed by its pieces', async () => {

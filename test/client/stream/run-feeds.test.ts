@@ -3,7 +3,7 @@ import { LonghaulClient } from '../../../src/client/index.ts';
 import { RunFeed } from '../../../src/client/stream/run-feed.ts';
 import { RunFeeds } from '../../../src/client/stream/run-feeds.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { FakeRun } from './fake-run.ts';
 import { FakeServer, FakeSink } from './fake-server.ts';
 import type { StreamItem } from './read-stream.ts';

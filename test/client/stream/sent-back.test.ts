@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fold, newView, type StreamView } from '../../../src/client/stream/fold.ts';
 import { RunFeed } from '../../../src/client/stream/run-feed.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { FakeRun } from './fake-run.ts';
 import { feedsOf, type Readers, type StreamItem } from './read-stream.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { FakeRun } from './fake-run.ts';
 import { feedsOf, type Readers, type StreamItem } from './read-stream.ts';
 

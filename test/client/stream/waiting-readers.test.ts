@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import { noUsage } from '../../../src/core/domain/usage.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { FakeRun } from './fake-run.ts';
 import { feedsOf, type StreamItem } from './read-stream.ts';
 

@@ -6,9 +6,9 @@ import {
   summaryFailure,
   summaryOutcome,
   toolFailure,
-} from '../../../src/core/activity-requests/activity-outcome.ts';
-import type { ToolSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
+} from '../../../src/core/activity-requests/activity-request.ts';
+import type { ToolSnapshot } from '../../../src/core/domain/agent.ts';
+import type { RecordedResponse } from '../../../src/core/domain/model.ts';
 
 const spent = { reported: { promptTokens: 3, completionTokens: 2, totalTokens: 5 } };
 const partial: RecordedResponse = { id: 'e1', content: [], usage: null, finishReason: 'interrupted' };

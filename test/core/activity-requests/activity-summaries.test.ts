@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callSummary, modelSummary, verifySummary } from '../../../src/core/activity-requests/activity-summaries.ts';
+import { callSummary, modelSummary, verifySummary } from '../../../src/core/activity-requests/activity-request.ts';
 
 test('the summary of a model call has its step, its model, and the number of new events', () => {
   const call = { step: 2, through: 5, lastEventId: 'e', newEvents: 3, final: false };

@@ -1,8 +1,7 @@
 import { ActivityFailure, ApplicationFailure, RetryState } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import type { ActivityRequest } from '../../../src/core/activity-requests/activity-request.ts';
-import { missingOnWorker, onAnotherWorker } from '../../../src/core/activity-requests/another-worker.ts';
-import { type MissingDetails, missingDetails } from '../../../src/core/domain/errors/missing-details.ts';
+import { type ActivityRequest, missingOnWorker, onAnotherWorker } from '../../../src/core/activity-requests/activity-request.ts';
+import { type MissingDetails, missingDetails } from '../../../src/core/domain/missing-definitions.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z');
 const call: ActivityRequest<object, unknown, unknown> = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ActivityRequest, ScheduleActivity } from '../../../src/core/activity-requests/activity-request.ts';
-import { runSegment } from '../../../src/core/activity-requests/segment-request.ts';
-import { DEFAULT_EXECUTION_LIMITS } from '../../../src/core/execution/execution-limits.ts';
+import { runSegment } from '../../../src/core/activity-requests/code-requests.ts';
+import { DEFAULT_EXECUTION_LIMITS } from '../../../src/core/domain/code.ts';
 import type { SegmentCall } from '../../../src/core/loop/ports.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../../src/core/protocol.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
-import type { ToolCall } from '../../../src/core/domain/content/content.ts';
+import type { ToolCall } from '../../../src/core/domain/content.ts';
 import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
 import { defineTool, type ToolOptions } from '../../../src/define/tools/define-tool.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';

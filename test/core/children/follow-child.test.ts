@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChildEffects, ChildEnd, MessageProblem, ReadChild } from '../../../src/core/children/child-effects.ts';
 import { followChild } from '../../../src/core/children/follow-child.ts';
-import type { NextTurnInput } from '../../../src/core/domain/children/kept-agent.ts';
-import type { ChildCall, ChildOutcome } from '../../../src/core/domain/children/child-call.ts';
+import type { ChildCall, ChildOutcome, NextTurnInput } from '../../../src/core/domain/children.ts';
 import { closeUnstarted } from '../../../src/core/loop/endings/close-run.ts';
 
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { runCodeTool } from '../../../src/core/code/describe-run-code.ts';
 import { codeTools } from '../../../src/core/code/code-tools.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { custom, defineTool, python, quickjs, type ExecutorDefinition } from '../../../src/index.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 import { testTool } from '../loop/fakes/snapshot.ts';

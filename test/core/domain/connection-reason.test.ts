@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionReason } from '../../../src/core/domain/errors/connection-reason.ts';
+import { connectionReason } from '../../../src/core/domain/errors.ts';
 
 test.each([
   ['14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:7233', 'nothing listens there'],

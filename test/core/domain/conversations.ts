@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 
 const text = fc.constantFrom('a', 'b', '');
 const id = fc.constantFrom('c1', 'c2', 'c3');

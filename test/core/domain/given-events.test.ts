@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ContentItem, isToolCall } from '../../../src/core/domain/content/content.ts';
-import { patchDangling } from '../../../src/core/domain/record/dangling.ts';
-import { givenEvents } from '../../../src/core/domain/record/given-events.ts';
+import { type ContentItem, isToolCall } from '../../../src/core/domain/content.ts';
+import { givenEvents, patchDangling } from '../../../src/core/domain/model.ts';
 import { anyItem, conversation } from './conversations.ts';
 
 function said(role: 'system' | 'user' | 'assistant', content: string): ContentItem {

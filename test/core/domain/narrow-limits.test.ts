@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { narrowLimits } from '../../../src/core/domain/agent/narrow-limits.ts';
-import type { LimitChanges } from '../../../src/core/domain/agent/limits.ts';
+import { type LimitChanges, narrowLimits } from '../../../src/core/domain/limits.ts';
 
 const amount = fc.nat(1_000);
 const limits: fc.Arbitrary<LimitChanges> = fc.record(

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ContentItem, Role } from '../../../src/core/domain/content/content.ts';
-import { needsResponse } from '../../../src/core/domain/record/needs-response.ts';
+import { type ContentItem, needsResponse, type Role } from '../../../src/core/domain/content.ts';
 import { anyItem } from './conversations.ts';
 
 function said(role: Role): ContentItem {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cellFeedback, type EndedCell } from '../../../src/core/execution/cell-feedback.ts';
-import type { ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
-import { finalText } from '../../../src/core/execution/final-text.ts';
+import { cellFeedback, type EndedCell, type ExecutionErrorKind } from '../../../src/core/domain/execution.ts';
+import { finalText } from '../../../src/core/domain/code.ts';
 
 const NOTHING = { output: '', error: null, timeout: false, isFinal: false, finalValue: null };
 const add = { name: 'add', description: 'Add two numbers.' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { executionLimits } from '../../../src/core/execution/execution-limits.ts';
+import { executionLimits } from '../../../src/core/domain/code.ts';
 
 test('limits that are not given have defaults', () => {
   expect(executionLimits()).toEqual({ timeoutSeconds: 30, maxMemoryMb: 256, maxOutputBytes: 10_000, maxSteps: 10 });

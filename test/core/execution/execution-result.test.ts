@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { utf8Length } from '../../../src/core/domain/content/text.ts';
-import { failed, newExecutionResult, succeeded } from '../../../src/core/execution/execution-result.ts';
-import { truncateOutput } from '../../../src/core/execution/output.ts';
+import { utf8Length } from '../../../src/core/domain/text.ts';
+import { failed, newExecutionResult, succeeded } from '../../../src/core/domain/execution.ts';
+import { truncateOutput } from '../../../src/core/domain/code.ts';
 
 const figures = { output: '', durationMs: 1, memoryUsedBytes: 2 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
+import { injectionProblem } from '../../../src/core/domain/execution.ts';
 
 class Order {
   readonly id = 1;

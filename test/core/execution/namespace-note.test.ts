@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { EXECUTION_ERROR_KINDS, newExecutionResult } from '../../../src/core/execution/execution-result.ts';
-import { namespaceNote } from '../../../src/core/execution/namespace-note.ts';
+import { EXECUTION_ERROR_KINDS, namespaceNote, newExecutionResult } from '../../../src/core/domain/execution.ts';
 
 test('a model is told what is lost after an error that leaves no values, and after no other', () => {
   const told = EXECUTION_ERROR_KINDS.filter((kind) => namespaceNote({ error: { kind, message: 'no' } }) !== undefined);

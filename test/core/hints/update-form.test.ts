@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
-import { updateForm } from '../../../src/core/hints/update-form.ts';
-import { decisionProblem } from '../../../src/core/wire-schemas/requests/request-schema.ts';
+import { type ApprovalView, updateForm } from '../../../src/core/domain/approvals.ts';
+import { decisionProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
 
 const waiting = { callId: 'c1', digest: 'D', key: 'e1/0' };
 const NAMES = { tool: ['approve', 'reject'], limit: ['approve', 'reject'], question: ['respond'], outcome: ['respond'] };

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { CheckMeter } from '../../../src/core/json-schema/check-meter.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import { CheckMeter } from '../../../src/core/json-schema/compiled-schema.ts';
 
 /** Counts the work of checking a value, so that a bound does not depend on the machine. */
 export class CountedWork {

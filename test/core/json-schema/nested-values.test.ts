@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
-import { messageProblem } from '../../../src/core/wire-schemas/requests/message-schema.ts';
-import { decisionProblem, raiseProblem } from '../../../src/core/wire-schemas/requests/request-schema.ts';
+import { decisionProblem, messageProblem, raiseProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 const TOO_DEEP = 'nested deeper than 64 levels';

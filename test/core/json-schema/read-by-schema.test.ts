@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { removeAddedNulls } from '../../../src/core/json-schema/read-by-schema.ts';
 import { jsonSchemaOf } from '../../../src/schema/zod-json-schema.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
 
 function check(level: JsonObject, value: JsonValue, definitions: JsonObject = {}): string {

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { requestedCalls } from '../../../src/core/domain/record/calls-not-run.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunLimits } from '../../../src/core/domain/agent/limits.ts';
-import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import { requestedCalls } from '../../../src/core/domain/tool-calls.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunLimits } from '../../../src/core/domain/limits.ts';
+import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { type ChainedRun, chainedRun } from './generated-runs/chained-run.ts';
 import { plannedLimit, plannedRun, type PlannedRun } from './generated-runs/planned-run.ts';
 import type { Begun } from './generated-runs/scripted-run.ts';
-import { isLimitStatus } from '../../../src/core/domain/run/status.ts';
+import { isLimitStatus } from '../../../src/core/domain/run.ts';
 
 /** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;

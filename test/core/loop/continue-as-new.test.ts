@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { isToolCall, outputText } from '../../../src/core/domain/content.ts';
 import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
 import { plannedRun } from './generated-runs/planned-run.ts';
 

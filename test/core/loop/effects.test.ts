@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
+import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
 import { approvalViews } from '../../../src/core/loop/approvals/approval-view.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';

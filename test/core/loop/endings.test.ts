@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
-import { RunResult } from '../../../src/core/domain/run/result.ts';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import type { RecordedResponse } from '../../../src/core/domain/model.ts';
+import { RunResult } from '../../../src/core/domain/result.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 

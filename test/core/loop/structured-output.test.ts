@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OutputSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { OutputSnapshot } from '../../../src/core/domain/agent.ts';
 import { call, called, type FakeRun, responded, resultsOf, runFake, said } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 

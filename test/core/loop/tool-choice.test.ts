@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { modelRequest } from '../../../src/core/activity-requests/model-request.ts';
-import type { AgentSnapshot, ToolChoice } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import { modelRequest } from '../../../src/core/activity-requests/agent-requests.ts';
+import type { AgentSnapshot, ToolChoice } from '../../../src/core/domain/agent.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
 import { isFirstStep } from '../../../src/core/loop/state/first-step.ts';
 import { runFakeSession, type FakeSession } from '../sessions/fake-session.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
 import { recordPage, type RecordQuestion } from '../../../src/core/queries/queries.ts';
-import type { QueriedRun } from '../../../src/core/queries/queried-run.ts';
+import type { QueriedRun } from '../../../src/core/queries/run-views.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'id' };

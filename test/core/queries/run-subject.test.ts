@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { RunOpening } from '../../../src/core/domain/run/opening.ts';
-import { utf8Length } from '../../../src/core/domain/content/text.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { RunOpening } from '../../../src/core/domain/run-input.ts';
+import { utf8Length } from '../../../src/core/domain/text.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
-import { runSubject } from '../../../src/core/queries/run-subject.ts';
+import { runSubject } from '../../../src/core/queries/run-views.ts';
 import { beginSession } from '../../../src/core/sessions/open-session.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 

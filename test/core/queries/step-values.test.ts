@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { joinPieces } from '../../../src/core/domain/json/json-piece.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
-import type { StepState } from '../../../src/core/domain/program/program-state.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import { joinPieces, jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
+import type { StepState } from '../../../src/core/domain/program-run.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import { beginProgram } from '../../../src/core/first-start.ts';
-import type { QueriedRun } from '../../../src/core/queries/queried-run.ts';
+import type { QueriedRun } from '../../../src/core/queries/run-views.ts';
 import { stepValues } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type FetchTranscript, TranscriptCache, type TranscriptReference } from '../../../activities/run-queries/transcript.ts';
-import type { ContentItem, ToolResult } from '../../../src/core/domain/content/content.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
-import type { Window } from '../../../src/core/domain/record/window.ts';
+import type { ContentItem, ToolResult } from '../../../src/core/domain/content.ts';
+import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
+import type { Window } from '../../../src/core/domain/window.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import type { SavedContext, SavedMessage, SavedRole } from '../../../src/core/saved/saved-context.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });

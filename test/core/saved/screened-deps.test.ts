@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import { screenedDeps } from '../../../src/core/saved/to-saved-context.ts';
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { screenedDeps } from '../../../src/core/saved/saved-context.ts';
 import { secret } from '../../../src/index.ts';
 import { anyJson } from './arbitrary-contexts.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ToolResult } from '../../../src/core/domain/content/content.ts';
+import type { ToolResult } from '../../../src/core/domain/content.ts';
 import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { runFakeSession } from './fake-session.ts';

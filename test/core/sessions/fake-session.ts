@@ -1,11 +1,10 @@
-import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import type { Notice } from '../../../src/core/domain/record/notice.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { ParentInput } from '../../../src/core/domain/run/parent-run.ts';
-import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
-import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
+import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
+import type { Notice } from '../../../src/core/domain/run.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { ParentInput, SessionInput } from '../../../src/core/domain/run-input.ts';
+import type { RunResultFields } from '../../../src/core/domain/result.ts';
 import { firstState, openingKind } from '../../../src/core/first-start.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import type { RunPosition } from '../../../src/core/loop/next-step.ts';
 import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { RunLimits } from '../../../src/core/domain/agent/limits.ts';
-import { refreshRequest } from '../../../src/core/activity-requests/resolve-request.ts';
+import type { RunLimits } from '../../../src/core/domain/limits.ts';
+import { refreshRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import { needsResponse } from '../../../src/core/domain/record/needs-response.ts';
+import { BYTE_BUDGETS } from '../../../src/core/domain/byte-budgets.ts';
+import { needsResponse } from '../../../src/core/domain/content.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { conversation } from '../domain/conversations.ts';
 

@@ -1,9 +1,7 @@
-import { NOT_RUN, type NotRun } from '../../../src/core/domain/record/calls-not-run.ts';
+import { NOT_RUN, type NotRun } from '../../../src/core/domain/tool-calls.ts';
 import { expect, test } from 'vitest';
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
-import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../src/core/domain/json/byte-budget.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
-import { cutText } from '../../../src/core/domain/content/cut-content.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../../src/core/domain/byte-budgets.ts';
 import { decide } from '../../../src/core/loop/approvals/approvals.ts';
 import { continueBeforeModelCall, continueBeforeTool } from '../../../src/core/loop/limits/continuing.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';

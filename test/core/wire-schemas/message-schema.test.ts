@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import { messageProblem } from '../../../src/core/wire-schemas/requests/message-schema.ts';
+import { BYTE_BUDGETS } from '../../../src/core/domain/byte-budgets.ts';
+import { messageProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
 
 test.each([
   [{ id: 'm1', content: 'Hello' }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { checkProgram } from '../../../src/core/program/check/check-program.ts';
-import { checkProgramInput } from '../../../src/core/wire-schemas/program-input-schema.ts';
+import { checkProgramInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 /** A program with a step inside of so many branches. */
 function deepProgram(levels: number): JsonObject {

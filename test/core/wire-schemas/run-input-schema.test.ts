@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
+import { BYTE_BUDGETS } from '../../../src/core/domain/byte-budgets.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 test.each([

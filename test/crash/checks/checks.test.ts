@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
-import { notHappened, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
+import { notHappened, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
 import { difference } from './difference.ts';
 import type { Effect } from '../processes/ledger.ts';
 import type { Pass } from '../pass.ts';

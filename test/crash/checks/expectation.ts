@@ -1,8 +1,7 @@
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
-import type { StepResult } from '../../../src/core/domain/record/step.ts';
-import { notHappened, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
+import { notHappened, type StepResult, unknownOutcome } from '../../../src/core/domain/tool-calls.ts';
 import type { Pass } from '../pass.ts';
 import type { PlainRecord } from './plain-record.ts';
 import { activityPoint, executionName } from '../points/points.ts';

@@ -1,6 +1,6 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
-import type { AggregatedUsage } from '../../../src/core/domain/model/usage.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
+import type { AggregatedUsage } from '../../../src/core/domain/usage.ts';
 
 /** The parts of a record that are equal in all runs of the same conversation, as JSON. */
 export interface PlainRecord {

@@ -1,6 +1,6 @@
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import { RUN_CODE } from '../../../src/core/domain/content/tool-text.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import { RUN_CODE } from '../../../src/core/domain/tool-calls.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { CELLS } from './coder-script.ts';
 
 /** The usage of every answer. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { GRPC, grpcCode } from '../../../src/temporal/grpc-code.ts';
-import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 
 const PAUSE_MS = 50;
 

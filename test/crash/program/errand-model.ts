@@ -1,5 +1,5 @@
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 
 /** The usage of every answer. */
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };

@@ -1,7 +1,6 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
-import type { ProgramResultJson } from '../../../src/core/domain/run/program-result.ts';
-import type { ExecutionTraceJson } from '../../../src/core/domain/trace/execution-trace.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { ProgramResultJson, RunResultJson } from '../../../src/core/domain/result.ts';
+import type { ExecutionTraceJson } from '../../../src/core/domain/trace.ts';
 import type { FoundEntry } from '../../../src/memory/memory-store.ts';
 import type { Ask, Effect } from '../processes/ledger.ts';
 

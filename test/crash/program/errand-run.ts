@@ -1,5 +1,5 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { ProgramResult } from '../../../src/core/domain/run/program-result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { ProgramResult } from '../../../src/core/domain/result.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../../src/core/protocol.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';

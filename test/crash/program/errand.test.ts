@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { kindOf, STEP_KINDS } from '../../../src/core/domain/program/document.ts';
-import { allSteps } from '../../../src/core/domain/program/all-steps.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { allSteps, kindOf, STEP_KINDS } from '../../../src/core/domain/program-document.ts';
 import type { Ask } from '../processes/ledger.ts';
 import { errand } from './errand.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from './errand-problems.ts';

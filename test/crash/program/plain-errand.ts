@@ -1,8 +1,7 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { UnitResult } from '../../../src/core/domain/program/unit-result.ts';
-import type { ExecutionTraceJson, TraceSpanJson } from '../../../src/core/domain/trace/execution-trace.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { isJsonObject } from '../../../src/core/domain/json/json.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { UnitResult } from '../../../src/core/domain/program-run.ts';
+import type { ExecutionTraceJson, TraceSpanJson } from '../../../src/core/domain/trace.ts';
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { OF_ONE_RUN } from '../checks/plain-record.ts';
 import type { ChildRecord, ErrandRecord } from './errand-record.ts';
 

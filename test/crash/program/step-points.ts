@@ -1,5 +1,4 @@
-import { allSteps } from '../../../src/core/domain/program/all-steps.ts';
-import { isBlock, type ProgramDocument } from '../../../src/core/domain/program/document.ts';
+import { allSteps, isBlock, type ProgramDocument } from '../../../src/core/domain/program-document.ts';
 import type { Pass } from '../pass.ts';
 
 /** The steps at which no run can be hit. A block is hit at the steps inside of it. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import type { ModelClient, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import type { ModelClient, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { seeded } from '../runs/random-kills.ts';

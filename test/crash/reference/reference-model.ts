@@ -1,5 +1,5 @@
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { answerOf, SCRIPT } from './reference-script.ts';
 
 /** The usage of every answer. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
+import type { RawToolCall } from '../../../src/core/domain/model.ts';
 
 /** The tool calls of the reference run, step by step. The step after these is the answer. */
 export const SCRIPT: readonly (readonly RawToolCall[])[] = [

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { Ledger } from '../processes/ledger.ts';
 import { effectOf } from './reference-script.ts';
 

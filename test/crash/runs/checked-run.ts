@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executionHistory, historyJson } from '../../../src/history/execution-history.ts';
 import { RunChain } from '../../../src/client/read/chain.ts';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { secondsSince } from '../../storm/timings.ts';
 import { queryConstantly } from './query-constantly.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';

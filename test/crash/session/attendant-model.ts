@@ -1,6 +1,6 @@
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { RECALL_FRAME } from '../../../src/core/domain/memory/recalled.ts';
-import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { RECALL_FRAME } from '../../../src/core/domain/memory.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { answerTo, FORGETS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, LOOKS_UP, REFUNDS, REMEMBERS } from './conversation.ts';
 
 type ToolCall = ModelResponse['toolCalls'][number];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
+import type { SessionInput } from '../../../src/core/domain/run-input.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { defineAgent, defineTool, type RunContext } from '../../../src/index.ts';
 import type { Act } from '../processes/ledger.ts';

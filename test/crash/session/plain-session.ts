@@ -1,5 +1,5 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { OF_ONE_RUN } from '../checks/plain-record.ts';
 import type { SessionRecord } from './session-record.ts';
 

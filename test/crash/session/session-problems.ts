@@ -1,4 +1,4 @@
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
 import { unless } from '../../storm/check.ts';
 import { difference } from '../checks/difference.ts';
 import type { Hit } from '../subject.ts';

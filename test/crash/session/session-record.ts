@@ -1,5 +1,5 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import type { Ask, Effect } from '../processes/ledger.ts';
 
 /** The data about a session after its end. */

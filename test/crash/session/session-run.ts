@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunHandle, SessionHandle, TurnResult } from '../../../src/client/index.ts';
-import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import { ASLEEP, KILLED } from '../points/points.ts';

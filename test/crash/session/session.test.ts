@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import { answerTo, EFFECTS, FORGETS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';
 import { plainSession } from './plain-session.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from './session-problems.ts';

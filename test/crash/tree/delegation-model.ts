@@ -1,5 +1,5 @@
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import { PUBLISH, REFUND } from './delegation.ts';
 
 /** The usage of every answer. */

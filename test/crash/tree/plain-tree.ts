@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { OF_ONE_RUN } from '../checks/plain-record.ts';
 import type { TreeRecord } from './tree-record.ts';
 

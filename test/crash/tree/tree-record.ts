@@ -1,6 +1,6 @@
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { AggregatedUsage } from '../../../src/core/domain/model/usage.ts';
-import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { AggregatedUsage } from '../../../src/core/domain/usage.ts';
+import type { RunResultJson } from '../../../src/core/domain/result.ts';
 import type { Ask, Effect } from '../processes/ledger.ts';
 
 /** The result and the events of one run. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import { askHuman, defineAgent, defineTool, mcpServer, python, quickjs, type ToolDefinition } from '../../../src/index.ts';
 import { withOverrides } from '../../../src/define/options/with-overrides.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import { custom, python, quickjs } from '../../../src/index.ts';
 
 const DEFAULTS = { timeoutSeconds: 30, maxMemoryMb: 256, maxOutputBytes: 10_000, maxSteps: 10 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { PruneStrategy } from '../../../src/core/domain/content/conversation/prune-steps.ts';
+import type { PruneStrategy } from '../../../src/core/domain/content.ts';
 import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 
 const orders = defineTool({ name: 'orders', description: 'd', parameters: z.object({}), execute: () => 'done' });

@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { checkProgram } from '../../../src/core/program/check/check-program.ts';
-import { STEP_KINDS } from '../../../src/core/domain/program/document.ts';
+import { STEP_KINDS } from '../../../src/core/domain/program-document.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/tools/define-tool.ts';
 import {

@@ -4,7 +4,7 @@ import { executeTool } from '../../../activities/tool-calls/execute-tool.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { askHuman } from '../../../src/define/tools/ask-human.ts';
 import type { RunContext } from '../../../src/define/context/run-context.ts';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
 const BASE = { name: 'ask_support', description: 'Asks a colleague.', answer: z.string() };

@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorCode, UsageError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import { memoryStoreConformance } from '../../../src/memory/conformance/memory-store-conformance.ts';
 import { postgresMemory } from '../../../src/memory/postgres/postgres-memory.ts';
 import type { PostgresPool } from '../../../src/memory/postgres/postgres-pool.ts';

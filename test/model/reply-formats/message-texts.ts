@@ -1,5 +1,5 @@
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
 
 /** The messages of a request, each as its role and its text. */
 export function messageTexts({ conversation }: ModelRequest): string[] {

@@ -1,7 +1,7 @@
 import { but, call, say } from '../answer.ts';
 import { type Conversation, HALF_CHARACTER } from '../conversation.ts';
 import { cancelRun, sendMessage } from '../../../src/testing/index.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
 
 const ANSWER = 'Both are on their way.';
 const LOOK_UP: [string, object] = ['look_up', { order: 42 }];

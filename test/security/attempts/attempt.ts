@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import type { ExecutionErrorKind } from '../../../src/core/domain/execution.ts';
 
 export const FAMILIES = ['reach', 'time', 'memory', 'stack', 'protocol', 'process'] as const;
 

@@ -1,7 +1,7 @@
 import { isToolUIPart, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
-import { type ErrorCode, LonghaulError } from '../../../src/core/domain/errors/error.ts';
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
+import { type ErrorCode, LonghaulError } from '../../../src/core/domain/errors.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
 import type { Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
 import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { httpStatusOf } from '../../../src/server/problems/problem-of.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { ChatMetadata } from '../../../src/server/index.ts';
 import { pageOf, serviceOf, textOf } from './chat-page.ts';

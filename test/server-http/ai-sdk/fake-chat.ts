@@ -1,6 +1,6 @@
-import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { LonghaulClient, StreamItem } from '../../../src/client/index.ts';
 import { placeOf } from '../../../src/client/stream/cursor.ts';
 import { item } from './recorded-turn.ts';

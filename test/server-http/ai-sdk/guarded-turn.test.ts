@@ -1,6 +1,6 @@
 import type { UIMessage } from 'ai';
 import { describe, expect, it, test } from 'vitest';
-import type { GuardrailNote } from '../../../src/core/domain/guardrails/guardrail.ts';
+import type { GuardrailNote } from '../../../src/core/domain/guardrails.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import type { EncodedTurn } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
 import type { UiChunk } from '../../../src/server/protocols/ai-sdk/encoder/ui-chunk.ts';

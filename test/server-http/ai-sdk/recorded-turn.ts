@@ -1,11 +1,10 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
 import { expect } from 'vitest';
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
-import { isResponse } from '../../../src/core/domain/record/run-record.ts';
-import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import { type Event, isResponse, newEvent } from '../../../src/core/domain/record.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import type { StreamItem, StreamItemContent } from '../../../src/client/index.ts';
 import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
 import type { UiChunk } from '../../../src/server/protocols/ai-sdk/encoder/ui-chunk.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../../src/core/domain/errors.ts';
 import { missingCredentials, wrongCredentials } from '../../../src/server/auth/access/access-error.ts';
 import { challengeOf } from './challenge-of.ts';
 import { narrowTo } from '../../../src/server/auth/access/narrow-to.ts';

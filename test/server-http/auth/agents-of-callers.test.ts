@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { answer, clientWithRun } from '../requests.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { errorCode, UsageError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { ApiKey } from '../../../src/server/auth/api-keys/api-key.ts';
 import type { ApiKeyStore } from '../../../src/server/auth/api-keys/api-key-store.ts';
 import { parseApiKey } from '../../../src/server/auth/api-keys/api-key-text.ts';

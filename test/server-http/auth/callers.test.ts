@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorCode, LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { anyOf } from '../../../src/server/auth/any-of.ts';
 import { bearerCredentials } from '../../../src/server/auth/bearer-credentials.ts';
 import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';

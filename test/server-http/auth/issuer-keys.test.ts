@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../../src/core/domain/errors.ts';
 import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
 import { bearing } from './bearer.ts';
 import { type FakeIssuer, fakeIssuer, type FakeSite, fakeSite } from './fake-issuer.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { type JSONWebKeySet, SignJWT, UnsecuredJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
 import { jwt, type JwtOptions } from '../../../src/server/auth/jwt/jwt.ts';
 import { bearing } from './bearer.ts';

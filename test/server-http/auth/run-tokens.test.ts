@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { errorCode, UsageError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller, Scope } from '../../../src/server/auth/caller.ts';
 import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
 import { RunTokens } from '../../../src/server/auth/run-tokens/run-tokens.ts';

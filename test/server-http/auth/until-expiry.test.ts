@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../../src/core/domain/errors.ts';
 import { untilExpiry } from '../../../src/server/auth/until-refused.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../../src/core/domain/errors.ts';
 import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
 import { untilRefused } from '../../../src/server/auth/until-refused.ts';
 import { bearing } from './bearer.ts';

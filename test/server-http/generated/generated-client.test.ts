@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { listen } from '../../../src/server/node/listen.ts';
 import { documentOf } from '../checked-handler.ts';

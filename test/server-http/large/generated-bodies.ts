@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { chatParameters } from '../../../src/server/protocols/openai/chat/chat-route.ts';
 import { responseParameters } from '../../../src/server/protocols/openai/responses/create-response.ts';
 import type { OpenapiDocument } from '../checked-handler.ts';

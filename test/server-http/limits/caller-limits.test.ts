@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorCode, UsageError } from '../../../src/core/domain/errors/error.ts';
+import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
 import { requireAdmission, TooManyRequestsError } from '../../../src/server/limits/admission.ts';
 import type { CallerLimitOptions } from '../../../src/server/limits/caller-limit-options.ts';

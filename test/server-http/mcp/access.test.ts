@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/index.ts';
-import type { Principal } from '../../../src/core/domain/run/principal.ts';
+import type { Principal } from '../../../src/core/domain/run.ts';
 import { type Caller, createHandler, type Handler } from '../../../src/server/index.ts';
 import { documentOf } from '../checked-handler.ts';
 import { FakeRuns } from './fake-runs.ts';

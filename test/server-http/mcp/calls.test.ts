@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
 import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
 import { calling, type FakeRun, FakeRuns, step } from './fake-runs.ts';
 import { type Generation, mcpClient } from './mcp-client.ts';
 

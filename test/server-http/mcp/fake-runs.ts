@@ -1,8 +1,8 @@
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { LonghaulClient } from '../../../src/client/index.ts';
 import type { StreamItemContent, StreamedResult } from '../../../src/client/stream/stream-item.ts';
-import { newEvent } from '../../../src/core/domain/record/event.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
+import { newEvent } from '../../../src/core/domain/record.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
 import { clientWithRun } from '../requests.ts';
 
 /** A run that a test acts: its stream has the items that the test gives it. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { fold, newView, type StreamItem } from '../../../src/client/index.ts';
-import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
 import { createHandler, nodeListener } from '../../../src/server/index.ts';
 import { FakeRun } from '../../client/stream/fake-run.ts';
 import { feedsOf } from '../../client/stream/read-stream.ts';

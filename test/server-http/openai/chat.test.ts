@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
 import { CompletionChunks } from '../../../src/server/protocols/openai/chat/chat-route.ts';
-import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import { errorCode } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 import { generatedRun } from './generated-run.ts';
 import { openaiFor } from './openai-client.ts';

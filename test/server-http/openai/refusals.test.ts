@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler, SCOPES } from '../../../src/server/index.ts';
 import { OPENAI_ROUTES } from '../../../src/server/protocols/openai/openai-routes.ts';
 import { clientWithRun, send } from '../requests.ts';

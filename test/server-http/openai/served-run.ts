@@ -1,6 +1,6 @@
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
-import { resultFrom } from '../../../src/core/domain/run/program-result.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
+import { resultFrom } from '../../../src/core/domain/result.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { clientWithRun } from '../requests.ts';

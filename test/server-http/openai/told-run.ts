@@ -1,10 +1,9 @@
 import type { StreamItem, StreamItemContent } from '../../../src/client/stream/stream-item.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
-import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
-import { isResponse } from '../../../src/core/domain/record/run-record.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
-import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { noUsage } from '../../../src/core/domain/usage.ts';
+import { type Event, isResponse, newEvent } from '../../../src/core/domain/record.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
+import type { RunResultFields } from '../../../src/core/domain/result.ts';
 
 const USAGE = { ...noUsage(), promptTokens: 10, completionTokens: 5, totalTokens: 15, llmCalls: 1 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { checkedHandler } from '../checked-handler.ts';
 import { clientWithRun, send } from '../requests.ts';
 

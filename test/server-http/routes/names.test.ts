@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { UsageError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { answer, clientWithRun } from '../requests.ts';
 

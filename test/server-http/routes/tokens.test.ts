@@ -1,6 +1,6 @@
 import { type ErrorEvent, EventSource } from 'eventsource';
 import { afterEach, expect, test, vi } from 'vitest';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
 import { createApiKey } from '../../../src/server/auth/api-keys/create-api-key.ts';
 import type { Handler, HandlerOptions } from '../../../src/server/index.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { beginning, cursorAt } from '../../../src/client/stream/cursor.ts';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { FakeRun } from '../../client/stream/fake-run.ts';
 import { feedsOf } from '../../client/stream/read-stream.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { beginning, cursorAt, tagOf } from '../../../src/client/stream/cursor.ts';
 import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
-import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { LonghaulError } from '../../../src/core/domain/errors.ts';
 
 const STATUS: StreamItem = { type: 'status', status: 'running', cursor: 'c1' };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { HeldArchive } from './held-archive.ts';

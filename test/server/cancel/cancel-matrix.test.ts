@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { defineAgent, defineTool, type ToolDefinition } from '../../../src/index.ts';
-import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { SIGNALS } from '../../../src/core/protocol.ts';
 import { callTool, hang, say, type ScriptedModel, scriptedModel, together } from '../../../src/testing/index.ts';
 import { search } from '../testbed/agents.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import { RUNNING_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import { RUNNING_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';

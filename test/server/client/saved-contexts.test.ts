@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { RunHandle, SavedContext } from '../../../src/client/index.ts';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../../worker/index.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, ModelCallError } from '../../../src/index.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 import { THROWN } from '../../activities/hostile/thrown-values.ts';

@@ -1,8 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
+import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import { defineAgent, defineTool, type RunResult } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { fiveClients } from './five-clients.ts';
 import { listener, patientModel } from './patient-model.ts';
 import { Testbed, until } from '../testbed/testbed.ts';

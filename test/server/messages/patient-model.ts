@@ -1,5 +1,5 @@
-import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { search } from '../testbed/agents.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
 import type { ContentItem } from '../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli } from '../../cli/call-cli.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
+import { INTERRUPTED_CALL } from '../../../src/core/domain/tool-calls.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { clerk } from '../approvals/decision-agents.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { ACTIVITIES } from '../../../src/core/protocol.ts';
 import { callTool, failWith, say, scriptedModel, type ScriptEntry, together } from '../../../src/testing/index.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RECALL_FRAME } from '../../../src/core/domain/memory/recalled.ts';
+import { RECALL_FRAME } from '../../../src/core/domain/memory.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import { callTool, say, type ScriptedModel, scriptedModel } from '../../../src/testing/index.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
 import { callTool, say, type ScriptedModel, scriptedModel, type ScriptEntry, together } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
 import type { LonghaulPluginOptions } from '../../../worker/index.ts';
-import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { defineAgent, type Event } from '../../../src/index.ts';
 import { chatChunk, says } from '../../fakes/openai-answers.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';

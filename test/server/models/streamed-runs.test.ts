@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { StreamEntry } from '../../../src/core/domain/stream.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import { ask, unit } from '../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineProgram, defineTool } from '../../../src/index.ts';
-import { withoutUncountedAttempts } from '../../../src/core/domain/errors/worker-wait.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import { withoutUncountedAttempts } from '../../../src/core/domain/missing-definitions.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { callTool, failWith, hang, say, type ScriptEntry, scriptedModel, structured, together } from '../../../src/testing/index.ts';
 import { type FakeSink, fakeSink, folded } from '../../fakes/fake-sink.ts';
 import { historyOf, Testbed } from '../testbed/testbed.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../src/define/program/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 import { begun, busy, expectSameReadBack, guarded, letters, notesOf, waitingBelow } from './programs-with-children.ts';

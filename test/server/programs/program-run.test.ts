@@ -18,7 +18,7 @@ import {
 import { inMemory } from '../../../src/memory/in-memory.ts';
 import { say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 const double = defineTool({

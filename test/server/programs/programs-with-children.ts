@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { agent, ask, defineProgram, parallel, program, unit } from '../../../src/define/program/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../src/core/domain/model.ts';
 import { callTool, scriptedModel, structured } from '../../../src/testing/index.ts';
 import { type Testbed, until } from '../testbed/testbed.ts';
 

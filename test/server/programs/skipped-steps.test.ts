@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ask, branch, defineProgram, repeat } from '../../../src/define/program/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
-import type { ProgramDocument } from '../../../src/core/domain/program/document.ts';
+import type { ProgramDocument } from '../../../src/core/domain/program-document.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { Testbed } from '../testbed/testbed.ts';
 

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, expect, inject, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
-import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
+import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import { ASK_AGAIN, QUERIES, SIGNALS } from '../../../src/core/protocol.ts';
 import { Replayer } from '../../../worker/index.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';

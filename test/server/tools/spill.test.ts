@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { connect, type LonghaulClient } from '../../../src/client/index.ts';
-import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
+import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import { defineAgent, defineTool, toolOutput, UsageError } from '../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker, fileStore } from '../../../worker/index.ts';

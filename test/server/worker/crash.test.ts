@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { RunResult } from '../../../src/core/domain/run/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { RunResult } from '../../../src/core/domain/result.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 

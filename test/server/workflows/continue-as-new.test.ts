@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../../src/testing/index.ts';
 import { assistant, broken, search } from '../testbed/agents.ts';

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { AGENT_RUN } from '../../../src/core/protocol.ts';
-import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
 import { clerk } from '../approvals/decision-agents.ts';

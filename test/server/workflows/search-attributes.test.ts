@@ -2,7 +2,7 @@ import { Connection } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { RunStatus } from '../../../src/core/domain/run/status.ts';
+import type { RunStatus } from '../../../src/core/domain/run.ts';
 import { callTool, failWith, hang, say, scriptedModel } from '../../../src/testing/index.ts';
 import { ensureSearchAttributes } from '../../../worker/plugin.ts';
 import { assistant } from '../testbed/agents.ts';

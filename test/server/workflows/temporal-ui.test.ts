@@ -1,7 +1,7 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { utf8Length } from '../../../src/core/domain/content/text.ts';
+import { utf8Length } from '../../../src/core/domain/text.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { assistant, search } from '../testbed/agents.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 
 /** Runs one case of an operation with the product and translates the result. */
 export interface Operation {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { approve, reject, type TestDecision, type Waiting } from '../../../src/testing/index.ts';
 import { CaseProblem, flag, list, object, only, text } from './fields.ts';
 

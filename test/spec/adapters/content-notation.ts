@@ -1,7 +1,6 @@
-import type { ContentItem, ContentPart } from '../../../src/core/domain/content/content.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { type ContentItem, type ContentPart, outputText } from '../../../src/core/domain/content.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { CaseProblem, list, number, only, text } from './fields.ts';
 
 /** A content item of a case with its keys renamed and nothing else changed. */

@@ -4,8 +4,8 @@ import { contextUpdate, type ContextUpdate, withUpdate } from '../../../src/defi
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/tools/define-tool.ts';
 import type { ToolDefinition } from '../../../src/define/tools/tool-definition.ts';
-import { applyOperations, touchedKeys } from '../../../src/core/domain/record/context-update.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { applyOperations, touchedKeys } from '../../../src/core/domain/deps.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { callTool, say, type ScriptEntry, type ScriptedReply, together } from '../../../src/testing/index.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, number, object, only, text } from './fields.ts';

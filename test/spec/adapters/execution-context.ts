@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { newEvent } from '../../../src/core/domain/record/event.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
 import {
   addEvent,
   type ExecutionContext,
   incrementStep,
+  newEvent,
   newExecutionContext,
   setState,
-} from '../../../src/core/domain/record/execution-context.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+} from '../../../src/core/domain/record.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { contentItemSchema } from '../../../src/schema/content-schema.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { agentRun } from './agent-run.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 
 /** The case contains a value that its adapter cannot translate. It has then failed, even if it expects an error. */
 export class CaseProblem extends Error {

@@ -1,9 +1,9 @@
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineFlow } from '../../../src/define/flows/define-flow.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import { mergeBranches, mergeEvents } from '../../../src/core/domain/flows/merge-branches.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import { mergeBranches, mergeEvents } from '../../../src/core/domain/handoffs.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { say, scriptedModel, testAgent } from '../../../src/testing/index.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, number, only, text } from './fields.ts';

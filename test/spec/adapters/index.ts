@@ -1,4 +1,4 @@
-import type { CodeLanguage } from '../../../src/core/domain/code/code-snapshot.ts';
+import type { CodeLanguage } from '../../../src/core/domain/code.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { axonExecutorOperations } from './axon/executor.ts';
 import { axonAnchorOperations } from './axon/anchors.ts';

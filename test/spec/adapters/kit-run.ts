@@ -1,10 +1,10 @@
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { isToolCall } from '../../../src/core/domain/content/content.ts';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/core/domain/model/model.ts';
-import type { Duration } from '../../../src/core/domain/run/duration.ts';
-import type { RunResult } from '../../../src/core/domain/run/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { isToolCall } from '../../../src/core/domain/content.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
+import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
+import type { Duration } from '../../../src/core/domain/time.ts';
+import type { RunResult } from '../../../src/core/domain/result.ts';
 import type { StreamSink } from '../../../src/streams/stream-sink.ts';
 import {
   type Decide,

@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { RunResult } from '../../../src/core/domain/run/result.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { RunResult } from '../../../src/core/domain/result.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { newRunResult } from '../../core/domain/run/new-run-result.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/status.ts';
-import { type CallCounts, requestedCalls } from '../../../src/core/domain/record/calls-not-run.ts';
-import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
-import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run.ts';
+import {
+  type CallCounts,
+  hasToolCalls,
+  newStep,
+  newToolCallRecord,
+  requestedCalls,
+  type StepResult,
+  type ToolCallRecord,
+} from '../../../src/core/domain/tool-calls.ts';
+import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/usage.ts';
 import { toOurPart } from './content-notation.ts';
 import { CaseProblem, flag, list, number, object, only, text } from './fields.ts';
 

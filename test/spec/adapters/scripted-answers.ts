@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../src/testing/index.ts';
 import { CaseProblem, list, object, only, said, text } from './fields.ts';
 import { toOurUsage } from './result-notation.ts';

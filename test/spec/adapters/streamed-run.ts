@@ -1,8 +1,8 @@
 import { RunFeed, type FeedSources } from '../../../src/client/stream/run-feed.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
-import { completesStep } from '../../../src/core/domain/record/run-record.ts';
-import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
+import { completesStep } from '../../../src/core/domain/record.ts';
+import type { StreamEntry } from '../../../src/core/domain/stream.ts';
 import type { StreamRead, StreamSink } from '../../../src/streams/stream-sink.ts';
 import { endOf, type KitRun, type PlayedRun, runWithKit } from './kit-run.ts';
 

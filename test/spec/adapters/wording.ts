@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import { unknownTool } from '../../../src/core/domain/content/tool-text.ts';
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { unknownTool } from '../../../src/core/domain/tool-calls.ts';
 
 /** The messages of the systems about an unknown tool. One wording is kept, and the others are accepted here. */
 const UNKNOWN_TOOL = [/^Tool '(.+)' not found$/, /^Tool not found: (.+)$/];

@@ -1,5 +1,5 @@
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
-import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
+import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { DecisionReceipt } from '../../../src/core/protocol.ts';
 
 /** A decision of a client. */

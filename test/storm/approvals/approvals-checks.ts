@@ -1,4 +1,4 @@
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
 import { type Answer, untruth } from './answers.ts';
 import { type Check, unless } from '../check.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';

@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../../../src/client/index.ts';
-import type { RunResult } from '../../../src/core/domain/run/result.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import type { RunResult } from '../../../src/core/domain/result.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { type Answer, answerCounts, refusedWith, type SentDecision } from './answers.ts';
 import { approvalChecks, type DecidedRun } from './approvals-checks.ts';
 import { atOnce } from '../at-once.ts';

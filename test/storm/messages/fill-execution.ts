@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../../src/client/index.ts';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 
 /** More Updates than one execution accepts. */
 const MOST_UPDATES = 2_000;

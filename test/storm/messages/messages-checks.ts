@@ -1,6 +1,6 @@
-import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import type { Decision } from '../../../src/core/domain/approvals.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
 import { type Check, unless } from '../check.ts';
 import { callOf, type Effect, effectProblems } from '../processes/ledger.ts';
 

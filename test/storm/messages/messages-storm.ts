@@ -1,6 +1,6 @@
 import type { LonghaulClient, RunHandle } from '../../../src/client/index.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import type { Outcome } from '../outcome.ts';
 import { busyChecks } from './busy-checks.ts';
 import { fillExecution, type FilledExecution } from './fill-execution.ts';

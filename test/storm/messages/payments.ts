@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ListedApproval, LonghaulClient } from '../../../src/client/index.ts';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { atOnce } from '../at-once.ts';
 
 /** The number of decisions in flight at the same time, each of them sent twice. */

@@ -1,6 +1,5 @@
-import { isToolCall, type ToolCall } from '../../../src/core/domain/content/content.ts';
-import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
+import { isToolCall, outputText, type ToolCall } from '../../../src/core/domain/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 
 /** The first message to the talker, as JSON. */
 export interface TalkerInput {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newEvent, type Event } from '../../../src/core/domain/record/event.ts';
-import { newStep } from '../../../src/core/domain/record/step.ts';
+import { type Event, newEvent } from '../../../src/core/domain/record.ts';
+import { newStep } from '../../../src/core/domain/tool-calls.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import { seeded } from '../../crash/runs/random-kills.ts';
 import { parseOptions } from '../options.ts';

@@ -1,6 +1,6 @@
 import { fold, newView, type StreamItem, type StreamView } from '../../../src/client/index.ts';
-import type { Event } from '../../../src/core/domain/record/event.ts';
-import type { StepResult } from '../../../src/core/domain/record/step.ts';
+import type { Event } from '../../../src/core/domain/record.ts';
+import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
 import { difference } from '../../crash/checks/difference.ts';
 
 /** A run as it is recorded, in the form of JSON. */

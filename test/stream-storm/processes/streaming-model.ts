@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
-import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 
 /** The first message to the agent, as JSON. */
 export interface TellerInput {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import type { Random } from '../../crash/runs/random-kills.ts';
 import { type RecordedRun, readingProblems } from '../checks/reading-problems.ts';
 import { AGENT, drafts } from '../processes/streaming-agents.ts';

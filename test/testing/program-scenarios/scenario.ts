@@ -1,8 +1,8 @@
-import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import type { UnitResult } from '../../../src/core/domain/program/unit-result.ts';
-import type { TerminalStatus } from '../../../src/core/domain/run/status.ts';
+import { outputText } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
+import type { ModelRequest } from '../../../src/core/domain/model.ts';
+import type { UnitResult } from '../../../src/core/domain/program-run.ts';
+import type { TerminalStatus } from '../../../src/core/domain/run.ts';
 import { type AnyProgram, defineProgram, type ProgramDefinition, type ProgramOptions, unit } from '../../../src/define/program/index.ts';
 import type { AnyStep } from '../../../src/define/program/program-step.ts';
 import type { UnitOptions } from '../../../src/define/program/unit.ts';

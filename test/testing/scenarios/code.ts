@@ -1,4 +1,4 @@
-import { RUN_CODE } from '../../../src/core/domain/content/tool-text.ts';
+import { RUN_CODE } from '../../../src/core/domain/tool-calls.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';

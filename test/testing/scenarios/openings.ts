@@ -1,5 +1,5 @@
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { RunOpening } from '../../../src/core/domain/run/opening.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { RunOpening } from '../../../src/core/domain/run-input.ts';
 import { callTool, type ExpectedLine, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import { agentWith, type Scenario, toolThat } from './scenario.ts';
 

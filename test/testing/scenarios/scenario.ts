@@ -6,7 +6,7 @@ import { defineTool } from '../../../src/define/tools/define-tool.ts';
 import type { ToolPolicyOptions } from '../../../src/define/options/tool-policy-options.ts';
 import type { Resources, RunContext } from '../../../src/define/context/run-context.ts';
 import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';
-import type { TerminalStatus } from '../../../src/core/domain/run/status.ts';
+import type { TerminalStatus } from '../../../src/core/domain/run.ts';
 import {
   type EffectsLedger,
   type ExpectedLine,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineFlow, defineHook } from '../../../src/index.ts';
-import type { ModelClient, ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelClient, ModelRequest } from '../../../src/core/domain/model.ts';
 import { testAgent } from '../../../src/testing/index.ts';
 
 const north = defineAgent({ name: 'north', model: 'scripted/north', instructions: 'You are north.' });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JSException } from 'quickjs-wasi';
-import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json/json-depth.ts';
-import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
+import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json.ts';
+import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
 import { type EndFrame, type RunFrame, type ThreadSettings, timeoutError } from '../../frames.ts';
 import { RESERVED_WORDS } from '../reserved-words.ts';
 import { type EngineModule, NOWHERE_ELSE, Parser } from './engine.ts';

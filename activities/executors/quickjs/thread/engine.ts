@@ -1,5 +1,5 @@
 import { EvalFlags, Intrinsics, JSException, QuickJS, type QuickJSOptions, type Snapshot } from 'quickjs-wasi';
-import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
+import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
 
 /** The compiled engine, as the executor sends it. */
 export type EngineModule = object;

@@ -1,4 +1,4 @@
-import type { CodeTool } from '../../../../src/core/execution/executor.ts';
+import type { CodeTool } from '../../../../src/core/domain/execution.ts';
 
 /** The settings of the prelude, which it gets as JSON. */
 export interface PreludeSettings {

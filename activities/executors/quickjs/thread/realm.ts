@@ -1,5 +1,5 @@
 import { EvalFlags, type JSValueHandle, type QuickJS, type Snapshot } from 'quickjs-wasi';
-import { MAX_JSON_DEPTH } from '../../../../src/core/domain/json/json-depth.ts';
+import { MAX_JSON_DEPTH } from '../../../../src/core/domain/json.ts';
 import {
   isVariableName,
   MAX_ANSWER_LENGTH,

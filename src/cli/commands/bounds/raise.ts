@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { ANYWHERE } from '../../../core/hints/shell-command.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
-import type { LimitOptions } from '../../../core/domain/agent/limit-options.ts';
+import { ANYWHERE } from '../../../core/domain/text.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
+import type { LimitOptions } from '../../../core/domain/limits.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { type LimitFlags, limitOptions } from '../../program/limit-flags.ts';
 import { limitsText } from '../../render/limits-text.ts';

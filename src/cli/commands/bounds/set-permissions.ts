@@ -1,6 +1,6 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { isJsonObject } from '../../../core/domain/json/json.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { isJsonObject } from '../../../core/domain/json.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import type { PermissionOptions } from '../../../define/permissions/permissions-option.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { osUser } from '../../os-user.ts';

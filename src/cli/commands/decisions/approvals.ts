@@ -1,9 +1,9 @@
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { sleep } from '../../../temporal/waiting.ts';
-import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
-import { isTerminal } from '../../../core/domain/run/status.ts';
+import type { ApprovalView } from '../../../core/domain/approvals.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
+import { isTerminal } from '../../../core/domain/run.ts';
 import { approvalLines, rememberedLines } from '../../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { withClient } from '../../with-client.ts';

@@ -1,16 +1,15 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { NO_DIGEST } from '../../../client/updates/decide-call.ts';
 import type { DecidedOn, ListedApproval } from '../../../client/updates/decided-run.ts';
-import { decider, type Remember } from '../../../core/domain/approvals/approval.ts';
-import { LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../../core/domain/json/json.ts';
+import { decider, type Remember } from '../../../core/domain/approvals.ts';
+import { LonghaulError, UsageError } from '../../../core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';
 import type { DecisionReceipt } from '../../../core/protocol.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { DECIDED } from '../../render/decision-text.ts';
 import { osUser } from '../../os-user.ts';
-import { printableLine } from '../../../core/domain/content/printable.ts';
+import { ANYWHERE, printableLine, shellCommand } from '../../../core/domain/text.ts';
 import { underId } from '../request-id.ts';
-import { ANYWHERE, shellCommand } from '../../../core/hints/shell-command.ts';
 import { serverOptions } from '../../program/server-options.ts';
 import { withRun } from '../../with-run.ts';
 

@@ -1,8 +1,8 @@
 import type { Scope } from '../../../server/auth/caller.ts';
 import { createApiKey } from '../../../server/auth/api-keys/create-api-key.ts';
 import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';
-import { type Duration, milliseconds } from '../../../core/domain/run/duration.ts';
-import { identityOf } from '../../../core/domain/run/principal.ts';
+import { type Duration, milliseconds } from '../../../core/domain/time.ts';
+import { identityOf } from '../../../core/domain/run.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { actingPrincipal } from '../../with-client.ts';
 import { keyJson } from './key-facts.ts';

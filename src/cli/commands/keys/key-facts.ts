@@ -1,5 +1,5 @@
 import { isValid, type ApiKey } from '../../../server/auth/api-keys/api-key.ts';
-import { isoTime } from '../../../core/domain/record/time.ts';
+import { isoTime } from '../../../core/domain/time.ts';
 
 /** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */
 export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import type { ApiKeyStore } from '../../../server/auth/api-keys/api-key-store.ts';
 import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';
 import type { ServerFlags } from '../../program/command.ts';

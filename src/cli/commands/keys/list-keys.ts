@@ -1,4 +1,4 @@
-import { printableLine } from '../../../core/domain/content/printable.ts';
+import { printableLine } from '../../../core/domain/text.ts';
 import type { ApiKey } from '../../../server/auth/api-keys/api-key.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { pointInTime } from '../../render/point-in-time.ts';

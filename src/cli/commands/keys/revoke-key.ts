@@ -1,4 +1,4 @@
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { parseApiKey } from '../../../server/auth/api-keys/api-key-text.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { existingKeys, keysFile, type KeysFlags } from './keys-file.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { memoryOwner } from '../../../memory/memory-namespace.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { actingPrincipal } from '../../with-client.ts';

@@ -1,12 +1,11 @@
-import { printableLine } from '../../../core/domain/content/printable.ts';
-import { oneLine } from '../../../core/domain/content/text.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { oneLine, printableLine } from '../../../core/domain/text.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import type { MemoryEntry, MemoryStore } from '../../../memory/memory-store.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { pointInTime } from '../../render/point-in-time.ts';
 import { tableLines } from '../../render/table-lines.ts';
 import { memoryIn, type MemoryFlags, namespaceOf } from './memory-file.ts';
-import { isoTime } from '../../../core/domain/record/time.ts';
+import { isoTime } from '../../../core/domain/time.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;

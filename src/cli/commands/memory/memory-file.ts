@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { fileMemory } from '../../../memory/file-memory.ts';
 import { memoryNamespace } from '../../../memory/memory-namespace.ts';
 import type { MemoryStore } from '../../../memory/memory-store.ts';

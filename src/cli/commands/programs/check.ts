@@ -1,8 +1,7 @@
 import { BUILT_IN_ANCHORS } from '../../../anchors/built-in-anchors.ts';
-import { printableLine } from '../../../core/domain/content/printable.ts';
-import { counted } from '../../../core/domain/content/text.ts';
-import { isJsonObject } from '../../../core/domain/json/json.ts';
-import { allSteps } from '../../../core/domain/program/all-steps.ts';
+import { counted, printableLine } from '../../../core/domain/text.ts';
+import { isJsonObject } from '../../../core/domain/json.ts';
+import { allSteps } from '../../../core/domain/program-document.ts';
 import { checkProgram } from '../../../core/program/check/check-program.ts';
 import type { Problem } from '../../../core/program/check/problems.ts';
 import type { KnownNames } from '../../../core/program/check/values/known-names.ts';

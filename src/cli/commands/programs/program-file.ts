@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { errorMessage, UsageError } from '../../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../../core/domain/errors.ts';
 import type { Problem } from '../../../core/program/check/problems.ts';
 import { isCompiledProgram } from '../../../define/program/from-compiled-program.ts';
 import { type AgentsModule, loadAgentsModule } from '../../serve/agents-module.ts';

@@ -1,7 +1,7 @@
 import type { StartedProgram } from '../../../client/start/start-program.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../../core/domain/json/json.ts';
-import type { ProgramDocument } from '../../../core/domain/program/document.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
+import type { ProgramDocument } from '../../../core/domain/program-document.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { sharedStartOptions, type StartingFlags } from '../../program/start-flags.ts';
 import { withClient } from '../../with-client.ts';

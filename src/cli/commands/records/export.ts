@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { fileArchive } from '../../../stores/archive/file-archive.ts';
 import type { ExportLine, ExportSummary, MissingRange } from '../../../client/export/export-line.ts';
-import { UsageError, errorMessage } from '../../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../../core/domain/errors.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';

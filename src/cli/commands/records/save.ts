@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { errorMessage, UsageError } from '../../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../../core/domain/errors.ts';
 import type { SavedContext } from '../../../core/saved/saved-context.ts';
-import { counted } from '../../../core/domain/content/text.ts';
+import { counted } from '../../../core/domain/text.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { withRun } from '../../with-run.ts';
 

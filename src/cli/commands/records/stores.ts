@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { fileArchive } from '../../../stores/archive/file-archive.ts';
 import type { LonghaulClientOptions } from '../../../client/client-options.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { fileStore } from '../../../stores/payload-store/file-store.ts';
 import type { Output } from '../../output.ts';
 

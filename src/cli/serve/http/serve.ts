@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { anyOf } from '../../../server/auth/any-of.ts';
 import { apiKeys } from '../../../server/auth/api-keys/api-keys.ts';
 import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';

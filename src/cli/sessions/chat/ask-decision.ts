@@ -1,8 +1,8 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
-import { printable } from '../../../core/domain/content/printable.ts';
-import { errorCode, errorMessage } from '../../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json/json.ts';
+import type { ApprovalView } from '../../../core/domain/approvals.ts';
+import { printable } from '../../../core/domain/text.ts';
+import { errorCode, errorMessage } from '../../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import { osUser } from '../../os-user.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { approvalLines } from '../../render/approval-lines.ts';

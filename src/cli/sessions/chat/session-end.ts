@@ -1,7 +1,6 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { errorCode, errorMessage } from '../../../core/domain/errors/error.ts';
-import { printable, printableLine } from '../../../core/domain/content/printable.ts';
-import { shellCommand } from '../../../core/hints/shell-command.ts';
+import { errorCode, errorMessage } from '../../../core/domain/errors.ts';
+import { printable, printableLine, shellCommand } from '../../../core/domain/text.ts';
 import { EXIT_CODES, exitCodeOfResult, exitOfError } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { ServerFlags } from '../../program/command.ts';

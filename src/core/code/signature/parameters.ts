@@ -1,4 +1,4 @@
-import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { ToolSnapshot } from '../../domain/agent.ts';
 import { type Field, type SchemaType, schemaType } from './schema-type.ts';
 
 /** Returns the type of a tool's arguments: of an object, with the fields that are required before those that may be left out. */

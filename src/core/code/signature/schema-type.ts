@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import { dereference, propertiesOf, requiredOf, subschemas, typesOf } from '../../json-schema/json-schema.ts';
 
 /** A value without inner structure, as languages can write it as a type. */

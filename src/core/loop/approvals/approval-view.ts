@@ -1,12 +1,12 @@
 // Shared state: pending decisions as a person sees them.
 
-import type { ApprovalView, PendingApproval } from '../../domain/approvals/approval.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import { jsonTextPrefix } from '../../domain/content/text.ts';
+import type { ApprovalView, PendingApproval } from '../../domain/approvals.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
+import { jsonTextPrefix } from '../../domain/text.ts';
 import { rewrittenArguments } from '../hooks/rewritten-arguments.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const SHOWN_BYTES = 20_000;

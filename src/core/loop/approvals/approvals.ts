@@ -1,9 +1,8 @@
 // Shared state: pending and past decisions.
 
-import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals/approval.ts';
-import { cutText } from '../../domain/content/cut-content.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
-import { newest } from '../../domain/json/newest.ts';
+import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals.ts';
+import { cutText, newest } from '../../domain/byte-budgets.ts';
+import type { JsonObject } from '../../domain/json.ts';
 
 /** The pending approvals of a run, and its decisions. */
 export interface Approvals {

@@ -1,12 +1,11 @@
 // Shared state: applies decisions, for calls (tool phase) and for limits (both phases).
 
-import { alreadyDecided } from '../../domain/approvals/already-decided.ts';
-import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../../domain/approvals/approval.ts';
+import { alreadyDecided, decider, type Decision, type PendingApproval, type RefusedRequest } from '../../domain/approvals.ts';
 import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
 import type { Verdict } from '../state/awaited-verdicts.ts';
 import type { Authorization, RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /**
  * Applies the received decisions in their order, then the deadlines that are over, and returns all decisions that took effect.

@@ -1,6 +1,6 @@
 // Shared state: waits for decisions, for calls (tool phase) and for limits (both phases).
 
-import type { PendingApproval } from '../../domain/approvals/approval.ts';
+import type { PendingApproval } from '../../domain/approvals.ts';
 import { hasFixedDeadline } from '../limits/part-of-parent.ts';
 import type { RunPorts, WaitDeadline } from '../ports.ts';
 import { noteError, type RunState } from '../state/run-state.ts';

@@ -1,9 +1,9 @@
 // Shared state: a tool call as the input of the agent that it runs.
 
-import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
-import type { RunningAgent } from '../../domain/children/running-agent.ts';
-import type { ContentPart } from '../../domain/content/content.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { AgentOfTool } from '../../domain/agent.ts';
+import type { RunningAgent } from '../../domain/children.ts';
+import type { ContentPart } from '../../domain/content.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import type { ToolInvocation } from '../ports.ts';
 import { branchInput } from '../flows/branch-input.ts';
 import type { RunState } from '../state/run-state.ts';

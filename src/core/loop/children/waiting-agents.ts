@@ -1,6 +1,6 @@
 // Shared state: the agents that wait for a person.
 
-import { isToolCall } from '../../domain/content/content.ts';
+import { isToolCall } from '../../domain/content.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** An agent that runs as a child, with the name of its tool. */

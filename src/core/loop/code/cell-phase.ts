@@ -1,8 +1,7 @@
-import { cellCode } from '../../domain/code/cell-code.ts';
-import type { JournalCell } from '../../domain/code/journal.ts';
-import { isToolCall } from '../../domain/content/content.ts';
-import { setState } from '../../domain/record/execution-context.ts';
-import { stateProblem } from '../../domain/record/state-problem.ts';
+import { cellCode, type JournalCell } from '../../domain/execution.ts';
+import { isToolCall } from '../../domain/content.ts';
+import { setState } from '../../domain/record.ts';
+import { stateProblem } from '../../domain/deps.ts';
 import { spendOnGuardrails } from '../guardrails/guardrail-note.ts';
 import { continueBeforeTool } from '../limits/continuing.ts';
 import type { CellPosition, NextStep, ToolsPosition } from '../next-step.ts';

@@ -1,10 +1,9 @@
 // Shared state: the cells of a run.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { CodeJournal, JournalCell } from '../../domain/code/journal.ts';
-import { canonicalJson, type JsonValue } from '../../domain/json/json.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import type { CodeCallResult } from '../../execution/executor.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import type { CodeCallResult, CodeJournal, JournalCell } from '../../domain/execution.ts';
+import { canonicalJson, type JsonValue } from '../../domain/json.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
 import type { RunState } from '../state/run-state.ts';
 import type { CodeState } from './code-state.ts';
 

@@ -1,8 +1,8 @@
 // Shared state: the code of a run.
 
-import type { CodeJournal } from '../../domain/code/journal.ts';
-import type { ToolCallRecord } from '../../domain/record/step.ts';
-import type { WindowEvent } from '../../domain/record/window.ts';
+import type { CodeJournal } from '../../domain/execution.ts';
+import type { ToolCallRecord } from '../../domain/tool-calls.ts';
+import type { WindowEvent } from '../../domain/window.ts';
 
 /** The code that a run has executed. Plain JSON: it is carried into the next execution as it is. */
 export interface CodeState {

@@ -1,9 +1,8 @@
 // Tool phase: the final answer of a cell.
 
-import { finalText } from '../../execution/final-text.ts';
-import { errorMessage } from '../../domain/errors/error.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import { Finalizer, MultipleFinalAnswers } from '../../domain/run/finalizer.ts';
+import { Finalizer, finalText, MultipleFinalAnswers } from '../../domain/code.ts';
+import { errorMessage } from '../../domain/errors.ts';
+import type { JsonValue } from '../../domain/json.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 

@@ -1,6 +1,6 @@
 // Tool phase: segments and calls inside one workflow task.
 
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
 import type { RunState } from '../state/run-state.ts';
 import { codeOf } from './cells.ts';
 

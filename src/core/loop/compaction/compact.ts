@@ -1,9 +1,8 @@
-import type { Compaction } from '../../domain/agent/compaction.ts';
-import type { ContentItem } from '../../domain/content/content.ts';
-import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import { isRecall } from '../../domain/memory/recalled.ts';
-import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../../domain/record/window.ts';
+import type { Compaction } from '../../domain/record.ts';
+import type { ContentItem } from '../../domain/content.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../domain/byte-budgets.ts';
+import { isRecall } from '../../domain/memory.ts';
+import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../../domain/window.ts';
 import { endCancelled, endFailed } from '../endings/endings.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';

@@ -1,9 +1,8 @@
 // Shared state: the size that a window may have.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
-import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../domain/json/payload-limit.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import type { HandoffState } from '../../domain/handoffs.ts';
+import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../domain/byte-budgets.ts';
 import { carriedCodeBytes } from '../code/cells.ts';
 import type { RunState } from '../state/run-state.ts';
 

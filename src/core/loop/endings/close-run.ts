@@ -1,15 +1,15 @@
 // Closing: the result of a run.
 
-import type { RunResultFields } from '../../domain/run/result.ts';
-import { unitResults } from '../../domain/program/unit-results.ts';
-import { noUsage } from '../../domain/model/usage.ts';
+import type { RunResultFields } from '../../domain/result.ts';
+import { unitResults } from '../../domain/program-run.ts';
+import { noUsage } from '../../domain/usage.ts';
 import { firstAgent, hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import type { RunClock } from '../state/clock.ts';
-import { limitValues } from '../../domain/agent/limits.ts';
-import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
+import { limitValues } from '../../domain/limits.ts';
+import { guardrailsOf } from '../../domain/guardrails.ts';
 import type { Ending } from '../next-step.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /** Closes a run and returns its result, from its record and its ending. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {

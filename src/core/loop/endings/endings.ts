@@ -1,8 +1,8 @@
 // Closing: the ways in which a run ends.
 
-import type { ErrorCode } from '../../domain/errors/error.ts';
-import type { LimitReached } from '../../domain/agent/limits.ts';
-import { limitStatus } from '../../domain/run/status.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { LimitReached } from '../../domain/limits.ts';
+import { limitStatus } from '../../domain/run.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunState } from '../state/run-state.ts';
 

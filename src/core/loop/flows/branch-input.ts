@@ -1,7 +1,6 @@
 // Shared state: a flow whose agents act side by side.
 
-import type { ContentItem, ContentPart, Message } from '../../domain/content/content.ts';
-import { outputText } from '../../domain/content/output-text.ts';
+import { type ContentItem, type ContentPart, type Message, outputText } from '../../domain/content.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** True for the run of a flow whose agents act side by side: it calls no model. */

@@ -1,10 +1,8 @@
 // Model phase: the turns of the agents of a flow.
 
-import type { FlowState } from '../../domain/flows/flow-policy.ts';
-import { DEFAULT_MAX_HANDOFFS } from '../../domain/handoffs/handoff-policy.ts';
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import { noUsage } from '../../domain/model/usage.ts';
+import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS, type FlowState } from '../../domain/agent.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import { noUsage } from '../../domain/usage.ts';
 import { checkJson } from '../../json-schema/check-json-schema.ts';
 import { endCancelled, endFailed } from '../endings/endings.ts';
 import { findAgent } from '../handoffs/transfer.ts';

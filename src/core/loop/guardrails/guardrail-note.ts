@@ -1,16 +1,15 @@
 // Shared state: the record of checks, and their cost.
 
 import {
+  blockedText,
   type GuardrailNote,
   type GuardrailReport,
-  type GuardrailSpent,
   guardrailsOf,
+  type GuardrailSpent,
   refusalIn,
-} from '../../domain/guardrails/guardrail.ts';
-import { priced } from '../../domain/model/price.ts';
-import { addEstimated, addReported } from '../../domain/model/usage.ts';
+} from '../../domain/guardrails.ts';
+import { addEstimated, addReported, priced } from '../../domain/usage.ts';
 import type { Ending, NextStep } from '../next-step.ts';
-import { blockedText } from '../../domain/guardrails/guardrail.ts';
 import type { GuardrailOutcome } from '../ports.ts';
 import type { RunClock } from '../state/clock.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';

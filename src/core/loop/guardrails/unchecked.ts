@@ -1,6 +1,6 @@
 // Shared state: the messages that guardrails have not checked.
 
-import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
+import { guardrailsOf } from '../../domain/guardrails.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */

@@ -1,10 +1,10 @@
 // Tool phase: the change of the agent after a step with a transfer.
 
-import { PINNED_SNAPSHOTS } from '../../domain/handoffs/handoff-state.ts';
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { RunLimits } from '../../domain/agent/limits.ts';
-import { newest } from '../../domain/json/newest.ts';
-import { noUsage } from '../../domain/model/usage.ts';
+import { PINNED_SNAPSHOTS } from '../../domain/handoffs.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import type { RunLimits } from '../../domain/limits.ts';
+import { newest } from '../../domain/byte-budgets.ts';
+import { noUsage } from '../../domain/usage.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { beginRecall, recordNotices, type RunState } from '../state/run-state.ts';
 

@@ -1,8 +1,8 @@
 // Tool phase: the calls of a response that hand the run over.
 
-import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
-import { ONE_TRANSFER, RUN_ENDS } from '../../domain/handoffs/transfer-text.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import { isToolCall, type ToolCall } from '../../domain/content.ts';
+import { ONE_TRANSFER, RUN_ENDS } from '../../domain/handoffs.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** True for a call of the tool by which the agent hands the run over. */

@@ -1,10 +1,8 @@
 // Tool phase: the call of an agent that hands the run over.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
-import { DEFAULT_MAX_HANDOFFS } from '../../domain/handoffs/handoff-policy.ts';
-import { cannotTakeOver, noHandoffsLeft, transferred } from '../../domain/handoffs/transfer-text.ts';
-import type { Resolved } from '../../domain/run/resolved.ts';
+import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS } from '../../domain/agent.ts';
+import { cannotTakeOver, type HandoffState, noHandoffsLeft, transferred } from '../../domain/handoffs.ts';
+import type { Resolved } from '../../domain/children.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { choosesOnce } from '../state/first-step.ts';

@@ -1,6 +1,6 @@
 // Tool phase: the hooks for the result of a call that run in an activity of their own.
 
-import { hooksAfterCall } from '../../domain/hooks/hooks-after-call.ts';
+import { hooksAfterCall } from '../../domain/activity-messages.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 

@@ -1,10 +1,8 @@
 // Closing: the hooks at the end of a run.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import { END_EVENTS } from '../../domain/hooks/hook-event.ts';
-import type { HookRecord } from '../../domain/hooks/hook-record.ts';
-import { hooksFor } from '../../domain/hooks/hook-snapshot.ts';
-import type { RunResultFields } from '../../domain/run/result.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import { END_EVENTS, type HookRecord, hooksFor } from '../../domain/hooks.ts';
+import type { RunResultFields } from '../../domain/result.ts';
 
 /** True if hooks are to be called at the end of the run. */
 export function hasEndHooks(snapshot: Pick<AgentSnapshot, 'hooks'>): boolean {

@@ -1,8 +1,8 @@
 // Tool phase: the traces of hooks in the results and records of calls.
 
-import type { ToolCall } from '../../domain/content/content.ts';
-import type { HookRecord } from '../../domain/hooks/hook-record.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import type { ToolCall } from '../../domain/content.ts';
+import type { HookRecord } from '../../domain/hooks.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import type { ToolOutcome } from '../ports.ts';
 
 type Result = ToolOutcome & { type: 'result' };

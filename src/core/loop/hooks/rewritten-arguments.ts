@@ -1,7 +1,7 @@
 // Shared state: arguments that hooks have rewritten.
 
-import type { ToolCall } from '../../domain/content/content.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { ToolCall } from '../../domain/content.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import type { RunState } from '../state/run-state.ts';
 
 type Rewritten = Pick<RunState, 'rewrites'>;

@@ -1,7 +1,7 @@
 // Shared state: asks a person at a limit, before a model call and before tool calls.
 
-import { RAISE_LIMITS, type PendingApproval } from '../../domain/approvals/approval.ts';
-import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
+import { type PendingApproval, RAISE_LIMITS } from '../../domain/approvals.ts';
+import type { LimitChanges, LimitReached } from '../../domain/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
 import { endAtLimit } from '../endings/endings.ts';
 import { raiseLimits } from './limits.ts';

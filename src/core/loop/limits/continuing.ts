@@ -1,6 +1,6 @@
 // Shared state: room in the history, before a model call and before a tool call.
 
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
 import type { NextStep, Position } from '../next-step.ts';
 import type { Growth, Leaving, RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { ToolBatch } from '../tool-phase/tool-batch.ts';

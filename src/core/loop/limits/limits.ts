@@ -1,8 +1,7 @@
 // Shared state: the limits of a run, for both phases.
 
-import { addRunUsage } from '../../domain/model/usage.ts';
-import { dollars } from '../../domain/model/dollars.ts';
-import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import { addRunUsage, dollars } from '../../domain/usage.ts';
+import type { LimitChanges, LimitReached, RunLimits } from '../../domain/limits.ts';
 import { hasFixedDeadline } from './part-of-parent.ts';
 import type { RunState } from '../state/run-state.ts';
 

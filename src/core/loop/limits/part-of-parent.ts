@@ -1,7 +1,6 @@
 // Shared state: the part of the limits of its parent that a run has been given. No raise exceeds it.
 
-import { limitNumbers, nameOfTool } from '../../domain/agent/limit-numbers.ts';
-import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
+import { type LimitChanges, limitNumbers, type LimitReached, toolLimitName } from '../../domain/limits.ts';
 import type { RunState } from '../state/run-state.ts';
 
 type OfParent = Pick<RunState, 'limits' | 'parent'>;
@@ -41,7 +40,7 @@ function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes 
     const final = name === 'steps' && limits.finalAttempt ? 1 : 0;
     return Math.min(value, (most.get(name) ?? Infinity) - final);
   };
-  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(nameOfTool(tool), value)]);
+  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(toolLimitName(tool), value)]);
   return {
     ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, bound(name, value)])),
     ...(toolCallsByName === undefined ? {} : { toolCallsByName: Object.fromEntries(byTool) }),

@@ -1,8 +1,6 @@
 // Shared state: changes of the permissions of the run.
 
-import { isNarrowing } from '../../domain/permissions/is-narrowing.ts';
-import { type PermissionChange, SET_PERMISSIONS } from '../../domain/permissions/permission-change.ts';
-import type { Permissions } from '../../domain/permissions/permissions.ts';
+import { isNarrowing, type PermissionChange, type Permissions, SET_PERMISSIONS } from '../../domain/permissions.ts';
 import type { Authorization, RunPorts } from '../ports.ts';
 import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
 import { permissionsOf } from './run-permissions.ts';

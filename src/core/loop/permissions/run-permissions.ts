@@ -1,9 +1,8 @@
 // Shared state: the permissions of the run.
 
-import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
-import { checkAllPermissions, type PermissionVerdict } from '../../domain/permissions/check-permissions.ts';
-import type { Permissions } from '../../domain/permissions/permissions.ts';
+import type { ToolSnapshot } from '../../domain/agent.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { checkAllPermissions, type Permissions, type PermissionVerdict } from '../../domain/permissions.ts';
 import { narrowedBySkill } from '../skills/active-skills.ts';
 import type { RunState } from '../state/run-state.ts';
 

@@ -1,8 +1,7 @@
 // Shared state: the skills that the model follows.
 
-import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { ContentItem, ToolCall } from '../../domain/content/content.ts';
-import { LOAD_SKILL, type SkillSnapshot } from '../../domain/skills/skill-snapshot.ts';
+import { LOAD_SKILL, type SkillSnapshot, type ToolSnapshot } from '../../domain/agent.ts';
+import type { ContentItem, ToolCall } from '../../domain/content.ts';
 import type { RunState } from '../state/run-state.ts';
 
 type OfRun = Pick<RunState, 'snapshot' | 'loadedSkills'>;

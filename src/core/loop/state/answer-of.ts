@@ -1,9 +1,9 @@
 // Shared state: the answer in a response.
 
-import { isToolCall } from '../../domain/content/content.ts';
-import { FINAL_ANSWER } from '../../domain/content/tool-text.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import { isToolCall } from '../../domain/content.ts';
+import { FINAL_ANSWER } from '../../domain/tool-calls.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import { thoughtOf } from './thought.ts';
 
 /**

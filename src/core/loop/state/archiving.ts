@@ -1,11 +1,10 @@
 // Shared state: events that the archive has or lacks.
 
-import { cutText } from '../../domain/content/cut-content.ts';
-import type { EventRange, NotArchived } from '../../domain/record/not-archived.ts';
-import type { RunResultFields } from '../../domain/run/result.ts';
-import { newest } from '../../domain/json/newest.ts';
+import { cutText, newest } from '../../domain/byte-budgets.ts';
+import type { EventRange, NotArchived } from '../../domain/run.ts';
+import type { RunResultFields } from '../../domain/result.ts';
 import type { RunState } from './run-state.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /**
  * The most ranges of missing events that a run keeps, and their bytes of JSON, because they are carried over. Adjacent ranges are

@@ -1,6 +1,6 @@
 // Shared state: the outcomes of decisions for which callers wait.
 
-import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
+import type { Decision, RefusedRequest } from '../../domain/approvals.ts';
 
 /** The outcome of a decision, for a sender who waits for it. */
 export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };

@@ -1,11 +1,11 @@
 // Shared state: requests from outside, as they are carried into the next execution.
 
-import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
-import type { LimitRaise } from '../../domain/agent/limits.ts';
-import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
-import type { NextTurnInput } from '../../domain/children/kept-agent.ts';
-import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
-import type { QueuedMessage } from '../../domain/record/queued-message.ts';
+import type { Decision, RefusedRequest } from '../../domain/approvals.ts';
+import type { LimitRaise } from '../../domain/limits.ts';
+import type { PermissionChange } from '../../domain/permissions.ts';
+import type { NextTurnInput } from '../../domain/children.ts';
+import type { CloseRequest, TurnInterrupt } from '../../domain/sessions.ts';
+import type { QueuedMessage } from '../../domain/content.ts';
 
 /** The requests of callers that a run carries into its next execution. */
 export interface CarriedInbox {

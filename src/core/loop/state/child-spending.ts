@@ -1,10 +1,9 @@
 // Shared state: the cost of children.
 
-import { withChild } from '../../domain/children/spent-below.ts';
-import type { Event } from '../../domain/record/event.ts';
-import { addNotRun } from '../../domain/record/calls-not-run.ts';
-import { addRunUsage } from '../../domain/model/usage.ts';
-import type { RunResultFields } from '../../domain/run/result.ts';
+import { addRunUsage, withChild } from '../../domain/usage.ts';
+import type { Event } from '../../domain/record.ts';
+import { addNotRun } from '../../domain/tool-calls.ts';
+import type { RunResultFields } from '../../domain/result.ts';
 import { countToolCalls, type RunState } from './run-state.ts';
 
 /** The name under which a program counts the tool calls of the agents that its own agents have called. */

@@ -1,31 +1,27 @@
 // Shared state: what is carried into the next execution.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
-import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
-import type { RunLimits } from '../../domain/agent/limits.ts';
-import type { NotArchived } from '../../domain/record/not-archived.ts';
-import type { HookRecord } from '../../domain/hooks/hook-record.ts';
-import type { Permissions } from '../../domain/permissions/permissions.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { isToolCall } from '../../domain/content/content.ts';
-import { jsonTextPrefix } from '../../domain/content/text.ts';
-import type { KeptAgent } from '../../domain/children/kept-agent.ts';
-import type { RunningAgent } from '../../domain/children/running-agent.ts';
-import type { SessionState } from '../../domain/sessions/session-state.ts';
-import type { SpentBelow } from '../../domain/children/spent-below.ts';
-import type { ParentRun } from '../../domain/run/parent-run.ts';
-import type { Principal } from '../../domain/run/principal.ts';
-import type { CallsNotRun } from '../../domain/record/calls-not-run.ts';
-import type { AggregatedUsage } from '../../domain/model/usage.ts';
-import type { Window } from '../../domain/record/window.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import type { HandoffState } from '../../domain/handoffs.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json.ts';
+import type { RunLimits } from '../../domain/limits.ts';
+import type { NotArchived, Principal } from '../../domain/run.ts';
+import type { HookRecord } from '../../domain/hooks.ts';
+import type { Permissions } from '../../domain/permissions.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
+import { isToolCall } from '../../domain/content.ts';
+import { jsonTextPrefix } from '../../domain/text.ts';
+import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
+import type { SessionState } from '../../domain/sessions.ts';
+import type { AggregatedUsage, SpentBelow } from '../../domain/usage.ts';
+import type { ParentRun } from '../../domain/run-input.ts';
+import type { CallsNotRun } from '../../domain/tool-calls.ts';
+import type { Window } from '../../domain/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CellPosition, RunPosition, ToolsPosition } from '../next-step.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
-import type { CarriedProgram } from '../../domain/program/program-state.ts';
-import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';
+import { type CarriedProgram, fromCarriedProgram, toCarriedProgram } from '../../domain/program-run.ts';
 import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */

@@ -1,13 +1,10 @@
-import type { LimitRaise } from '../../domain/agent/limits.ts';
-import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
-import type { NextTurnInput } from '../../domain/children/kept-agent.ts';
-import { cutText } from '../../domain/content/cut-content.ts';
-import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../domain/json/byte-budget.ts';
-import { newest } from '../../domain/json/newest.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
-import type { QueuedMessage } from '../../domain/record/queued-message.ts';
-import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
+import type { LimitRaise } from '../../domain/limits.ts';
+import type { Decision, RefusedRequest } from '../../domain/approvals.ts';
+import type { NextTurnInput } from '../../domain/children.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes, MAX_QUEUED_MESSAGES, newest } from '../../domain/byte-budgets.ts';
+import type { PermissionChange } from '../../domain/permissions.ts';
+import type { QueuedMessage } from '../../domain/content.ts';
+import type { CloseRequest, TurnInterrupt } from '../../domain/sessions.ts';
 import { AwaitedVerdicts } from './awaited-verdicts.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 

@@ -1,9 +1,9 @@
 // Shared state: the progress of a run.
 
-import type { RunLimits } from '../../domain/agent/limits.ts';
-import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
-import type { CallsNotRun } from '../../domain/record/calls-not-run.ts';
-import { addRunUsage, noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
+import type { RunLimits } from '../../domain/limits.ts';
+import type { Archiving, NotArchived } from '../../domain/run.ts';
+import type { CallsNotRun } from '../../domain/tool-calls.ts';
+import { addRunUsage, type AggregatedUsage, noUsage } from '../../domain/usage.ts';
 import { hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import { usedAmounts } from '../limits/limits.ts';
 import type { RunState } from './run-state.ts';

@@ -1,38 +1,36 @@
 // Shared state: the run, and its record.
 
-import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
-import { cutText } from '../../domain/content/cut-content.ts';
-import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
-import { newEvent, type Event } from '../../domain/record/event.ts';
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
-import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
-import type { Notice } from '../../domain/record/notice.ts';
-import type { RunLimits } from '../../domain/agent/limits.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import type { RunOpening } from '../../domain/run/opening.ts';
-import type { ParentRun } from '../../domain/run/parent-run.ts';
-import type { Principal } from '../../domain/run/principal.ts';
-import { givenEvents } from '../../domain/record/given-events.ts';
-import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
-import type { RunStatus } from '../../domain/run/status.ts';
-import { addNotRun, type CallsNotRun, type NotRun } from '../../domain/record/calls-not-run.ts';
-import type { FinishReason, StepResult, ToolCallRecord } from '../../domain/record/step.ts';
-import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
-import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import type { HandoffState } from '../../domain/handoffs.ts';
+import { cutText, jsonBytes } from '../../domain/byte-budgets.ts';
+import { addEvent, type Event, type ExecutionContext, incrementStep, newEvent, newExecutionContext } from '../../domain/record.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
+import type { Archiving, NotArchived, Notice, Principal, RunStatus } from '../../domain/run.ts';
+import type { RunLimits } from '../../domain/limits.ts';
+import type { ParentRun, RunOpening } from '../../domain/run-input.ts';
+import { givenEvents } from '../../domain/model.ts';
+import { guardrailsOf } from '../../domain/guardrails.ts';
+import {
+  addNotRun,
+  type CallsNotRun,
+  type FinishReason,
+  type NotRun,
+  type StepResult,
+  type ToolCallRecord,
+} from '../../domain/tool-calls.ts';
+import { type AggregatedUsage, noUsage, type SpentBelow } from '../../domain/usage.ts';
+import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
-import type { KeptAgent } from '../../domain/children/kept-agent.ts';
-import type { RunningAgent } from '../../domain/children/running-agent.ts';
-import type { SessionState, TurnResultFields } from '../../domain/sessions/session-state.ts';
-import type { SpentBelow } from '../../domain/children/spent-below.ts';
-import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
-import type { HookRecord } from '../../domain/hooks/hook-record.ts';
-import type { Permissions } from '../../domain/permissions/permissions.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
+import type { SessionState, TurnResultFields } from '../../domain/sessions.ts';
+import type { HookedCalls } from '../../domain/activity-messages.ts';
+import type { HookRecord } from '../../domain/hooks.ts';
+import type { Permissions } from '../../domain/permissions.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import type { ChangesSoFar } from '../tool-phase/changes-meanwhile.ts';
 import type { RunClock } from './clock.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {

@@ -1,20 +1,20 @@
 // Model phase: the cost of model calls.
 
-import type { ErrorCode } from '../../domain/errors/error.ts';
-import { guardsAnswers } from '../../domain/guardrails/guardrail.ts';
-import type { Event } from '../../domain/record/event.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import { priced } from '../../domain/model/price.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { guardsAnswers } from '../../domain/guardrails.ts';
+import type { Event } from '../../domain/record.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
 import {
-  type AggregatedUsage,
   addEstimated,
   addReported,
   addUsage,
+  type AggregatedUsage,
   type EstimatedUsage,
+  priced,
   type Spent,
   type UsageStats,
-} from '../../domain/model/usage.ts';
+} from '../../domain/usage.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import type { RunClock } from './clock.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 import { estimatedPromptTokens, estimatedTokens } from '../compaction/window-limit.ts';

@@ -1,7 +1,6 @@
 // Shared state: the text of a response.
 
-import type { ContentItem } from '../../domain/content/content.ts';
-import { outputText } from '../../domain/content/output-text.ts';
+import { type ContentItem, outputText } from '../../domain/content.ts';
 
 /** Returns the text of a model response, or null if it has none or an empty one. */
 export function thoughtOf(content: ContentItem[]): string | null {

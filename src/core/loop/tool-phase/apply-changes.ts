@@ -1,18 +1,15 @@
 // Tool phase: changes that calls make to the run.
 
-import { applyOperations, type UpdatedDeps } from '../../domain/record/context-update.ts';
-import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
-import { setState } from '../../domain/record/execution-context.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import { stateProblem } from '../../domain/record/state-problem.ts';
-import { DEFAULT_POLICY } from '../../domain/agent/tool-policy.ts';
-import { noRetriesLeft, resultText } from '../../domain/content/tool-text.ts';
+import { applyOperations, stateProblem, type UpdatedDeps } from '../../domain/deps.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../../domain/byte-budgets.ts';
+import { setState } from '../../domain/record.ts';
+import { DEFAULT_POLICY, type ToolSnapshot } from '../../domain/agent.ts';
+import { noRetriesLeft, resultText } from '../../domain/tool-calls.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import type { ToolOutcome } from '../ports.ts';
 import { noteChanges, undoneKey } from './changes-meanwhile.ts';
 import type { PreparedCall } from './prepare-call.ts';
 import type { RunState } from '../state/run-state.ts';
-import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
 
 type Result = ToolOutcome & { type: 'result' };
 

@@ -1,8 +1,8 @@
 // Tool phase: calls that need a decision.
 
-import type { Decision } from '../../domain/approvals/approval.ts';
-import type { ToolCall } from '../../domain/content/content.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { Decision } from '../../domain/approvals.ts';
+import type { ToolCall } from '../../domain/content.ts';
+import type { JsonObject } from '../../domain/json.ts';
 import { deadlineOf, isAskedAbout, pendingOf } from '../approvals/approvals.ts';
 import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
 import { requestDecision } from '../approvals/wait-for-decisions.ts';

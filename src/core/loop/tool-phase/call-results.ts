@@ -1,8 +1,7 @@
 // Tool phase: results that no tool gave.
 
-import { INTERRUPTED_CALL, RUNNING_CALL, unknownOutcome } from '../../domain/content/tool-text.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { NotRun } from '../../domain/record/calls-not-run.ts';
+import { INTERRUPTED_CALL, type NotRun, RUNNING_CALL, unknownOutcome } from '../../domain/tool-calls.ts';
+import type { JsonValue } from '../../domain/json.ts';
 import type { ToolOutcome } from '../ports.ts';
 
 type Result = ToolOutcome & { type: 'result' };

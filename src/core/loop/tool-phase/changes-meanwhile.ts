@@ -1,7 +1,7 @@
 // Tool phase: the changes that other calls made while a call was running.
 
-import type { ContextOperation } from '../../domain/record/context-update.ts';
-import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
+import type { ContextOperation } from '../../domain/deps.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json.ts';
 
 /** The changes of deps and state in this execution. */
 export interface ChangesSoFar {

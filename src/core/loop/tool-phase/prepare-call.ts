@@ -1,13 +1,11 @@
 // Tool phase: calls before they are scheduled.
 
-import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
-import { callDigest } from '../../domain/approvals/call-digest.ts';
-import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import { refusalIn } from '../../domain/guardrails/guardrail.ts';
-import type { NotRun } from '../../domain/record/calls-not-run.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { FINAL_ANSWER, notExecutable, RUN_CODE, unknownTool, UNUSABLE_REPLY } from '../../domain/content/tool-text.ts';
+import { type ApprovalRequirement, callDigest } from '../../domain/approvals.ts';
+import { isToolCall, type ToolCall } from '../../domain/content.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import { refusalIn } from '../../domain/guardrails.ts';
+import { FINAL_ANSWER, notExecutable, type NotRun, RUN_CODE, unknownTool, UNUSABLE_REPLY } from '../../domain/tool-calls.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import { withoutTransfer } from '../handoffs/transfer-calls.ts';
 import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import { pendingOf } from '../approvals/approvals.ts';

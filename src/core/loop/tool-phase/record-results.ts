@@ -1,9 +1,8 @@
 // Tool phase: results in the record.
 
-import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
-import type { RecordedUpdate } from '../../domain/record/context-update.ts';
-import type { ToolCallRecord } from '../../domain/record/step.ts';
-import { resultText } from '../../domain/content/tool-text.ts';
+import type { ToolCall, ToolResult } from '../../domain/content.ts';
+import type { RecordedUpdate } from '../../domain/deps.ts';
+import { resultText, type ToolCallRecord } from '../../domain/tool-calls.ts';
 import { noteLoadedSkill } from '../skills/active-skills.ts';
 import { agentOfStep } from '../handoffs/transfer-calls.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
@@ -13,7 +12,7 @@ import type { Acting } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, countToolCall } from '../state/run-state.ts';
 import { interrupted, running, unknown } from './call-results.ts';
 import { thoughtOf } from '../state/thought.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
 

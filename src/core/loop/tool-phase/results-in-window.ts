@@ -1,7 +1,7 @@
 // Tool phase: results that are in the window already.
 
-import type { ToolResult } from '../../domain/content/content.ts';
-import type { Window } from '../../domain/record/window.ts';
+import type { ToolResult } from '../../domain/content.ts';
+import type { Window } from '../../domain/window.ts';
 import type { ToolOutcome } from '../ports.ts';
 
 /** The results of calls of a response that are in the window already, by the id of the call. */

@@ -2,7 +2,7 @@
 
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import { hooksAfterCall } from '../../domain/hooks/hooks-after-call.ts';
+import { hooksAfterCall } from '../../domain/activity-messages.ts';
 import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
 import { transfer } from '../handoffs/transfer.ts';
 import { unknown } from './call-results.ts';

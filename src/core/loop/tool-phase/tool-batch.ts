@@ -1,6 +1,6 @@
 // Tool phase: the calls of one response.
 
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
 import type { ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { isOverLimit } from './call-results.ts';

@@ -1,5 +1,5 @@
-import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { CallsLeft } from '../../domain/children/calls-left.ts';
+import type { ToolSnapshot } from '../../domain/agent.ts';
+import type { CallsLeft } from '../../domain/children.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
 import { notifyAgain, requestDecision, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { AgentCalls } from '../children/agent-calls.ts';

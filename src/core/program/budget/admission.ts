@@ -1,7 +1,7 @@
 // Programs: the steps that wait until the limits let them start.
 
-import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals/approval.ts';
-import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals.ts';
+import type { LimitChanges, LimitReached, RunLimits } from '../../domain/limits.ts';
 import { requestDecision } from '../../loop/approvals/wait-for-decisions.ts';
 import { limitApproval } from '../../loop/limits/ask-at-limit.ts';
 import { raised } from '../../loop/limits/limits.ts';

@@ -1,8 +1,7 @@
-import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
-import { limitNumbers, nameOfTool, toolOfName } from '../../domain/agent/limit-numbers.ts';
-import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
-import { DEFAULT_MODEL_CALLS } from '../../domain/program/document.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { OwnLimits } from '../../domain/agent.ts';
+import { type LimitChanges, limitNumbers, type LimitReached, toolLimitName, toolOfLimitName } from '../../domain/limits.ts';
+import { DEFAULT_MODEL_CALLS } from '../../domain/program-document.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import { limitReached, reserveCalls, usedAmounts } from '../../loop/limits/limits.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { Verdict } from './admission.ts';
@@ -140,7 +139,7 @@ function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms):
   for (const [name, limit] of sharedLimits(state)) {
     const heldNow = held.get(name) ?? 0;
     const free = limit - (spent.get(name) ?? 0) - (unreported.get(name) ?? 0) - heldNow;
-    const most = wanted.get(name) ?? (toolOfName(name) === undefined ? undefined : wanted.get('toolCalls'));
+    const most = wanted.get(name) ?? (toolOfLimitName(name) === undefined ? undefined : wanted.get('toolCalls'));
     const equal = equalPart(name, free, lanes);
     const part = most ?? equal;
     if (most === 0) given.set(name, 0);
@@ -187,7 +186,7 @@ function limitsOf(amounts: Amounts): LimitChanges {
     if (amount !== undefined) limits[name] = amount;
   }
   for (const [name, amount] of amounts) {
-    const tool = toolOfName(name);
+    const tool = toolOfLimitName(name);
     if (tool !== undefined) byTool.push([tool, amount]);
   }
   return byTool.length === 0 ? limits : { ...limits, toolCallsByName: Object.fromEntries(byTool) };
@@ -203,7 +202,7 @@ function sumOf(all: Iterable<Amounts>): Amounts {
 /** Returns the amounts that a run has used of its limits. */
 function usedOf(state: RunState): Amounts {
   const amounts = new Map(Object.entries(usedAmounts(state)));
-  for (const [tool, calls] of state.toolCallsStarted) amounts.set(nameOfTool(tool), calls);
+  for (const [tool, calls] of state.toolCallsStarted) amounts.set(toolLimitName(tool), calls);
   return amounts;
 }
 
@@ -219,7 +218,7 @@ function withMore(state: RunState, more: Amounts): RunState {
   const started = new Map(state.toolCallsStarted);
   let others = of('toolCalls');
   for (const [name, calls] of more) {
-    const tool = toolOfName(name);
+    const tool = toolOfLimitName(name);
     if (tool === undefined) continue;
     started.set(tool, (started.get(tool) ?? 0) + calls);
     others -= calls;

@@ -1,9 +1,8 @@
-import { utf8Length } from '../../domain/content/text.ts';
-import { errorMessage } from '../../domain/errors/error.ts';
-import { isTooDeep } from '../../domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
-import { BLOCKS, PROGRAM_LIMITS, type ProgramDocument, STEP_KINDS } from '../../domain/program/document.ts';
-import { type Duration, milliseconds } from '../../domain/run/duration.ts';
+import { utf8Length } from '../../domain/text.ts';
+import { errorMessage } from '../../domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import { BLOCKS, PROGRAM_LIMITS, type ProgramDocument, STEP_KINDS } from '../../domain/program-document.ts';
+import { type Duration, milliseconds } from '../../domain/time.ts';
 import { propertiesOf, typesOf } from '../../json-schema/json-schema.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { parseTemplate, wholeReference } from '../references/template.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
-import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program/document.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
 import type { Problems } from './problems.ts';
 
 /** The readable units and steps of a document that need not fit the format. */

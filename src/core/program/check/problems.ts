@@ -1,5 +1,5 @@
-import { LonghaulError } from '../../domain/errors/error.ts';
-import { nearestName } from '../../domain/errors/nearest-name.ts';
+import { LonghaulError } from '../../domain/errors.ts';
+import { nearestName } from '../../domain/text.ts';
 
 /** One problem of a program. */
 export interface Problem {

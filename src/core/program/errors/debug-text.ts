@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonValue } from '../../domain/json.ts';
 
 /** The most characters of a debug text. */
 const MAX_CHARACTERS = 1000;

@@ -1,4 +1,4 @@
-import type { StepError } from '../../domain/program/step-error.ts';
+import type { StepError } from '../../domain/verdicts.ts';
 
 /** Returns the text of a failure for the next attempt of a model and for people: what happened, once. `formatError` gives AXON's form. */
 export function failureText({ message, context: { details = '' }, cause }: StepError): string {

@@ -1,5 +1,5 @@
-import { cutText } from '../../domain/content/cut-content.ts';
-import { ERROR_CODES, type ErrorCode } from '../../domain/errors/error.ts';
+import { cutText } from '../../domain/byte-budgets.ts';
+import { ERROR_CODES, type ErrorCode } from '../../domain/errors.ts';
 import { MAX_ERROR_BYTES, type StepError } from './step-error.ts';
 import { breachMessage } from './step-failures.ts';
 

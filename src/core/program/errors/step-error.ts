@@ -1,7 +1,7 @@
-import { cutText } from '../../domain/content/cut-content.ts';
-import type { ErrorCode } from '../../domain/errors/error.ts';
-import type { StepError, StepErrorContext } from '../../domain/program/step-error.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
+import { cutText } from '../../domain/byte-budgets.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { StepError, StepErrorContext } from '../../domain/verdicts.ts';
+import type { JsonValue } from '../../domain/json.ts';
 import { debugText } from './debug-text.ts';
 
 /** The most bytes of a message, and of its details: they are recorded, and the next attempt of the model reads them. */

@@ -1,6 +1,6 @@
-import { cutText } from '../../domain/content/cut-content.ts';
-import type { StepErrorContext } from '../../domain/program/step-error.ts';
-import type { Duration } from '../../domain/run/duration.ts';
+import { cutText } from '../../domain/byte-budgets.ts';
+import type { StepErrorContext } from '../../domain/verdicts.ts';
+import type { Duration } from '../../domain/time.ts';
 import { MAX_ERROR_BYTES, newStepError, type StepError } from './step-error.ts';
 
 /** The place of a failure in a program. */

@@ -1,7 +1,7 @@
 // Programs: the decision before a step is paid.
 
-import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
-import type { StepDocument } from '../../domain/program/document.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json.ts';
+import type { StepDocument } from '../../domain/program-document.ts';
 import { resolveValue } from '../references/interpolate.ts';
 import { decide } from './decide.ts';
 import type { ProgramRun } from './program-run.ts';

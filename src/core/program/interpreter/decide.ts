@@ -1,12 +1,11 @@
 // Programs: steps that wait for a person.
 
-import type { ApprovalRequirement, Decision, PendingApproval } from '../../domain/approvals/approval.ts';
-import { callDigest } from '../../domain/approvals/call-digest.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
-import { milliseconds } from '../../domain/run/duration.ts';
+import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../../domain/approvals.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { milliseconds } from '../../domain/time.ts';
 import { deadlineOf } from '../../loop/approvals/approvals.ts';
-import type { StepDeadlineDocument } from '../../domain/program/document.ts';
-import type { RecordedCall } from '../../domain/program/program-state.ts';
+import type { StepDeadlineDocument } from '../../domain/program-document.ts';
+import type { RecordedCall } from '../../domain/program-run.ts';
 import type { ProgramRun } from './program-run.ts';
 
 /** The thing that a person decides about. */

@@ -1,8 +1,8 @@
 // Programs: the ends of attempts, steps and lists of steps.
 
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { StepDocument } from '../../domain/program/document.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { StepDocument } from '../../domain/program-document.ts';
+import type { StepError } from '../../domain/verdicts.ts';
 
 /** The end of a step or a list of steps. `stopped`: the run ends, or goes on in its next execution, before that. */
 export type StepsEnd = 'completed' | 'failed' | 'stopped';

@@ -1,14 +1,13 @@
 // Programs: the effects of the interpreter.
 
-import type { ErrorCode } from '../../domain/errors/error.ts';
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { EarlierRun } from '../../domain/program/program-state.ts';
-import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import type { Spent } from '../../domain/model/usage.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { EarlierRun, StoredOutput } from '../../domain/program-run.ts';
+import type { RecordedResponse } from '../../domain/model.ts';
+import type { Spent } from '../../domain/usage.ts';
 import type { RunPorts } from '../../loop/ports.ts';
-import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import type { SpilledContent } from '../../domain/content/content.ts';
-import type { StoredOutput } from '../../domain/program/messages.ts';
+import type { AnswerVerdict } from '../../domain/verdicts.ts';
+import type { SpilledContent } from '../../domain/content.ts';
 
 /** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the results that it names. */
 export interface AskCall {

@@ -1,7 +1,7 @@
-import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
-import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
-import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals/approval.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { OwnLimits } from '../../domain/agent.ts';
+import type { LimitChanges, LimitReached } from '../../domain/limits.ts';
+import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import { settleDecisions, settleRemembered } from '../../loop/approvals/settle-decisions.ts';
 import { nearestDeadline, requestDecision, showWaiting, WAITING } from '../../loop/approvals/wait-for-decisions.ts';
 import { endsByDeadline, limitReached } from '../../loop/limits/limits.ts';

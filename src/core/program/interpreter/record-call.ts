@@ -1,9 +1,9 @@
 // Programs: calls in the record, which people decide about and tools execute.
 
-import type { JsonObject } from '../../domain/json/json.ts';
-import type { ToolResult } from '../../domain/content/content.ts';
-import type { StepNote } from '../../domain/program/step-note.ts';
-import type { RecordedCall } from '../../domain/program/program-state.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { ToolResult } from '../../domain/content.ts';
+import type { StepNote } from '../../domain/verdicts.ts';
+import type { RecordedCall } from '../../domain/program-run.ts';
 import { callIdAt } from '../state/address.ts';
 import type { ProgramRun } from './program-run.ts';
 import { forget, recordNote, type RunningStep } from './record.ts';

@@ -1,15 +1,14 @@
 // Programs: the events and the states of steps.
 
-import type { Event } from '../../domain/record/event.ts';
-import type { StepNote } from '../../domain/program/step-note.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
+import type { Event } from '../../domain/record.ts';
+import type { StepError, StepNote } from '../../domain/verdicts.ts';
 import { noteError, recordEvent } from '../../loop/state/run-state.ts';
 import { addressText, type StepAddress } from '../state/address.ts';
-import type { StepState } from '../../domain/program/program-state.ts';
+import type { StepState } from '../../domain/program-run.ts';
 import type { AttemptEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { indexOf } from '../state/program-index.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /** A step in the run of its program. */
 export interface RunningStep {

@@ -1,7 +1,7 @@
 // Programs: the decision about the output of a step.
 
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { StepDocument } from '../../domain/program/document.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { StepDocument } from '../../domain/program-document.ts';
 import { decide } from './decide.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordCall, recordResult } from './record-call.ts';

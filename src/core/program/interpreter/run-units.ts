@@ -1,14 +1,14 @@
 // Programs: units, in their order or as a graph.
 
-import type { UnitDocument } from '../../domain/program/document.ts';
+import type { UnitDocument } from '../../domain/program-document.ts';
 import { conditionHolds } from '../references/condition-holds.ts';
-import type { UnitState } from '../../domain/program/program-state.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
+import type { UnitState } from '../../domain/program-run.ts';
+import type { StepError } from '../../domain/verdicts.ts';
 import { loadNeeded } from './outputs/load-outputs.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
 import { lookupAt } from './values.ts';
-import { isoTime } from '../../domain/record/time.ts';
+import { isoTime } from '../../domain/time.ts';
 
 /** Runs all units. Without any `needs` they run in order; otherwise each runs once those that it needs have ended. */
 export async function runUnits(run: ProgramRun): Promise<void> {

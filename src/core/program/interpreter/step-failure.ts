@@ -1,7 +1,7 @@
 // Programs: the failure of a step as data.
 
-import type { ErrorCode } from '../../domain/errors/error.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { StepError } from '../../domain/verdicts.ts';
 import { newStepError } from '../errors/step-error.ts';
 import type { RunningStep } from './record.ts';
 

@@ -1,15 +1,15 @@
 // Programs: the values of references.
 
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { outputAt, valueAt } from '../references/value-at.ts';
 import { indexOf } from '../state/program-index.ts';
 import { bareReferences } from '../state/reusable.ts';
-import type { ProgramDocument } from '../../domain/program/document.ts';
+import type { ProgramDocument } from '../../domain/program-document.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import { UnitContext } from '../state/unit-context.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
 

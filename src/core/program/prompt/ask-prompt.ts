@@ -1,4 +1,4 @@
-import type { AskDocument, UnitDocument } from '../../domain/program/document.ts';
+import type { AskDocument, UnitDocument } from '../../domain/program-document.ts';
 import { interpolate, type Lookup } from '../references/interpolate.ts';
 
 /** Returns the texts of an `ask` that may contain references: those of its unit, and its prompt. */

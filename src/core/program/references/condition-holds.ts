@@ -1,5 +1,5 @@
 import { checkJson } from '../../json-schema/check-json-schema.ts';
-import type { ConditionDocument } from '../../domain/program/document.ts';
+import type { ConditionDocument } from '../../domain/program-document.ts';
 import type { Lookup } from './interpolate.ts';
 import { readReference } from './reference.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import type { Reference } from './reference.ts';
 import { parseTemplate, wholeReference } from './template.ts';
 import type { Found } from './value-at.ts';

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
-import { memberPath } from '../../domain/json/json-path.ts';
+import { isJsonObject, type JsonValue, memberPath } from '../../domain/json.ts';
 import type { Reference } from './reference.ts';
 import { parseTemplate } from './template.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonValue } from '../../domain/json.ts';
 
 /** The value that a reference leads to, if there is one. */
 export type Found = { found: true; value: JsonValue } | { found: false };

@@ -1,6 +1,6 @@
-import { UsageError } from '../../domain/errors/error.ts';
+import { UsageError } from '../../domain/errors.ts';
 import { debugText } from '../errors/debug-text.ts';
-import type { RefineDocument } from '../../domain/program/document.ts';
+import type { RefineDocument } from '../../domain/program-document.ts';
 import { type Backoff, BACKOFFS } from './backoff.ts';
 
 /** The outcomes of a step whose attempts all failed. */

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../domain/json/json.ts';
-import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import type { ProgramState, StepState } from '../../domain/program/program-state.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
+import type { ProgramState, StepState } from '../../domain/program-run.ts';
 
 /** The end of the address that stands for the outputs of the items of a `forEach`. No address of a step has two dots. */
 export const ITEMS = '.items';

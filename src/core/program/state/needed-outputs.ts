@@ -1,8 +1,6 @@
-import type { JsonObject } from '../../domain/json/json.ts';
-import { allSteps } from '../../domain/program/all-steps.ts';
-import { isBlock, type ProgramDocument, type StepDocument } from '../../domain/program/document.ts';
-import { nestedLists } from '../../domain/program/nested-lists.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import { allSteps, isBlock, nestedLists, type ProgramDocument, type StepDocument } from '../../domain/program-document.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import type { Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { type IndexedStep, indexOf, type ProgramIndex } from './program-index.ts';

@@ -1,5 +1,11 @@
-import { nestedLists } from '../../domain/program/nested-lists.ts';
-import { kindOf, type ProgramDocument, type StepDocument, type StepKind, type UnitDocument } from '../../domain/program/document.ts';
+import {
+  kindOf,
+  nestedLists,
+  type ProgramDocument,
+  type StepDocument,
+  type StepKind,
+  type UnitDocument,
+} from '../../domain/program-document.ts';
 
 /** A block that repeats its steps, around a step. */
 export interface Loop {

@@ -1,7 +1,6 @@
-import { canonicalJson, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
-import { allSteps } from '../../domain/program/all-steps.ts';
-import type { ProgramDocument } from '../../domain/program/document.ts';
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import { allSteps, type ProgramDocument } from '../../domain/program-document.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';

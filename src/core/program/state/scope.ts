@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonValue } from '../../domain/json.ts';
 import { addressText, type StepAddress } from './address.ts';
 import type { Loop, ProgramIndex } from './program-index.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonValue } from '../../domain/json.ts';
 
 /** The roles of messages. */
 const ROLES = ['system', 'user', 'assistant'] as const;

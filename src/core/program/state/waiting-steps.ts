@@ -1,6 +1,6 @@
 // Programs: the steps whose children wait for a person.
 
-import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
 import { parseAddress } from './address.ts';
 
 /** Returns the steps of a program whose children are among those, as `unit.step`: one for all items of a `forEach`. */

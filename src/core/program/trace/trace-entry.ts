@@ -1,12 +1,9 @@
-import type { JsonObject } from '../../domain/json/json.ts';
-import type { AnchorVerdict } from '../../domain/program/anchor-verdict.ts';
-import { isBlock, kindOf, type ProgramDocument, type UnitDocument } from '../../domain/program/document.ts';
-import type { StepNote } from '../../domain/program/step-note.ts';
-import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import type { Event } from '../../domain/record/event.ts';
-import { secondsOf } from '../../domain/record/time.ts';
-import { roundedMs } from '../../domain/trace/rounded-ms.ts';
-import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
+import type { JsonObject } from '../../domain/json.ts';
+import type { AnchorVerdict, AnswerVerdict, StepNote } from '../../domain/verdicts.ts';
+import { isBlock, kindOf, type ProgramDocument, type UnitDocument } from '../../domain/program-document.ts';
+import type { Event } from '../../domain/record.ts';
+import { roundedMs, secondsOf } from '../../domain/time.ts';
+import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace.ts';
 import { formatError, seedNameOf } from '../errors/format-error.ts';
 import { resolveRefine } from '../refine/refine-config.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';

@@ -1,5 +1,4 @@
-import { modelsOf } from '../../domain/program/all-steps.ts';
-import type { ProgramDocument } from '../../domain/program/document.ts';
+import { modelsOf, type ProgramDocument } from '../../domain/program-document.ts';
 
 /** The part of a trace that no event tells. Times are in seconds since the epoch. */
 export interface TraceHeader {

@@ -1,10 +1,9 @@
-import type { ProgramDocument } from '../../domain/program/document.ts';
-import type { Event } from '../../domain/record/event.ts';
-import { ExecutionTrace } from '../../domain/trace/execution-trace.ts';
+import type { ProgramDocument } from '../../domain/program-document.ts';
+import type { Event } from '../../domain/record.ts';
+import { ExecutionTrace, Tracer, type TraceSpan } from '../../domain/trace.ts';
 import { type TraceEntry, traceEntries } from './trace-entry.ts';
 import { type TraceHeader, traceNames } from './trace-header.ts';
-import { Tracer, type TraceSpan } from '../../domain/trace/tracer.ts';
-import { secondsOf } from '../../domain/record/time.ts';
+import { secondsOf } from '../../domain/time.ts';
 
 /** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */
 export function traceOf(document: ProgramDocument, events: readonly Event[]): ExecutionTrace {

@@ -1,4 +1,4 @@
-import type { AnchorVerdict } from '../../domain/program/anchor-verdict.ts';
+import type { AnchorVerdict } from '../../domain/verdicts.ts';
 import { newStepError, type StepError } from '../errors/step-error.ts';
 import { breachMessage, type StepPlace } from '../errors/step-failures.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
-import type { ValidationResult, Violation, ViolationRule } from '../../domain/program/violation.ts';
+import { isJsonObject, type JsonValue } from '../../domain/json.ts';
+import type { ValidationResult, Violation, ViolationRule } from '../../domain/verdicts.ts';
 import { debugText } from '../errors/debug-text.ts';
 
 /** The rules for an answer. A rule that is absent is not checked. */

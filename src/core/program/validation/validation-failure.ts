@@ -1,8 +1,8 @@
-import type { JsonValue } from '../../domain/json/json.ts';
+import type { JsonValue } from '../../domain/json.ts';
 import { newStepError, type StepError } from '../errors/step-error.ts';
 import type { StepPlace } from '../errors/step-failures.ts';
 import { type AnswerRules, validateAnswer } from './validate-answer.ts';
-import type { ValidationResult } from '../../domain/program/violation.ts';
+import type { ValidationResult } from '../../domain/verdicts.ts';
 
 /** Returns the failure of an attempt whose answer is invalid. Its details are the messages of the violations, one on each line. */
 export function validationFailure({ violations }: ValidationResult, place: StepPlace): StepError {

@@ -1,7 +1,5 @@
-import type { JsonValue } from '../../domain/json/json.ts';
-import type { StepError } from '../../domain/program/step-error.ts';
-import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import type { Violation } from '../../domain/program/violation.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import type { AnswerVerdict, StepError, Violation } from '../../domain/verdicts.ts';
 import { debugText } from '../errors/debug-text.ts';
 import { newStepError } from '../errors/step-error.ts';
 import { emptyAnswerFailure, type StepPlace } from '../errors/step-failures.ts';

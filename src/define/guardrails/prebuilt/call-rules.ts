@@ -1,4 +1,4 @@
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 import { type CommonGuardrailOptions, defineGuardrail } from '../define-guardrail.ts';
 import type { GuardrailDefinition, ToolCallContext } from '../guardrail-definition.ts';
 

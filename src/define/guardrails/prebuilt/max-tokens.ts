@@ -1,4 +1,4 @@
-import type { GuardrailType } from '../../../core/domain/guardrails/guardrail.ts';
+import type { GuardrailType } from '../../../core/domain/guardrails.ts';
 import { wholeNumber } from '../../options/option-checks.ts';
 import { type CommonGuardrailOptions, defineGuardrail } from '../define-guardrail.ts';
 import type { GuardrailDefinition } from '../guardrail-definition.ts';

@@ -1,5 +1,5 @@
-import { UsageError } from '../../../core/domain/errors/error.ts';
-import type { GuardrailType } from '../../../core/domain/guardrails/guardrail.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
+import type { GuardrailType } from '../../../core/domain/guardrails.ts';
 import { type CommonGuardrailOptions, defineGuardrail } from '../define-guardrail.ts';
 import type { GuardrailDefinition } from '../guardrail-definition.ts';
 

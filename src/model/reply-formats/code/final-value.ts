@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../core/domain/json/json.ts';
+import type { JsonValue } from '../../../core/domain/json.ts';
 import { checkOutput, type OutputCheck } from '../../check-output.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { type ErrorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
+import { type ErrorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Scope } from '../caller.ts';
 
 /** A refusal for which the caller is the reason, with the header that the response needs. */

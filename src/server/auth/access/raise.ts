@@ -1,5 +1,5 @@
-import type { RunLimits } from '../../../core/domain/agent/limits.ts';
-import { LonghaulError } from '../../../core/domain/errors/error.ts';
+import type { RunLimits } from '../../../core/domain/limits.ts';
+import { LonghaulError } from '../../../core/domain/errors.ts';
 import type { Caller } from '../caller.ts';
 import { hasScope, requireScope } from './scopes.ts';
 

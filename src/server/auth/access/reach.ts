@@ -1,4 +1,4 @@
-import { LonghaulError } from '../../../core/domain/errors/error.ts';
+import { LonghaulError } from '../../../core/domain/errors.ts';
 import type { Caller } from '../caller.ts';
 import { forbidden } from './access-error.ts';
 

@@ -1,4 +1,4 @@
-import type { Identity } from '../../../core/domain/run/principal.ts';
+import type { Identity } from '../../../core/domain/run.ts';
 import type { Caller, Scope } from '../caller.ts';
 
 /** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */

@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
+import { LonghaulError, UsageError } from '../../../core/domain/errors.ts';
 import { withFileLock } from '../../../memory/file-lock.ts';
 import { removeDrafts, writeWhole } from '../../../stores/payload-store/run-folder.ts';
 import { SCOPES } from '../caller.ts';

@@ -11,9 +11,9 @@ import {
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from 'jose';
-import { LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
-import { isJsonObject } from '../../../core/domain/json/json.ts';
-import { identityOf, type Principal } from '../../../core/domain/run/principal.ts';
+import { LonghaulError, UsageError } from '../../../core/domain/errors.ts';
+import { isJsonObject } from '../../../core/domain/json.ts';
+import { identityOf, type Principal } from '../../../core/domain/run.ts';
 import { principalProblem } from '../../../core/wire-schemas/principal-problem.ts';
 import { unusableToken } from '../access/access-error.ts';
 import { isScope } from '../access/scopes.ts';

@@ -1,7 +1,7 @@
 import { errors, jwtVerify, type JWTPayload, SignJWT } from 'jose';
 import { z } from 'zod';
-import { LonghaulError } from '../../../core/domain/errors/error.ts';
-import { identityOf } from '../../../core/domain/run/principal.ts';
+import { LonghaulError } from '../../../core/domain/errors.ts';
+import { identityOf } from '../../../core/domain/run.ts';
 import { narrowTo } from '../access/narrow-to.ts';
 import { bearerCredentials } from '../bearer-credentials.ts';
 import type { Authenticate, Caller, Scope } from '../caller.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../../core/domain/errors/error.ts';
+import { UsageError } from '../../../core/domain/errors.ts';
 
 /** The environment variable with the secrets of run tokens, separated by commas. The first one signs, and all verify. */
 export const TOKEN_SECRET_VARIABLE = 'LONGHAUL_TOKEN_SECRET';

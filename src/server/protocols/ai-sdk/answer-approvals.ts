@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
-import { ERROR_CODES, errorCode } from '../../../core/domain/errors/error.ts';
-import type { JsonValue } from '../../../core/domain/json/json.ts';
+import type { ApprovalView } from '../../../core/domain/approvals.ts';
+import { ERROR_CODES, errorCode } from '../../../core/domain/errors.ts';
+import type { JsonValue } from '../../../core/domain/json.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { sleep } from '../../../temporal/waiting.ts';
 import { httpStatusOf } from '../../problems/problem-of.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContentPart } from '../../../core/domain/content/content.ts';
+import type { ContentPart } from '../../../core/domain/content.ts';
 import { RequestError } from '../../problems/request-error.ts';
 import { list, MOST } from '../../schemas/bounded.ts';
 import { component } from '../../schemas/component.ts';

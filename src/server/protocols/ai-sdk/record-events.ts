@@ -1,4 +1,4 @@
-import type { Event } from '../../../core/domain/record/event.ts';
+import type { Event } from '../../../core/domain/record.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 
 /** Yields the recorded events of a run from an offset on, each with its own. */

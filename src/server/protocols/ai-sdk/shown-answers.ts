@@ -1,5 +1,5 @@
-import type { Decision } from '../../../core/domain/approvals/approval.ts';
-import { errorCode } from '../../../core/domain/errors/error.ts';
+import type { Decision } from '../../../core/domain/approvals.ts';
+import { errorCode } from '../../../core/domain/errors.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { AppliedAnswer } from './answer-approvals.ts';
 import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';

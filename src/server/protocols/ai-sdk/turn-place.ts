@@ -1,5 +1,5 @@
 import type { ContextPage } from '../../../core/protocol.ts';
-import { completesStep } from '../../../core/domain/record/run-record.ts';
+import { completesStep } from '../../../core/domain/record.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 

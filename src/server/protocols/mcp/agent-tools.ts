@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../../core/domain/json/json.ts';
+import type { JsonObject } from '../../../core/domain/json.ts';
 import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { jsonSchemaOf } from '../../../schema/zod-json-schema.ts';

@@ -2,11 +2,10 @@ import type { CallToolResult, ContentBlock, ServerContext } from '@modelcontextp
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamedResult, StreamItem } from '../../../client/stream/stream-item.ts';
-import { type ContentPart, isToolCall } from '../../../core/domain/content/content.ts';
-import { outputParts, outputText, partText } from '../../../core/domain/content/output-text.ts';
-import type { JsonObject, JsonValue } from '../../../core/domain/json/json.ts';
-import { cutNote, endedEarly } from '../../../core/domain/record/step.ts';
-import type { RunStatus } from '../../../core/domain/run/status.ts';
+import { type ContentPart, isToolCall, outputParts, outputText, partText } from '../../../core/domain/content.ts';
+import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';
+import { cutNote, endedEarly } from '../../../core/domain/tool-calls.ts';
+import type { RunStatus } from '../../../core/domain/run.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { untilRefused } from '../../auth/until-refused.ts';
 import { requireAdmission } from '../../limits/admission.ts';

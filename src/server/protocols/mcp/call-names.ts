@@ -1,4 +1,4 @@
-import type { Principal } from '../../../core/domain/run/principal.ts';
+import type { Principal } from '../../../core/domain/run.ts';
 import { RequestError } from '../../problems/request-error.ts';
 import { runIdOfKey } from '../../requests/idempotency-key.ts';
 

@@ -1,5 +1,5 @@
 import { requireKnown } from '../../../define/options/option-checks.ts';
-import { type Duration, timerMilliseconds } from '../../../core/domain/run/duration.ts';
+import { type Duration, timerMilliseconds } from '../../../core/domain/time.ts';
 
 /** The options of the MCP server at `/mcp`. */
 export interface McpOptions {

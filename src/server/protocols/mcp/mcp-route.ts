@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, errorMessage } from '../../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json/json.ts';
+import { errorCode, errorMessage } from '../../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { recordedName } from '../../auth/caller.ts';
 import { httpStatusOf, type ReportError } from '../../problems/problem-of.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createMcpHandler, fromJsonSchema, type jsonSchemaValidator, McpServer } from '@modelcontextprotocol/server';
-import type { JsonObject } from '../../../core/domain/json/json.ts';
+import type { JsonObject } from '../../../core/domain/json.ts';
 import { checkJson, problemsText } from '../../../core/json-schema/check-json-schema.ts';
 import { mayStart } from '../../auth/access/reach.ts';
 import type { AgentTool } from './agent-tools.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { MessageReceipt } from '../../../core/protocol.ts';
-import type { Duration } from '../../../core/domain/run/duration.ts';
+import type { Duration } from '../../../core/domain/time.ts';
 import { recordedName } from '../../auth/caller.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
 import { soon } from '../../requests/start-patience.ts';

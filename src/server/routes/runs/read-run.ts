@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTerminal } from '../../../core/domain/run/status.ts';
+import { isTerminal } from '../../../core/domain/run.ts';
 import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { runTree, stepsBody, trace } from '../../schemas/run-record.ts';

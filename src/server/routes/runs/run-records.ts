@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Event } from '../../../core/domain/record/event.ts';
+import type { Event } from '../../../core/domain/record.ts';
 import { ndjsonResponse } from '../../requests/ndjson.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { savedContext } from '../../schemas/content.ts';

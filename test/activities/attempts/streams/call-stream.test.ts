@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { CallStream } from '../../../../activities/streams/activity-streams.ts';
-import type { ModelDelta } from '../../../../src/core/domain/stream/delta.ts';
-import type { StreamEntry } from '../../../../src/core/domain/stream/stream-entry.ts';
+import type { ModelDelta, StreamEntry } from '../../../../src/core/domain/stream.ts';
 import { folded } from '../../../fakes/fake-sink.ts';
 
 const OF = { executionId: 'execution-1', eventId: 'e1', through: 1, activity: 1, attempt: 1 };

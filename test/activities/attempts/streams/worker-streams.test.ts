@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { WorkerStreams } from '../../../../activities/streams/worker-streams.ts';
-import type { StreamEntry } from '../../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../../../../src/core/domain/stream.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { fakeSink, PLAIN } from '../../../fakes/fake-sink.ts';
 

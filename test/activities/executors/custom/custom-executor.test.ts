@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { checkExecutor, createAgentExecutor } from '../../../../activities/executors/create-executor.ts';
-import type { Executor } from '../../../../src/core/execution/executor.ts';
+import type { Executor } from '../../../../src/core/domain/execution.ts';
 import { custom } from '../../../../src/index.ts';
 
 const COMMAND = [process.execPath, fileURLToPath(new URL('cells.ts', import.meta.url))];

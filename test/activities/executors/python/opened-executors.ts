@@ -1,8 +1,7 @@
 import { afterAll } from 'vitest';
 import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
 import type { Provided } from '../../../../activities/executors/results.ts';
-import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
-import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';
+import type { CodeCall, CodeCallResult, ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
 
 export const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
 

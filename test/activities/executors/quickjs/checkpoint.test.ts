@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Executor } from '../../../../src/core/execution/executor.ts';
+import type { Executor } from '../../../../src/core/domain/execution.ts';
 import { course, type Course, executor, MOMENT, ordersOf } from './opened-executors.ts';
 
 const PROVIDED = { scratchpad: true };

@@ -1,9 +1,8 @@
 import { afterAll } from 'vitest';
 import { type QuickJsDefinition, quickjsExecutor } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
 import type { Provided } from '../../../../activities/executors/results.ts';
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
-import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
+import type { CodeCall, CodeCallResult, ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
 
 export const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
 

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { engineModule } from '../../../../activities/executors/quickjs/cell-thread.ts';
 import { declaredNames, readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/engine.ts';
-import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
+import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
 
 let parser: Parser;
 

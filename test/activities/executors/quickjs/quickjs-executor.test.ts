@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { quickjsExecutor } from '../../../../activities/executors/quickjs/quickjs-executor.ts';
-import type { ExecutionLimits } from '../../../../src/core/execution/execution-limits.ts';
-import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
-import type { Executor } from '../../../../src/core/execution/executor.ts';
+import type { ExecutionLimits } from '../../../../src/core/domain/code.ts';
+import type { ExecutionResult, Executor } from '../../../../src/core/domain/execution.ts';
 
 const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
-import { addRunUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
-import { addUsageOfEvent } from '../../../../src/core/domain/record/usage-of-events.ts';
+import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
+import { addRunUsage, noUsage } from '../../../../src/core/domain/usage.ts';
+import { addUsageOfEvent } from '../../../../src/core/domain/record.ts';
 import { callsOver, LARGEST_CALL, RandomTree, type TreePlan } from './random-tree.ts';
 
 const anyAmounts = fc.record({

@@ -1,11 +1,10 @@
-import type { ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
-import { narrowLimits } from '../../../../src/core/domain/agent/narrow-limits.ts';
-import type { ChildCall, ChildOutcome } from '../../../../src/core/domain/children/child-call.ts';
-import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { ParentInput } from '../../../../src/core/domain/run/parent-run.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { ToolSnapshot } from '../../../../src/core/domain/agent.ts';
+import { type LimitChanges, narrowLimits, type RunLimits } from '../../../../src/core/domain/limits.ts';
+import type { ChildCall, ChildOutcome } from '../../../../src/core/domain/children.ts';
+import type { UsageStats } from '../../../../src/core/domain/usage.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import type { ParentInput } from '../../../../src/core/domain/run-input.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import type { ModelCallOutcome, RunPorts } from '../../../../src/core/loop/ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { toolSignature } from '../../../../src/core/code/describe-functions.ts';
 import { parameterNames } from '../../../../src/core/code/signature/parameters.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { jsonSchemaOf } from '../../../../src/schema/zod-json-schema.ts';
 
 function signatures(schema: JsonObject, answer?: JsonObject): [javascript: string, python: string] {

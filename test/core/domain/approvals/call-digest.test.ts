@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callDigest as digestOfActivity } from '../../../../activities/approvals/approval-requirements.ts';
-import { callDigest } from '../../../../src/core/domain/approvals/call-digest.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import { callDigest } from '../../../../src/core/domain/approvals.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 
 const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 40, maxLength: 300 }));
 

@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codeLiteral } from '../../../../src/core/domain/code/code-literal.ts';
+import { codeLiteral } from '../../../../src/core/domain/code.ts';
 
 test('values are written as the language writes them', () => {
   const value = [1, -2.5, 'two', true, false, null, { three: [], 'fo ur': {} }];

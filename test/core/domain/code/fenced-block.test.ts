@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cellCode, fencedBlock } from '../../../../src/core/domain/code/cell-code.ts';
+import { cellCode, fencedBlock } from '../../../../src/core/domain/execution.ts';
 
 describe('the code of a fenced block', () => {
   test.each([

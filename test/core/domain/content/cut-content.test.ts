@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { cutContent, cutMarker } from '../../../../src/core/domain/content/cut-content.ts';
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
-import { utf8Length } from '../../../../src/core/domain/content/text.ts';
+import { cutContent, cutMarker, jsonBytes } from '../../../../src/core/domain/byte-budgets.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
+import { utf8Length } from '../../../../src/core/domain/text.ts';
 
 const cut = (content: JsonValue[], maxBytes: number): JsonValue[] => cutContent(content, maxBytes, cutMarker).content;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ContentPart } from '../../../../src/core/domain/content/content.ts';
-import { mediaTypes, outputText } from '../../../../src/core/domain/content/output-text.ts';
-import { resultText } from '../../../../src/core/domain/content/tool-text.ts';
+import { type ContentPart, mediaTypes, outputText } from '../../../../src/core/domain/content.ts';
+import { resultText } from '../../../../src/core/domain/tool-calls.ts';
 
 describe('an output as text', () => {
   it('joins parts by blanks and names media', () => {

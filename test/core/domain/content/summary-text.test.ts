@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { EncryptionCodec } from '../../../../src/codec/encryption-codec.ts';
 import { Keyring } from '../../../../src/codec/keyring.ts';
-import { summaryText } from '../../../../src/core/domain/content/summary-text.ts';
+import { summaryText } from '../../../../src/core/domain/text.ts';
 
 test('a short text is its own summary, on one line', () => {
   expect(summaryText('look_up:\n  order  42 ')).toBe('look_up: order 42');

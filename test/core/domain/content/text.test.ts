@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oneLine, shortened, utf8Length, utf8Prefix } from '../../../../src/core/domain/content/text.ts';
+import { oneLine, shortened, utf8Length, utf8Prefix } from '../../../../src/core/domain/text.ts';
 
 describe('a text cut to bytes', () => {
   it.each([

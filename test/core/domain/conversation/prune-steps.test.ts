@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConversationStep } from '../../../../src/core/domain/content/conversation/conversation-step.ts';
-import { pruneSteps, type PruneStrategy } from '../../../../src/core/domain/content/conversation/prune-steps.ts';
+import { type ConversationStep, pruneSteps, type PruneStrategy } from '../../../../src/core/domain/content.ts';
 
 const SYSTEM: ConversationStep = { type: 'system', text: 'S' };
 const TASK: ConversationStep = { type: 'task', content: 'T' };

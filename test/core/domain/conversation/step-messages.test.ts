@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ConversationStep } from '../../../../src/core/domain/content/conversation/conversation-step.ts';
-import { stepMessages } from '../../../../src/core/domain/content/conversation/step-messages.ts';
+import { type ConversationStep, stepMessages } from '../../../../src/core/domain/content.ts';
 
 function messages(...steps: ConversationStep[]): [string, unknown][] {
   return stepMessages(steps).map(({ role, content }) => [role, content]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../../../src/core/domain/errors/nearest-name.ts';
+import { nearestName } from '../../../../src/core/domain/text.ts';
 
 const known = ['clerk', 'research_assistant', 'writer'];
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Branch, mergeBranches, mergeEvents } from '../../../../src/core/domain/flows/merge-branches.ts';
-import { newEvent } from '../../../../src/core/domain/record/event.ts';
-import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { type Branch, mergeBranches, mergeEvents } from '../../../../src/core/domain/handoffs.ts';
+import { newEvent } from '../../../../src/core/domain/record.ts';
+import { noUsage } from '../../../../src/core/domain/usage.ts';
 
 function branch(name: string, more: Partial<Branch> = {}): Branch {
   return { name, status: 'completed', output: `from ${name}`, error: null, usage: { ...noUsage(), totalTokens: 2, llmCalls: 1 }, ...more };

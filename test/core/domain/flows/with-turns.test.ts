@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { withTurns } from '../../../../src/core/domain/flows/with-turns.ts';
-import { RECALL_FRAME } from '../../../../src/core/domain/memory/recalled.ts';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import { withTurns } from '../../../../src/core/domain/handoffs.ts';
+import { RECALL_FRAME } from '../../../../src/core/domain/memory.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 
 const say = (author: string, content: string): ConversationEvent => ({
   author,

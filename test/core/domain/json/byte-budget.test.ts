@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/json/byte-budget.ts';
-import { MAX_PAYLOAD_BYTES } from '../../../../src/core/domain/json/payload-limit.ts';
+import { BYTE_BUDGETS, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/byte-budgets.ts';
 
 test('all permanent state of a run fits into one payload, and leaves room for the window', () => {
   const { snapshot, startInput, deps, state, queue } = BYTE_BUDGETS;

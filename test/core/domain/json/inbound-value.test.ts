@@ -1,7 +1,6 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { inboundProblem } from '../../../../src/core/domain/json/inbound-value.ts';
-import { readOrMark, unreadable } from '../../../../src/core/domain/json/unreadable.ts';
+import { inboundProblem, readOrMark, unreadable } from '../../../../src/core/domain/json.ts';
 
 /** So many nested lists, built without recursion. */
 function nested(levels: number): unknown {

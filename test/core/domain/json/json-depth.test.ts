@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { depthProblem, isTooDeep, MAX_JSON_DEPTH } from '../../../../src/core/domain/json/json-depth.ts';
+import { depthProblem, isTooDeep, MAX_JSON_DEPTH } from '../../../../src/core/domain/json.ts';
 
 /** So many nested lists. */
 function nested(levels: number): unknown {

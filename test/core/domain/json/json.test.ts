@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, isJsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 
 describe('canonical JSON', () => {
   it('does not depend on the order of keys, at any depth', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addSpent, spentIn } from '../../../../src/core/domain/model/spent.ts';
+import { addSpent, spentIn } from '../../../../src/core/domain/usage.ts';
 
 const usage = { promptTokens: 3, completionTokens: 2, totalTokens: 5 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { addUsage, noUsage } from '../../../../src/core/domain/usage.ts';
 
 describe('the usage of a run', () => {
   it('is the sum over its calls, cached and reasoning tokens kept apart', () => {

@@ -1,12 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkAllPermissions, checkPermissions, isDeniedByName } from '../../../../src/core/domain/permissions/check-permissions.ts';
-import { effectivePermissions } from '../../../../src/core/domain/permissions/effective-permissions.ts';
-import { globCovers, matchesGlob } from '../../../../src/core/domain/permissions/glob.ts';
-import { isNarrowing } from '../../../../src/core/domain/permissions/is-narrowing.ts';
-import type { CheckedCall } from '../../../../src/core/domain/permissions/matches-rule.ts';
-import { permissionsProblem } from '../../../../src/core/domain/permissions/permissions-problem.ts';
-import { PERMISSION_MODES, type PermissionRule, type Permissions } from '../../../../src/core/domain/permissions/permissions.ts';
+import {
+  checkAllPermissions,
+  type CheckedCall,
+  checkPermissions,
+  effectivePermissions,
+  globCovers,
+  isDeniedByName,
+  isNarrowing,
+  matchesGlob,
+  PERMISSION_MODES,
+  type PermissionRule,
+  type Permissions,
+  permissionsProblem,
+} from '../../../../src/core/domain/permissions.ts';
 
 const glob = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), minLength: 1, maxLength: 5 });
 const word = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 5 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
-import { fittingUnits } from '../../../../src/core/domain/program/fitting-units.ts';
-import type { UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
+import { jsonBytes } from '../../../../src/core/domain/byte-budgets.ts';
+import { fittingUnits, type UnitResult } from '../../../../src/core/domain/program-run.ts';
 
 function unit(index: number, output: string, steps = 3): UnitResult {
   return {

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import { patchDangling } from '../../../../src/core/domain/record/dangling.ts';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
-import { INTERRUPTED_CALL } from '../../../../src/core/domain/content/tool-text.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import { type ConversationEvent, patchDangling } from '../../../../src/core/domain/model.ts';
+import { INTERRUPTED_CALL } from '../../../../src/core/domain/tool-calls.ts';
 
 const user: ConversationEvent = { author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] };
 

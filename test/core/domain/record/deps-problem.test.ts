@@ -1,7 +1,7 @@
 import { createContext, runInContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { depsProblem } from '../../../../src/core/domain/record/deps-problem.ts';
+import { depsProblem } from '../../../../src/core/domain/deps.ts';
 import { secret } from '../../../../src/index.ts';
 
 class Pool {

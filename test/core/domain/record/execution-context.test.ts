@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addEvent, incrementStep, newExecutionContext, setState } from '../../../../src/core/domain/record/execution-context.ts';
-import { hasToolCalls, newStep, newToolCallRecord } from '../../../../src/core/domain/record/step.ts';
+import { addEvent, incrementStep, newExecutionContext, setState } from '../../../../src/core/domain/record.ts';
+import { hasToolCalls, newStep, newToolCallRecord } from '../../../../src/core/domain/tool-calls.ts';
 
 describe('an execution context', () => {
   it('begins empty', () => {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import { type Event, newEvent } from '../../../../src/core/domain/record/event.ts';
-import { recordsInOrder } from '../../../../src/core/domain/record/run-record.ts';
-import { newStep } from '../../../../src/core/domain/record/step.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import { type Event, newEvent, recordsInOrder } from '../../../../src/core/domain/record.ts';
+import { newStep } from '../../../../src/core/domain/tool-calls.ts';
 
 function event(id: string, content: ContentItem[], more: Partial<Event> = {}): Event {
   return { ...newEvent({ id, now: 0 }, 'r', 'a', content), ...more };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { BYTE_BUDGETS } from '../../../../src/core/domain/json/byte-budget.ts';
-import { stateProblem } from '../../../../src/core/domain/record/state-problem.ts';
+import { BYTE_BUDGETS } from '../../../../src/core/domain/byte-budgets.ts';
+import { stateProblem } from '../../../../src/core/domain/deps.ts';
 
 const state = { kept: 'a' };
 /** Text with which the state is `more` bytes larger than the budget. */

@@ -1,15 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ContentItem, ToolResult } from '../../../../src/core/domain/content/content.ts';
-import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
-import {
-  emptyWindow,
-  evictedResult,
-  extendWindow,
-  type Folded,
-  isEvicted,
-  type Window,
-} from '../../../../src/core/domain/record/window.ts';
+import type { ContentItem, ToolResult } from '../../../../src/core/domain/content.ts';
+import { jsonBytes } from '../../../../src/core/domain/byte-budgets.ts';
+import { emptyWindow, evictedResult, extendWindow, type Folded, isEvicted, type Window } from '../../../../src/core/domain/window.ts';
 
 function said(id: string, text = id): Folded {
   return { id, author: 'user', content: [{ type: 'message', role: 'user', content: text }] };

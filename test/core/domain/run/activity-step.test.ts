@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { activityStep } from '../../../../src/core/domain/run/activity-step.ts';
+import { activityStep } from '../../../../src/core/domain/activity-messages.ts';
 
 test('the step of a tool call is read from its input, that of a model call from its summary', () => {
   expect(activityStep('search: a', { callId: 'c1', step: 7 })).toBe(7);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineAgent, defineTool, resource } from '../../../../src/index.ts';
-import { type Duration, milliseconds, timerMilliseconds } from '../../../../src/core/domain/run/duration.ts';
-import { UsageError } from '../../../../src/core/domain/errors/error.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../../../../src/core/domain/time.ts';
+import { UsageError } from '../../../../src/core/domain/errors.ts';
 import { seconds } from '../../../../src/cli/program/argument-parsers.ts';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Finalizer, MultipleFinalAnswers } from '../../../../src/core/domain/run/finalizer.ts';
-import { UsageError } from '../../../../src/core/domain/errors/error.ts';
+import { Finalizer, MultipleFinalAnswers } from '../../../../src/core/domain/code.ts';
+import { UsageError } from '../../../../src/core/domain/errors.ts';
 
 test('an answer has its source, time and metadata', () => {
   const finalizer = new Finalizer();

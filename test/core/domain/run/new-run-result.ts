@@ -1,5 +1,5 @@
-import { RunResult, type DefaultOutput, type RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { type DefaultOutput, RunResult, type RunResultFields } from '../../../../src/core/domain/result.ts';
+import { noUsage } from '../../../../src/core/domain/usage.ts';
 
 /** Makes a result with defaults for all fields that are not given: completed, without output, steps, usage or times. */
 export function newRunResult(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { noUsage } from '../../../../src/core/domain/model/usage.ts';
-import type { ProgramStepResult, UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
-import { ProgramResult } from '../../../../src/core/domain/run/program-result.ts';
+import { noUsage } from '../../../../src/core/domain/usage.ts';
+import type { ProgramStepResult, UnitResult } from '../../../../src/core/domain/program-run.ts';
+import { ProgramResult } from '../../../../src/core/domain/result.ts';
 import { newRunResult } from './new-run-result.ts';
 
 const step = (name: string, more: Partial<ProgramStepResult> = {}): ProgramStepResult => ({

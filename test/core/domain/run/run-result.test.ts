@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { newRunResult } from './new-run-result.ts';
-import { RunResult, type RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import { newStep } from '../../../../src/core/domain/record/step.ts';
-import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { RunResult, type RunResultFields } from '../../../../src/core/domain/result.ts';
+import { newStep } from '../../../../src/core/domain/tool-calls.ts';
+import { noUsage } from '../../../../src/core/domain/usage.ts';
 
 const fields: RunResultFields = {
   version: 1,

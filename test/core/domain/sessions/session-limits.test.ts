@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { checkSessionLimits, remaining, type SessionLimits, shouldCompact } from '../../../../src/core/domain/sessions/session-limits.ts';
+import { checkSessionLimits, remainingLimits, type SessionLimits, shouldCompact } from '../../../../src/core/domain/limits.ts';
 
 const none = { turns: 0, totalTokens: 0 };
 
@@ -24,7 +24,7 @@ describe('the limits of a session', () => {
   });
 
   it('are 200,000 tokens, and no limit of turns, if a session names none', () => {
-    expect(remaining({}, none)).toEqual({ turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null });
+    expect(remainingLimits({}, none)).toEqual({ turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null });
   });
 
   it('are reached exactly if nothing of one is left, and what is left is never negative (property)', () => {
@@ -34,7 +34,7 @@ describe('the limits of a session', () => {
     const used = fc.record({ turns: amount, totalTokens: amount, costUsd: amount, elapsedMs: amount });
     fc.assert(
       fc.property(limits, used, (given, spent) => {
-        const left = Object.values(remaining(given, spent));
+        const left = Object.values(remainingLimits(given, spent));
         expect(left.every((one) => one === null || one >= 0)).toBe(true);
         expect(checkSessionLimits(given, spent) === 'ok').toBe(!left.includes(0));
       }),

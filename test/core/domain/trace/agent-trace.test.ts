@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { StepResult } from '../../../../src/core/domain/record/step.ts';
-import { isoTime } from '../../../../src/core/domain/record/time.ts';
-import { agentTrace } from '../../../../src/core/domain/trace/agent-trace.ts';
-import type { TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
+import { isoTime } from '../../../../src/core/domain/time.ts';
+import { agentTrace } from '../../../../src/core/domain/agent-trace.ts';
+import type { TraceSpan } from '../../../../src/core/domain/trace.ts';
 
 const HEADER = { agentName: 'clerk', model: 'openai/gpt-5', startTime: 100 };
 const usage = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExecutionTrace } from '../../../../src/core/domain/trace/execution-trace.ts';
-import { traceEvent } from '../../../../src/core/domain/trace/trace-event.ts';
-import { Tracer } from '../../../../src/core/domain/trace/tracer.ts';
+import { ExecutionTrace, traceEvent, Tracer } from '../../../../src/core/domain/trace.ts';
 
 const event = traceEvent('step_start', { step: 'A', at: 1 });
 const eventJson = { ...event, timestamp: '1970-01-01T00:00:01.000Z' };

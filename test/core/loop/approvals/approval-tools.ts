@@ -1,5 +1,5 @@
-import type { ApprovalRequirement } from '../../../../src/core/domain/approvals/approval.ts';
-import type { ToolCall } from '../../../../src/core/domain/content/content.ts';
+import type { ApprovalRequirement } from '../../../../src/core/domain/approvals.ts';
+import type { ToolCall } from '../../../../src/core/domain/content.ts';
 import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
 import { responded } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../../src/core/domain/tool-calls.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { approvalAgent as snapshot, asks } from './approval-tools.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';

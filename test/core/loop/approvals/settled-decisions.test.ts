@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
+import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals.ts';
 import type { Authorization } from '../../../../src/core/loop/ports.ts';
 import { approvalAgent, asks } from './approval-tools.ts';
 import { call, called, type FakeRun, returned, runFake, said } from '../fakes/fake-ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
+import type { PendingApproval } from '../../../../src/core/domain/approvals.ts';
 import { approvalAgent, asks } from './approval-tools.ts';
 import {
   call,

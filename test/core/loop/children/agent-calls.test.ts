@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 import { approves, sends } from '../fakes/callers.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { call, called, type FakeRun, type FakeScript, resultsOf, runFake, said } from '../fakes/fake-ports.ts';

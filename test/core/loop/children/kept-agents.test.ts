@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import type { Caller, FakeRun, FakeScript } from '../fakes/fake-ports.ts';
 import { FakeChildren } from '../fakes/fake-children.ts';
 import { call, called, runFake, said } from '../fakes/fake-ports.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/content/tool-text.ts';
-import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/tool-calls.ts';
+import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
 import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/ports.ts';
 import { approves, rejects, sends } from '../fakes/callers.ts';
 import { call, called, type FakeScript, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emptyWindow, extendWindow, type Window } from '../../../../src/core/domain/record/window.ts';
+import { emptyWindow, extendWindow, type Window } from '../../../../src/core/domain/window.ts';
 import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { call, called, message, responded, returned, said, tokens } from '../fakes/fake-ports.ts';

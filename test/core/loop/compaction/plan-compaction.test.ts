@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import { emptyWindow, extendWindow, isEvicted, type Window } from '../../../../src/core/domain/record/window.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import { emptyWindow, extendWindow, isEvicted, type Window } from '../../../../src/core/domain/window.ts';
 import { planEviction, planSummary, planUnseenEviction } from '../../../../src/core/loop/compaction/compact.ts';
 import { call, message } from '../fakes/fake-ports.ts';
 

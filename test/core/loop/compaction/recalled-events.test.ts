@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_RECALL } from '../../../../src/core/domain/memory/memory-policy.ts';
-import { RECALL_FRAME, type Recalled } from '../../../../src/core/domain/memory/recalled.ts';
-import { emptyWindow, extendWindow } from '../../../../src/core/domain/record/window.ts';
+import { DEFAULT_RECALL } from '../../../../src/core/domain/agent.ts';
+import { RECALL_FRAME, type Recalled } from '../../../../src/core/domain/memory.ts';
+import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { call, message, responded, said } from '../fakes/fake-ports.ts';

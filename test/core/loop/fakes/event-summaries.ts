@@ -1,8 +1,7 @@
-import { decider } from '../../../../src/core/domain/approvals/approval.ts';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import { outputText } from '../../../../src/core/domain/content/output-text.ts';
-import { resultText } from '../../../../src/core/domain/content/tool-text.ts';
+import { decider } from '../../../../src/core/domain/approvals.ts';
+import { type ContentItem, outputText } from '../../../../src/core/domain/content.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import { resultText } from '../../../../src/core/domain/tool-calls.ts';
 
 /** Describes each event of a run in a few words. */
 export function eventSummaries({ events }: { events: readonly Event[] }): string[] {

@@ -1,6 +1,5 @@
-import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children/child-call.ts';
-import type { NextTurnInput } from '../../../../src/core/domain/children/kept-agent.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput } from '../../../../src/core/domain/children.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 import type { Caller, FakeRun } from './fake-ports.ts';

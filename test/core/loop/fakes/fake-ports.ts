@@ -1,12 +1,12 @@
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { ContentItem, ToolCall } from '../../../../src/core/domain/content/content.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
-import type { RunOpening } from '../../../../src/core/domain/run/opening.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import type { StepResult } from '../../../../src/core/domain/record/step.ts';
-import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { ContentItem, ToolCall } from '../../../../src/core/domain/content.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
+import type { RunOpening } from '../../../../src/core/domain/run-input.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
+import type { UsageStats } from '../../../../src/core/domain/usage.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
 import type {

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 
 /** The snapshot of an agent "a" whose parts a test overrides. */
 export function testSnapshot(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {

@@ -1,7 +1,7 @@
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { WindowPolicy } from '../../../../src/core/domain/agent/compaction.ts';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import type { Window } from '../../../../src/core/domain/record/window.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import type { Window } from '../../../../src/core/domain/window.ts';
 import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/ports.ts';
 import { type FakeScript, returned, runFake, tokens } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { FlowPolicy } from '../../../../src/core/domain/flows/flow-policy.ts';
+import type { AgentSnapshot, FlowPolicy } from '../../../../src/core/domain/agent.ts';
 import { call, called, type FakeRun, type FakeScript, runFake, said } from '../fakes/fake-ports.ts';
 import { testTool } from '../fakes/snapshot.ts';
 import { agentTo } from '../handoffs/agents.ts';

@@ -1,7 +1,7 @@
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { RunOpening } from '../../../../src/core/domain/run/opening.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import type { StepResult } from '../../../../src/core/domain/record/step.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import type { RunOpening } from '../../../../src/core/domain/run-input.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';

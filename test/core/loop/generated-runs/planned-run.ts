@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { DeadlineAction } from '../../../../src/core/domain/approvals/approval.ts';
-import type { WindowPolicy } from '../../../../src/core/domain/agent/compaction.ts';
-import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { DeadlineAction } from '../../../../src/core/domain/approvals.ts';
+import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
+import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 /** The decision on a pending call. `deadline`: there is no decision. */

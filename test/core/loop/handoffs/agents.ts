@@ -1,7 +1,6 @@
-import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import { TRANSFER_TO_AGENT } from '../../../../src/core/domain/handoffs/handoff-policy.ts';
-import { transferTool } from '../../../../src/core/domain/handoffs/transfer-tool.ts';
-import type { ToolCall } from '../../../../src/core/domain/content/content.ts';
+import { type AgentSnapshot, type ToolSnapshot, TRANSFER_TO_AGENT } from '../../../../src/core/domain/agent.ts';
+import { transferTool } from '../../../../src/core/domain/handoffs.ts';
+import type { ToolCall } from '../../../../src/core/domain/content.ts';
 import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, responded, message, resultsOf, runFake, said } from '../fakes/fake-ports.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PendingApproval } from '../../../../src/core/domain/approvals/approval.ts';
-import type { RunLimits } from '../../../../src/core/domain/agent/limits.ts';
+import type { PendingApproval } from '../../../../src/core/domain/approvals.ts';
+import type { RunLimits } from '../../../../src/core/domain/limits.ts';
 import {
   call,
   called,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { RunLimits } from '../../../../src/core/domain/agent/limits.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { RunLimits } from '../../../../src/core/domain/limits.ts';
 import {
   call,
   called,

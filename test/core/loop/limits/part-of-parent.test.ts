@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunLimits } from '../../../../src/core/domain/agent/limits.ts';
+import type { RunLimits } from '../../../../src/core/domain/limits.ts';
 import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/loop/limits/part-of-parent.ts';
 
 const limits: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };

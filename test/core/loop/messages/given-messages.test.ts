@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import { recordsInOrder } from '../../../../src/core/domain/record/run-record.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import { recordsInOrder } from '../../../../src/core/domain/record.ts';
 import { conversationProblems } from '../../../../src/core/wire-schemas/run-input-schema.ts';
 import { conversation } from '../../domain/conversations.ts';
 import { chainedRun } from '../generated-runs/chained-run.ts';

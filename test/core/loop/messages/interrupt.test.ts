@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
 import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
 import { call, called, type FakeRun, message, responded, runFake, said, tokens } from '../fakes/fake-ports.ts';
 import { pauses, resumes, sends } from '../fakes/callers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
+import { INTERRUPTED_CALL, unknownTool } from '../../../../src/core/domain/tool-calls.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { call, called, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { refusal, sends, update } from '../fakes/callers.ts';

@@ -7,9 +7,9 @@ import {
   narrowedBySkill,
   noteLoadedSkill,
 } from '../../../../src/core/loop/skills/active-skills.ts';
-import { extendWindow, emptyWindow } from '../../../../src/core/domain/record/window.ts';
-import type { SkillSnapshot } from '../../../../src/core/domain/skills/skill-snapshot.ts';
-import { skillTools } from '../../../../src/core/domain/skills/skill-tools.ts';
+import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
+import type { SkillSnapshot } from '../../../../src/core/domain/agent.ts';
+import { skillTools } from '../../../../src/core/domain/skills.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import type { Decision, RefusedRequest } from '../../../../src/core/domain/approvals/approval.ts';
-import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/json/byte-budget.ts';
-import type { LimitRaise } from '../../../../src/core/domain/agent/limits.ts';
-import type { QueuedMessage } from '../../../../src/core/domain/record/queued-message.ts';
+import type { Decision, RefusedRequest } from '../../../../src/core/domain/approvals.ts';
+import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/byte-budgets.ts';
+import type { LimitRaise } from '../../../../src/core/domain/limits.ts';
+import type { QueuedMessage } from '../../../../src/core/domain/content.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 
 function message(id: string, content = id): QueuedMessage {

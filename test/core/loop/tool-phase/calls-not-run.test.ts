@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { CallCounts, NotRun } from '../../../../src/core/domain/record/calls-not-run.ts';
-import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
-import { RunResult } from '../../../../src/core/domain/run/result.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { CallCounts, NotRun } from '../../../../src/core/domain/tool-calls.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
+import { RunResult } from '../../../../src/core/domain/result.ts';
 import { call, called, type FakeScript, responded, runFake, said } from '../fakes/fake-ports.ts';
 import { approves, rejects, responds, sends } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ReviewedCalls } from '../../../../src/core/domain/hooks/hook-messages.ts';
+import type { ReviewedCalls } from '../../../../src/core/domain/activity-messages.ts';
 import type { RunPorts, ToolResultOutcome } from '../../../../src/core/loop/ports.ts';
 import { approvalViews } from '../../../../src/core/loop/approvals/approval-view.ts';
 import { rewrittenArguments } from '../../../../src/core/loop/hooks/rewritten-arguments.ts';

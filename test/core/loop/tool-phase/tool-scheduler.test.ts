@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import { INTERRUPTED_CALL } from '../../../../src/core/domain/content/tool-text.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
+import { INTERRUPTED_CALL } from '../../../../src/core/domain/tool-calls.ts';
 import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
 import {
   call,

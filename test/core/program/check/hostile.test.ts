@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import { ask, FULL, problemsOf, withSteps, withUnits } from './programs.ts';
 

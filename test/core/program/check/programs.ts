@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
-import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program/document.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
+import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program-document.ts';
 import { ask, withUnits } from './programs.ts';
 
 /** Chooses a number below `below`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 
 const SCHEMA = { type: 'object', properties: { kind: { type: 'string' }, list: { type: 'array', items: { type: 'string' } } } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AnswerVerdict } from '../../../../src/core/domain/program/verdict.ts';
+import type { AnswerVerdict } from '../../../../src/core/domain/verdicts.ts';
 import { ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
 import { runFakeProgram } from './fake-program.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program/document.ts';
-import type { UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
+import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program-document.ts';
+import type { UnitResult } from '../../../../src/core/domain/program-run.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import { runFakeProgram } from './fake-program.ts';
 

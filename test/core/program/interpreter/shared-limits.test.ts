@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
+import type { ChildLimits } from '../../../../src/core/domain/agent.ts';
+import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
 import { type ChildUse, type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
 

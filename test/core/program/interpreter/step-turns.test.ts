@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/program/document.ts';
+import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/program-document.ts';
 import type { WaitDeadline } from '../../../../src/core/loop/ports.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { agent, defineProgram, program as programStep, tool, unit } from '../../../../src/define/program/index.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { effectsLedger } from '../../../../src/testing/effects-ledger.ts';
 import { Harness } from '../../../../src/testing/harness/harness.ts';
 import { programParts } from '../../../../src/testing/harness/program-parts.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
 
 /** Texts that mean something elsewhere, or nothing anywhere. */
 export const TEXTS: readonly [string, ...string[]] = [

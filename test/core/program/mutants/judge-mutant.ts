@@ -1,15 +1,15 @@
-import { errorMessage, LonghaulError, UsageError } from '../../../../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../../../src/core/domain/errors.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { Problem } from '../../../../src/core/program/check/problems.ts';
-import { checkProgramInput } from '../../../../src/core/wire-schemas/program-input-schema.ts';
+import { checkProgramInput } from '../../../../src/core/wire-schemas/run-input-schema.ts';
 import { defineProgram, type ProgramOptions } from '../../../../src/define/program/define-program.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { choicesOf } from './choices.ts';
 import { type Mutant, mutated } from './mutations.ts';
 import { leadsIntoDocument } from './paths.ts';
 import { runMutant } from './run-mutant.ts';
 import { validProgram } from './valid-programs.ts';
-import { isLimitStatus } from '../../../../src/core/domain/run/status.ts';
+import { isLimitStatus } from '../../../../src/core/domain/run.ts';
 
 /** The fate of a mutant: its document is refused, or its run ends. */
 export type Fate = 'refused' | 'completed' | 'failed' | 'limited';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { type Choose, oneOf } from './choices.ts';
 import { FIELDS, KEYS, NAMES, NUMBERS, TEXTS } from './hostile-values.ts';
 

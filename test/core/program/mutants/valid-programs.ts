@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { type Choose, oneOf } from './choices.ts';
 
 /** The tools that programs call. Some are named like properties of every object. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { interpolate, type Lookup, resolveValue } from '../../../../src/core/program/references/interpolate.ts';
 import { parseTemplate } from '../../../../src/core/program/references/template.ts';
 import { outputAt } from '../../../../src/core/program/references/value-at.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
 import { modelCallFailure } from '../../../../src/core/program/errors/step-failures.ts';
-import type { RefineDocument } from '../../../../src/core/domain/program/document.ts';
+import type { RefineDocument } from '../../../../src/core/domain/program-document.ts';
 import { BACKOFFS, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
 import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program/document.ts';
-import type { ProgramState, StepState } from '../../../../src/core/domain/program/program-state.ts';
+import type { ProgramDocument, StepDocument, UnitDocument } from '../../../../src/core/domain/program-document.ts';
+import type { ProgramState, StepState } from '../../../../src/core/domain/program-run.ts';
 import { namedOutputs, neededOutputs } from '../../../../src/core/program/state/needed-outputs.ts';
 
 const ask = (name: string, prompt = 'do'): StepDocument => ({ name, ask: { prompt } });

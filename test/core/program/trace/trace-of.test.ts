@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { traceOf } from '../../../../src/core/program/trace/trace-of.ts';
-import type { TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
+import type { TraceSpan } from '../../../../src/core/domain/trace.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import {
   type AnyProgram,

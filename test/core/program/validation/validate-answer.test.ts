@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
 import {
   type AnswerRules,

@@ -1,6 +1,6 @@
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import type { TurnResultFields } from '../../../../src/core/domain/sessions/session-state.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import type { TurnResultFields } from '../../../../src/core/domain/sessions.ts';
 import type { RunPosition } from '../../../../src/core/loop/next-step.ts';
 import { BEGINNING } from '../../../../src/core/loop/run-loop.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { WindowPolicy } from '../../../../src/core/domain/agent/compaction.ts';
-import type { SessionLimits } from '../../../../src/core/domain/sessions/session-limits.ts';
+import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
+import type { SessionLimits } from '../../../../src/core/domain/limits.ts';
 
 /** A request of a caller to a generated session. `again`: the newest message is sent once more. */
 export type PlannedRequest = 'send' | 'again' | 'steer' | 'interrupt' | 'raise' | 'refresh' | 'close';

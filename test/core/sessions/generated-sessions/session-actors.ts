@@ -1,11 +1,11 @@
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { refuseUpdate, takeUpdate } from '../../../../src/core/handlers/requests.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
 import type { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
-import type { InterruptReceipt } from '../../../../src/core/domain/sessions/session-requests.ts';
+import type { InterruptReceipt } from '../../../../src/core/domain/sessions.ts';
 import { isSession } from '../../../../src/core/sessions/open-session.ts';
 import { limitsOf } from '../../../../src/core/sessions/limit-reached.ts';
 import { call, message, tokens } from '../../loop/fakes/fake-ports.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { CodeLanguage, CodeSnapshot } from '../../../../src/core/domain/code/code-snapshot.ts';
-import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import { type CodeLanguage, type CodeSnapshot, DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildRequest } from '../../../../activities/model-calls/call-model.ts';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { codeAgent } from './code-agent.ts';
 import { messageTexts } from '../message-texts.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ModelResponse } from '../../../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { ModelResponse, RecordedResponse } from '../../../../src/core/domain/model.ts';
 import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';
 import { codeAgent } from './code-agent.ts';
 

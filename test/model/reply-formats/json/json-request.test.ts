@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildRequest } from '../../../../activities/model-calls/call-model.ts';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { jsonTemperature } from '../../../../src/model/reply-formats/formatted-request.ts';
 
 const user: ConversationEvent = { author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] };

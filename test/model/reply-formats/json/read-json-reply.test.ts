@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
-import type { ModelResponse } from '../../../../src/core/domain/model/model.ts';
-import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { ModelResponse, RecordedResponse } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { StreamEntry } from '../../../../src/core/domain/stream/stream-entry.ts';
+import type { StreamEntry } from '../../../../src/core/domain/stream.ts';
 import { ask, defineProgram, unit } from '../../../../src/define/program/index.ts';
 import { agentTool, type AnyAgent, defineAgent, defineAnchor, defineFlow, defineGuardrail } from '../../../../src/index.ts';
 import { LonghaulClient, type RunHandle, type StreamItem } from '../../../../src/client/index.ts';
-import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { createHandler, type Handler } from '../../../../src/server/index.ts';
 import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../../src/client/index.ts';
-import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { ask, defineProgram, human, recall, remember, unit } from '../../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineTool } from '../../../../src/index.ts';
 import { runState } from '../../../../src/temporal/run-state.ts';

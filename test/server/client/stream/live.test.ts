@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { connect, fold, memoryStreams, newView, type StreamItem, type StreamView } from '../../../../src/client/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { ask, defineProgram, parallel, unit } from '../../../../src/define/program/index.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fold, newView, type RunHandle, type StreamItem, type StreamView } from '../../../../src/client/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 

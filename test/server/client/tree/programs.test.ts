@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { agent, ask, defineProgram, parallel, program, unit } from '../../../../src/define/program/index.ts';
 import type { RunTree, TreeEvent } from '../../../../src/client/index.ts';
-import { addRunUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
-import { addUsageOfEvent } from '../../../../src/core/domain/record/usage-of-events.ts';
+import { addRunUsage, noUsage } from '../../../../src/core/domain/usage.ts';
+import { addUsageOfEvent } from '../../../../src/core/domain/record.ts';
 import { callTool, say, scriptedModel, structured } from '../../../../src/testing/index.ts';
 import { callCli } from '../../../cli/call-cli.ts';
 import { begun, careful, inner, letters, outer, waitingBelow } from '../../programs/programs-with-children.ts';

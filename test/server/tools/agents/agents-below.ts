@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../../src/index.ts';
-import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
-import { isToolCall } from '../../../../src/core/domain/content/content.ts';
+import type { ModelClient } from '../../../../src/core/domain/model.ts';
+import { isToolCall } from '../../../../src/core/domain/content.ts';
 import { callTool, say, scriptedModel } from '../../../../src/testing/index.ts';
 
 const sign = defineTool({

@@ -4,7 +4,7 @@ import { agentTool, defineAgent } from '../../../../src/index.ts';
 import type { HistoryEvent } from '../../../../src/history/history-events.ts';
 import { RunChain } from '../../../../src/client/read/chain.ts';
 import { runHistory } from '../../../../src/history/history-events.ts';
-import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
+import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { ACTIVITIES } from '../../../../src/core/protocol.ts';
 import { expectSameFromHistory } from '../../testbed/same-from-history.ts';

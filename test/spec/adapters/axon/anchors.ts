@@ -1,7 +1,7 @@
 import { type Anchor, severityOf } from '../../../../src/anchors/anchor.ts';
 import { BUILT_IN_ANCHORS, builtInAnchor } from '../../../../src/anchors/built-in-anchors.ts';
 import { checkAnchors } from '../../../../src/anchors/check-anchors.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, text } from '../fields.ts';
 

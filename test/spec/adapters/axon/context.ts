@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { ContextError, UnitContext } from '../../../../src/core/program/state/unit-context.ts';
 import { CaseProblem, list, text } from '../fields.ts';
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import type { AnyTool } from '../../../../src/define/tools/tool-definition.ts';
 import { defineProgram, tool as toolStep, unit } from '../../../../src/define/program/index.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { StepError } from '../../../../src/core/domain/program/step-error.ts';
-import { unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import type { StepError } from '../../../../src/core/domain/verdicts.ts';
+import { unknownTool } from '../../../../src/core/domain/tool-calls.ts';
 import { scriptedModel, testProgram } from '../../../../src/testing/index.ts';
 import { number, object, only, text } from '../fields.ts';
 

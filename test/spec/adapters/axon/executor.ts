@@ -1,11 +1,11 @@
 import { anchorInstruction } from '../../../../src/anchors/anchor-instruction.ts';
 import { BUILT_IN_ANCHORS } from '../../../../src/anchors/built-in-anchors.ts';
-import { unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
-import type { Event } from '../../../../src/core/domain/record/event.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
-import type { StepError } from '../../../../src/core/domain/program/step-error.ts';
-import type { UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
+import { unknownTool } from '../../../../src/core/domain/tool-calls.ts';
+import type { Event } from '../../../../src/core/domain/record.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import type { ModelRequest } from '../../../../src/core/domain/model.ts';
+import type { StepError } from '../../../../src/core/domain/verdicts.ts';
+import type { UnitResult } from '../../../../src/core/domain/program-run.ts';
 import { thoughtOf } from '../../../../src/core/loop/state/thought.ts';
 import { failureText } from '../../../../src/core/program/errors/failure-text.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
@@ -13,7 +13,7 @@ import { FAILURE_CONTEXT } from '../../../../src/core/program/prompt/ask-prompt.
 import { interpolate, type Lookup } from '../../../../src/core/program/references/interpolate.ts';
 import { outputAt } from '../../../../src/core/program/references/value-at.ts';
 import { traceOf } from '../../../../src/core/program/trace/trace-of.ts';
-import type { TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
+import type { TraceSpan } from '../../../../src/core/domain/trace.ts';
 import { scriptedModel, testProgram } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, text } from '../fields.ts';

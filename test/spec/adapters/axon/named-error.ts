@@ -1,5 +1,5 @@
-import { ERROR_CODES, type ErrorCode } from '../../../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { ERROR_CODES, type ErrorCode } from '../../../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import {
   type GivenErrorContext,

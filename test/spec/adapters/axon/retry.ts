@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { errorMessage, UsageError } from '../../../../src/core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import { errorMessage, UsageError } from '../../../../src/core/domain/errors.ts';
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import type { StepError } from '../../../../src/core/program/errors/step-error.ts';
-import type { RefineDocument } from '../../../../src/core/domain/program/document.ts';
+import type { RefineDocument } from '../../../../src/core/domain/program-document.ts';
 import { type Backoff, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
 import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
 import { type AttemptOutcome, refine } from '../../../../src/core/program/refine/refine.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
 import type { FoundEntry } from '../../../../src/memory/memory-store.ts';
 import { CONTAINED_SCORE } from '../../../../src/memory/search/ranking.ts';

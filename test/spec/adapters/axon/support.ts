@@ -1,5 +1,5 @@
-import { ERROR_CODES, type ErrorCode, errorMessage } from '../../../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { ERROR_CODES, type ErrorCode, errorMessage } from '../../../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
 import type { Operation } from '../adapter.ts';

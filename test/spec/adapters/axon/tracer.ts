@@ -1,7 +1,12 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { ExecutionTrace } from '../../../../src/core/domain/trace/execution-trace.ts';
-import { isTraceEventType, TRACE_EVENT_TYPES, traceEvent } from '../../../../src/core/domain/trace/trace-event.ts';
-import { Tracer, type TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import {
+  ExecutionTrace,
+  isTraceEventType,
+  TRACE_EVENT_TYPES,
+  traceEvent,
+  Tracer,
+  type TraceSpan,
+} from '../../../../src/core/domain/trace.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, only, text } from '../fields.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import { type AnswerRules, validateAnswer } from '../../../../src/core/program/validation/validate-answer.ts';
 import { requireValid } from '../../../../src/core/program/validation/validation-failure.ts';

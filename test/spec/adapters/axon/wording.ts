@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import { mapTexts } from '../wording.ts';
 
 /** The names of types in Python, and those of JSON, which the product uses. */

@@ -1,8 +1,6 @@
-import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
-import { givenEvents } from '../../../../src/core/domain/record/given-events.ts';
-import { needsResponse } from '../../../../src/core/domain/record/needs-response.ts';
+import { type ContentItem, needsResponse } from '../../../../src/core/domain/content.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { type ConversationEvent, givenEvents } from '../../../../src/core/domain/model.ts';
 import type { Operation } from '../adapter.ts';
 import { roleOf, toEvent } from '../dangling-calls.ts';
 import { list } from '../fields.ts';

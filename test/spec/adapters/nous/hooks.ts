@@ -1,8 +1,8 @@
 import { callable, runHooks } from '../../../../activities/hooks/hooks.ts';
 import { defineHook } from '../../../../src/define/hooks/define-hook.ts';
 import type { AnyHook, HookAnswer } from '../../../../src/define/hooks/hook-definition.ts';
-import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks/hook-event.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, object, only } from '../fields.ts';
 

@@ -1,7 +1,7 @@
 import { newRunState } from '../../../../src/core/loop/state/run-state.ts';
 import { limitReached } from '../../../../src/core/loop/limits/limits.ts';
-import { applyOperations } from '../../../../src/core/domain/record/context-update.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import { applyOperations } from '../../../../src/core/domain/deps.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';
 import { number, object } from '../fields.ts';

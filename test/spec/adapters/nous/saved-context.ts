@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { readSavedContext } from '../../../../src/core/saved/read-saved-context.ts';
-import type { SavedContext } from '../../../../src/core/saved/saved-context.ts';
-import { type ContextToSave, toSavedContext } from '../../../../src/core/saved/to-saved-context.ts';
+import { type ContextToSave, type SavedContext, toSavedContext } from '../../../../src/core/saved/saved-context.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, only, text } from '../fields.ts';
 

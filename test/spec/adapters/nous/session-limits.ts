@@ -1,11 +1,11 @@
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import {
   checkSessionLimits,
-  remaining,
+  remainingLimits,
   type SessionLimits,
   type SessionUsed,
   shouldCompact,
-} from '../../../../src/core/domain/sessions/session-limits.ts';
+} from '../../../../src/core/domain/limits.ts';
 import type { Operation } from '../adapter.ts';
 import { number, only } from '../fields.ts';
 
@@ -26,7 +26,7 @@ export const sessionLimitOperations: Readonly<Record<string, Operation>> = {
 };
 
 function left(input: JsonObject): JsonObject {
-  const { turns, totalTokens } = remaining(limitsOf(input), usedOf(input));
+  const { turns, totalTokens } = remainingLimits(limitsOf(input), usedOf(input));
   return { turns, tokens: totalTokens };
 }
 

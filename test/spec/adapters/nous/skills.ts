@@ -1,6 +1,6 @@
 import { parseSkill, type RegisteredSkill, SkillRegistry } from '../../../../activities/skills/worker-skills.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { DEFAULT_PRIORITY, type Skill, skillsPrompt } from '../../../../src/core/domain/skills/skill.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { DEFAULT_PRIORITY, type Skill, skillsPrompt } from '../../../../src/core/domain/skills.ts';
 import type { Operation } from '../adapter.ts';
 import { list, number, object, only, text } from '../fields.ts';
 

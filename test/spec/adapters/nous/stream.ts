@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fold, newView, type StreamView } from '../../../../src/client/stream/fold.ts';
-import { isResponse } from '../../../../src/core/domain/record/run-record.ts';
+import { isResponse } from '../../../../src/core/domain/record.ts';
 import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { ModelCallError } from '../../../../src/core/domain/errors/error.ts';
-import type { ModelResponse, RawToolCall } from '../../../../src/core/domain/model/model.ts';
-import type { ModelDelta } from '../../../../src/core/domain/stream/delta.ts';
+import type { JsonValue } from '../../../../src/core/domain/json.ts';
+import { ModelCallError } from '../../../../src/core/domain/errors.ts';
+import type { ModelResponse, RawToolCall } from '../../../../src/core/domain/model.ts';
+import type { ModelDelta } from '../../../../src/core/domain/stream.ts';
 import { malformed } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, only, said, text } from '../fields.ts';

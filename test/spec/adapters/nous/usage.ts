@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { addReported, addUsage, type UsageStats } from '../../../../src/core/domain/model/usage.ts';
-import { newToolCallRecord } from '../../../../src/core/domain/record/step.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { addReported, addUsage, type UsageStats } from '../../../../src/core/domain/usage.ts';
+import { newToolCallRecord } from '../../../../src/core/domain/tool-calls.ts';
 import { countToolCall, newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';

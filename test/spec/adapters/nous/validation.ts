@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { checkJson, type JsonProblem } from '../../../../src/core/json-schema/check-json-schema.ts';
 import type { Operation } from '../adapter.ts';
 import { object } from '../fields.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
-import { TERMINAL_STATUSES, type TerminalStatus } from '../../../../src/core/domain/run/status.ts';
-import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from '../../../../src/core/domain/run.ts';
+import { addUsage, noUsage } from '../../../../src/core/domain/usage.ts';
 import { parseToolCall } from '../../../../src/model/parse-tool-call.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list } from '../fields.ts';

@@ -1,8 +1,8 @@
 import { buildChatMessages } from '../../../../activities/models/openai/chat-messages.ts';
 import { fromDocument } from '../../../../src/client/earlier/begin-from.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { resultText } from '../../../../src/core/domain/content/tool-text.ts';
-import { emptyWindow, extendWindow } from '../../../../src/core/domain/record/window.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import { resultText } from '../../../../src/core/domain/tool-calls.ts';
+import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { contextOfRun } from '../../../../src/core/saved/context-of-run.ts';
 import { SAVED_VERSION, type SavedContext, type SavedMessage } from '../../../../src/core/saved/saved-context.ts';

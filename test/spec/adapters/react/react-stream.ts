@@ -1,6 +1,6 @@
-import { isResponse } from '../../../../src/core/domain/record/run-record.ts';
+import { isResponse } from '../../../../src/core/domain/record.ts';
 import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { streamWithKit } from '../streamed-run.ts';
 import { reactKitRun } from './react-run.ts';

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { SuiteAdapter } from '../adapter.ts';
-import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
-import { fencedBlock } from '../../../../src/core/domain/code/cell-code.ts';
+import type { CodeLanguage } from '../../../../src/core/domain/code.ts';
+import { fencedBlock } from '../../../../src/core/domain/execution.ts';
 import { text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
 import { codeAgentRun } from './code-agent.ts';

@@ -1,5 +1,5 @@
-import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { CodeLanguage } from '../../../../src/core/domain/code.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { python } from '../../../../src/define/code/python.ts';
 import { quickjs } from '../../../../src/define/code/quickjs.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';

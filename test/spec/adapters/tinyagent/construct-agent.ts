@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { errorMessage } from '../../../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { errorMessage } from '../../../../src/core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { quickjs } from '../../../../src/define/code/quickjs.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';

@@ -1,7 +1,5 @@
-import type { ConversationStep } from '../../../../src/core/domain/content/conversation/conversation-step.ts';
-import { pruneSteps, type PruneStrategy } from '../../../../src/core/domain/content/conversation/prune-steps.ts';
-import { stepMessages } from '../../../../src/core/domain/content/conversation/step-messages.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { type ConversationStep, pruneSteps, type PruneStrategy, stepMessages } from '../../../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 

@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { ExecutionLimits } from '../../../../src/core/execution/execution-limits.ts';
-import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
+import type { ExecutionLimits } from '../../../../src/core/domain/code.ts';
+import type { ExecutionResult } from '../../../../src/core/domain/execution.ts';
 import { flag, number, object, only, text } from '../fields.ts';
 
 /** The keys of limits in the notation of the cases. */

@@ -1,9 +1,7 @@
 import { createExecutor, type StandaloneExecutor } from '../../../../activities/executors/create-executor.ts';
-import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { executionLimits } from '../../../../src/core/execution/execution-limits.ts';
-import { newExecutionResult } from '../../../../src/core/execution/execution-result.ts';
-import { truncateOutput } from '../../../../src/core/execution/output.ts';
+import { type CodeLanguage, executionLimits, truncateOutput } from '../../../../src/core/domain/code.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import { newExecutionResult } from '../../../../src/core/domain/execution.ts';
 import { python } from '../../../../src/define/code/python.ts';
 import { quickjs } from '../../../../src/define/code/quickjs.ts';
 import type { Operation } from '../adapter.ts';

@@ -1,5 +1,5 @@
-import { Finalizer, MultipleFinalAnswers } from '../../../../src/core/domain/run/finalizer.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { Finalizer, MultipleFinalAnswers } from '../../../../src/core/domain/code.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, object, only } from '../fields.ts';
 

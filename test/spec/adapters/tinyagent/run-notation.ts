@@ -1,7 +1,6 @@
-import type { Message } from '../../../../src/core/domain/content/content.ts';
-import { outputText } from '../../../../src/core/domain/content/output-text.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import type { TerminalStatus } from '../../../../src/core/domain/run/status.ts';
+import { type Message, outputText } from '../../../../src/core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
+import type { TerminalStatus } from '../../../../src/core/domain/run.ts';
 import { list } from '../fields.ts';
 import { endOf, type PlayedRun } from '../kit-run.ts';
 

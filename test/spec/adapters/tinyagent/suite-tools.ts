@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { CaseProblem } from '../fields.ts';
 
 /** The tools of the suite. Upstream does not try a call again. */

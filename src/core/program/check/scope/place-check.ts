@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
 import { propertiesOf, typesOf } from '../../../json-schema/json-schema.ts';
 import { readReference, type Reference } from '../../references/reference.ts';
 import { referencesIn } from '../../references/references-in.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../domain/json.ts';
 import type { OutlineStep, OutlineUnit } from '../outline.ts';
 
 /** A value of the document in which references are resolved, and its path. */

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
-import { memberPath } from '../../../domain/json/json-path.ts';
+import { isJsonObject, type JsonObject, type JsonValue, memberPath } from '../../../domain/json.ts';
 import { checkJson } from '../../../json-schema/check-json-schema.ts';
 import { mapSubschemas, propertiesOf, subschemas } from '../../../json-schema/json-schema.ts';
 import { type Problems, quoted } from '../problems.ts';

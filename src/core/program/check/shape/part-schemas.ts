@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../domain/json/json.ts';
+import type { JsonObject } from '../../../domain/json.ts';
 
 /** A text with at least one character. */
 export const TEXT: JsonObject = { type: 'string', minLength: 1 };

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../domain/json/json.ts';
-import { STEP_KINDS } from '../../../domain/program/document.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { STEP_KINDS } from '../../../domain/program-document.ts';
 import { CONDITION, fields, LIMITS, NAMES, SCHEMA, TEXT } from './part-schemas.ts';
 import { KIND_SCHEMAS, STEP_FIELDS, STEPS } from './step-schemas.ts';
 

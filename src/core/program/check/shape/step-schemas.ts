@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../domain/json/json.ts';
-import { PROGRAM_LIMITS, type StepKind } from '../../../domain/program/document.ts';
+import type { JsonObject } from '../../../domain/json.ts';
+import { PROGRAM_LIMITS, type StepKind } from '../../../domain/program-document.ts';
 import {
   CONDITION,
   DEADLINE_FIELDS,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json.ts';
 import { dereference, mapSubschemas } from '../../../json-schema/json-schema.ts';
 import { type Problems, quoted } from '../problems.ts';
 import { addJsonProblems } from '../shape/check-part.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../domain/json/json.ts';
+import type { JsonObject } from '../../../domain/json.ts';
 
 /** Everything that a program can name outside of itself. A list that is absent is not checked. */
 export interface KnownNames {

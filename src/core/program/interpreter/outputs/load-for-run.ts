@@ -1,6 +1,6 @@
 // Programs: the outputs that a step needs before it acts.
 
-import type { StepDocument } from '../../../domain/program/document.ts';
+import type { StepDocument } from '../../../domain/program-document.ts';
 import { indexOf } from '../../state/program-index.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';

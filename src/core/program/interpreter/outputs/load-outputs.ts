@@ -1,8 +1,8 @@
 // Programs: outputs that an earlier execution has moved to the payload store.
 
-import type { JsonValue } from '../../../domain/json/json.ts';
-import type { StoredOutput } from '../../../domain/program/messages.ts';
-import type { StepError } from '../../../domain/program/step-error.ts';
+import type { JsonValue } from '../../../domain/json.ts';
+import type { StoredOutput } from '../../../domain/program-run.ts';
+import type { StepError } from '../../../domain/verdicts.ts';
 import { newStepError } from '../../errors/step-error.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';
 import type { LoadOutcome } from '../program-ports.ts';

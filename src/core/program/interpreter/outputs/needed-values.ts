@@ -1,8 +1,8 @@
 // Programs: the values that the run itself needs. Activities find those of prompts and of the memory by themselves.
 
-import type { JsonValue } from '../../../domain/json/json.ts';
-import type { StepDocument, UnitDocument } from '../../../domain/program/document.ts';
-import type { ProgramState, StepProgress } from '../../../domain/program/program-state.ts';
+import type { JsonValue } from '../../../domain/json.ts';
+import type { StepDocument, UnitDocument } from '../../../domain/program-document.ts';
+import type { ProgramState, StepProgress } from '../../../domain/program-run.ts';
 import { shownOf } from '../approve.ts';
 import { askTexts } from '../../prompt/ask-prompt.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';

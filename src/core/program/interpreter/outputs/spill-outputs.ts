@@ -1,8 +1,8 @@
-import type { SpilledContent } from '../../../domain/content/content.ts';
-import type { ErrorCode } from '../../../domain/errors/error.ts';
-import type { JsonValue } from '../../../domain/json/json.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../domain/json/payload-limit.ts';
-import type { ProgramState, StepState } from '../../../domain/program/program-state.ts';
+import type { SpilledContent } from '../../../domain/content.ts';
+import type { ErrorCode } from '../../../domain/errors.ts';
+import type { JsonValue } from '../../../domain/json.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../domain/byte-budgets.ts';
+import type { ProgramState, StepState } from '../../../domain/program-run.ts';
 import { BEGINNING } from '../../../loop/run-loop.ts';
 import { toContinueAsNewState } from '../../../loop/state/continue-as-new-state.ts';
 import { parseAddress } from '../../state/address.ts';

@@ -1,12 +1,9 @@
 // Programs: the answer of an `ask`.
 
-import { cutText } from '../../../domain/content/cut-content.ts';
-import type { JsonValue } from '../../../domain/json/json.ts';
-import { withAttempt } from '../../../domain/program/attempt-details.ts';
-import type { StepError } from '../../../domain/program/step-error.ts';
-import type { StepNote } from '../../../domain/program/step-note.ts';
-import type { AnswerVerdict } from '../../../domain/program/verdict.ts';
-import type { Event } from '../../../domain/record/event.ts';
+import { cutText } from '../../../domain/byte-budgets.ts';
+import type { JsonValue } from '../../../domain/json.ts';
+import { type AnswerVerdict, type StepError, type StepNote, withAttempt } from '../../../domain/verdicts.ts';
+import type { Event } from '../../../domain/record.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { indexOf } from '../../state/program-index.ts';
 import { verdictError } from '../../validation/verdict-error.ts';

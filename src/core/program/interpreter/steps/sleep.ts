@@ -1,8 +1,8 @@
 // Programs: waits.
 
-import type { SleepDocument } from '../../../domain/program/document.ts';
-import { errorMessage } from '../../../domain/errors/error.ts';
-import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
+import type { SleepDocument } from '../../../domain/program-document.ts';
+import { errorMessage } from '../../../domain/errors.ts';
+import { type Duration, milliseconds } from '../../../domain/time.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { failedAtOnce, type RunningStep } from '../record.ts';

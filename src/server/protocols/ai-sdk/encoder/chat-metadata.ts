@@ -1,5 +1,5 @@
-import type { AggregatedUsage } from '../../../../core/domain/model/usage.ts';
-import type { StopReason } from '../../../../core/domain/run/status.ts';
+import type { AggregatedUsage } from '../../../../core/domain/usage.ts';
+import type { StopReason } from '../../../../core/domain/run.ts';
 
 /** The metadata of an answer in a chat. The first chunk has the run and the turn, the last one the rest. */
 export interface ChatMetadata {

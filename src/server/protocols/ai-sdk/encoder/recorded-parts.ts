@@ -1,4 +1,4 @@
-import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../../core/domain/content/content.ts';
+import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../../core/domain/content.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
 /** The parts of a response as its event has them, in the order in which a message shows them. */

@@ -1,8 +1,8 @@
-import type { ApprovalView, Decision } from '../../../../core/domain/approvals/approval.ts';
-import { isToolCall, type ToolResult } from '../../../../core/domain/content/content.ts';
-import { resultText } from '../../../../core/domain/content/tool-text.ts';
-import type { JsonObject } from '../../../../core/domain/json/json.ts';
-import type { Event } from '../../../../core/domain/record/event.ts';
+import type { ApprovalView, Decision } from '../../../../core/domain/approvals.ts';
+import { isToolCall, type ToolResult } from '../../../../core/domain/content.ts';
+import { resultText } from '../../../../core/domain/tool-calls.ts';
+import type { JsonObject } from '../../../../core/domain/json.ts';
+import type { Event } from '../../../../core/domain/record.ts';
 import { approvalIdOf } from './approval-id.ts';
 import type { UiChunk } from './ui-chunk.ts';
 

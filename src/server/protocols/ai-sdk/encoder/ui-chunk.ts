@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../../core/domain/json/json.ts';
+import type { JsonValue } from '../../../../core/domain/json.ts';
 import type { ChatMetadata } from './chat-metadata.ts';
 
 /** The reason why an answer ends, in the words of the AI SDK. `tool-calls`: calls wait for decisions. */

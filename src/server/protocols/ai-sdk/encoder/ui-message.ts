@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../../core/domain/json/json.ts';
+import type { JsonValue } from '../../../../core/domain/json.ts';
 import type { ChatMetadata } from './chat-metadata.ts';
 import type { ApprovalRequestChunk, UiChunk } from './ui-chunk.ts';
 

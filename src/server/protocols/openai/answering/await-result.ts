@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../../../client/run-handle.ts';
-import type { RunResult } from '../../../../core/domain/run/result.ts';
+import type { RunResult } from '../../../../core/domain/result.ts';
 import { valueWithin } from '../../../requests/bounded-wait.ts';
 
 /** The longest time that a request without a stream waits, in milliseconds: Node's `fetch` gives up after five minutes without headers. */

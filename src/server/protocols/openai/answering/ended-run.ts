@@ -1,5 +1,5 @@
 import type { StreamedResult } from '../../../../client/stream/stream-item.ts';
-import type { RunResult } from '../../../../core/domain/run/result.ts';
+import type { RunResult } from '../../../../core/domain/result.ts';
 
 /** The part of a result that answers show: of the result of a handle as of the one that ends a stream. */
 export interface EndedRun extends Pick<StreamedResult, 'runId' | 'agentName' | 'status' | 'stopReason' | 'usage' | 'endTime' | 'error'> {

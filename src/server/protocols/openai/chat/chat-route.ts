@@ -2,11 +2,10 @@ import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/
 import type { CompletionUsage } from 'openai/resources/completions';
 import { z } from 'zod';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
-import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
-import { outputText } from '../../../../core/domain/content/output-text.ts';
-import type { Event } from '../../../../core/domain/record/event.ts';
-import { isResponse } from '../../../../core/domain/record/run-record.ts';
-import { isLimitStatus } from '../../../../core/domain/run/status.ts';
+import type { ModelSettings } from '../../../../core/domain/agent.ts';
+import { outputText } from '../../../../core/domain/content.ts';
+import { type Event, isResponse } from '../../../../core/domain/record.ts';
+import { isLimitStatus } from '../../../../core/domain/run.ts';
 import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
 import { list, MOST } from '../../../schemas/bounded.ts';

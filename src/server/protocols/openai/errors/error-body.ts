@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../../../core/domain/errors.ts';
 import { problemOf, type ReportError } from '../../../problems/problem-of.ts';
 import type { RequestProblem } from '../../../problems/request-error.ts';
 import { type OpenaiParts, OpenaiRefusal } from './openai-refusal.ts';

@@ -1,5 +1,5 @@
 import { RequestError, type RefusalParts } from '../../../problems/request-error.ts';
-import type { ErrorCode } from '../../../../core/domain/errors/error.ts';
+import type { ErrorCode } from '../../../../core/domain/errors.ts';
 
 /** The part of a refusal that only the OpenAI protocol has. */
 export interface OpenaiParts {

@@ -1,7 +1,7 @@
 import type { EndedRun } from '../answering/ended-run.ts';
 import { httpStatusOf } from '../../../problems/problem-of.ts';
 import { runHeaders } from '../answering/run-headers.ts';
-import { isErrorCode, type ErrorCode } from '../../../../core/domain/errors/error.ts';
+import { type ErrorCode, isErrorCode } from '../../../../core/domain/errors.ts';
 import { modelNotFound, NO_RETRY, OpenaiRefusal } from './openai-refusal.ts';
 
 /** Returns the error of a run that has failed or was cancelled. A client that sends the request again gets it again. */

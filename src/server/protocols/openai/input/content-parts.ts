@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ContentPart, MediaSource } from '../../../../core/domain/content/content.ts';
+import type { ContentPart, MediaSource } from '../../../../core/domain/content.ts';
 import { list, MOST } from '../../../schemas/bounded.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
 

@@ -1,5 +1,4 @@
-import type { ContentItem, ContentPart } from '../../../../core/domain/content/content.ts';
-import { needsResponse } from '../../../../core/domain/record/needs-response.ts';
+import { type ContentItem, type ContentPart, needsResponse } from '../../../../core/domain/content.ts';
 import { invalidValue } from '../errors/openai-refusal.ts';
 
 /** The conversation that a run begins with, as a start takes it. */

@@ -1,6 +1,5 @@
-import { isTooDeep, MAX_JSON_DEPTH } from '../../../../core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../../../../core/domain/json/json.ts';
-import type { ToolCall, ToolResult } from '../../../../core/domain/content/content.ts';
+import { isJsonObject, isTooDeep, type JsonObject, MAX_JSON_DEPTH } from '../../../../core/domain/json.ts';
+import type { ToolCall, ToolResult } from '../../../../core/domain/content.ts';
 import { invalidValue } from '../errors/openai-refusal.ts';
 
 /** Returns a call of an earlier conversation. */

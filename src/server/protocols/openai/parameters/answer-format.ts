@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../../../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import { unsupported } from '../errors/openai-refusal.ts';
 

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../../core/domain/json/json.ts';
-import { canonicalJson } from '../../../../core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../../../core/domain/json.ts';
 import { OpenaiRefusal, unsupported } from '../errors/openai-refusal.ts';
 
 /** The parameters of a route. `null` counts as absent everywhere. */

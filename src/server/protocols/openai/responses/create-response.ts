@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
-import { errorCode } from '../../../../core/domain/errors/error.ts';
+import type { ModelSettings } from '../../../../core/domain/agent.ts';
+import { errorCode } from '../../../../core/domain/errors.ts';
 import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
 import { agentNameText, jsonObject, runIdText } from '../../../schemas/json.ts';

@@ -1,8 +1,7 @@
-import { isResponse } from '../../../../core/domain/record/run-record.ts';
-import { canonicalJson, type JsonValue } from '../../../../core/domain/json/json.ts';
-import { outputText } from '../../../../core/domain/content/output-text.ts';
-import { FINAL_ANSWER, resultText, RUN_CODE } from '../../../../core/domain/content/tool-text.ts';
-import type { Event } from '../../../../core/domain/record/event.ts';
+import { type Event, isResponse } from '../../../../core/domain/record.ts';
+import { canonicalJson, type JsonValue } from '../../../../core/domain/json.ts';
+import { outputText } from '../../../../core/domain/content.ts';
+import { FINAL_ANSWER, resultText, RUN_CODE } from '../../../../core/domain/tool-calls.ts';
 
 /** A part of the record that the output of a response shows. */
 export type OutputEntry =

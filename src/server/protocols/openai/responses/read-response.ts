@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../../client/run-handle.ts';
-import type { RunResult } from '../../../../core/domain/run/result.ts';
-import { isTerminal } from '../../../../core/domain/run/status.ts';
+import type { RunResult } from '../../../../core/domain/result.ts';
+import { isTerminal } from '../../../../core/domain/run.ts';
 import type { ServerSettings } from '../../../server-settings.ts';
 import { answerSchema } from '../starting/model-agent.ts';
 import { knownAgent } from '../../../starting/known-agent.ts';

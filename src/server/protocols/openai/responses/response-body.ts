@@ -1,7 +1,7 @@
 import type { ResponseError, ResponseFormatTextConfig, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
 import { type EndedRun, wasCutOff, wasWithheld } from '../answering/ended-run.ts';
-import { addRunUsage, type AggregatedUsage } from '../../../../core/domain/model/usage.ts';
-import type { JsonObject } from '../../../../core/domain/json/json.ts';
+import { addRunUsage, type AggregatedUsage } from '../../../../core/domain/usage.ts';
+import type { JsonObject } from '../../../../core/domain/json.ts';
 import type { ResponseBody } from './wire-event.ts';
 
 /** The parameters of a request that its response repeats. */

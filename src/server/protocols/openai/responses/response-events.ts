@@ -1,8 +1,7 @@
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
-import { outputText } from '../../../../core/domain/content/output-text.ts';
-import type { Event } from '../../../../core/domain/record/event.ts';
-import { isResponse } from '../../../../core/domain/record/run-record.ts';
+import { outputText } from '../../../../core/domain/content.ts';
+import { type Event, isResponse } from '../../../../core/domain/record.ts';
 import { type EndedRun, refusalOf, wasCutOff } from '../answering/ended-run.ts';
 import { type Closing, isSameText, isSameWholeText, OpenText, type Piece } from './open-text.ts';
 import { entriesOf, isOutput, type OutputEntry } from './output-entries.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/domain/json/json.ts';
+import type { JsonObject } from '../../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { Caller } from '../../../auth/caller.ts';
 import { requireStart } from '../../../auth/access/reach.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { isJsonObject, type JsonObject } from '../../../../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../../../core/domain/json.ts';
 import { readMemo } from '../../../starting/read-memo.ts';
 import type { RepeatedParameters } from '../responses/response-body.ts';
 

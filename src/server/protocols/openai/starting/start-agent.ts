@@ -1,7 +1,7 @@
 import type { StartOptions } from '../../../../client/start/start-run.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
-import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../../../../core/domain/json/json.ts';
+import type { ModelSettings } from '../../../../core/domain/agent.ts';
+import type { JsonObject } from '../../../../core/domain/json.ts';
 import { requestDigest, runIdOfKey } from '../../../requests/idempotency-key.ts';
 import type { RouteRequest } from '../../../routing/route.ts';
 import { endUnknown } from '../../../starting/known-agent.ts';

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonValue } from '../../../../../src/core/domain/json/json.ts';
-import type { ProgramDocument, StepDocument } from '../../../../../src/core/domain/program/document.ts';
-import type { EarlierRun } from '../../../../../src/core/domain/program/program-state.ts';
-import type { UnitResult } from '../../../../../src/core/domain/program/unit-result.ts';
+import type { JsonValue } from '../../../../../src/core/domain/json.ts';
+import type { ProgramDocument, StepDocument } from '../../../../../src/core/domain/program-document.ts';
+import type { EarlierRun, UnitResult } from '../../../../../src/core/domain/program-run.ts';
 import { checkProgram } from '../../../../../src/core/program/check/check-program.ts';
 import { type FakeProgram, type FakeProgramRun, runFakeProgram } from '../fake-program.ts';
 

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../../../src/server/auth/api-keys/create-api
 import { type Authenticate, type Caller, type Scope, SCOPES } from '../../../../../src/server/auth/caller.ts';
 import { jwt } from '../../../../../src/server/auth/jwt/jwt.ts';
 import { RunTokens } from '../../../../../src/server/auth/run-tokens/run-tokens.ts';
-import type { Identity } from '../../../../../src/core/domain/run/principal.ts';
+import type { Identity } from '../../../../../src/core/domain/run.ts';
 import { fakeIssuer } from '../../../../server-http/auth/fake-issuer.ts';
 import { memoryApiKeys } from '../../../../server-http/auth/memory-api-keys.ts';
 

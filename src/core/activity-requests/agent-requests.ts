@@ -1,0 +1,264 @@
+import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { type ActivityTiming, type AgentSnapshot, DEFAULT_PATIENCE_MS, MISSED_HEARTBEATS, withDocument } from '../domain/agent.ts';
+import type { Resolved } from '../domain/children.ts';
+import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
+import { isJsonObject } from '../domain/json.ts';
+import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-input.ts';
+import type { SessionOverrides } from '../domain/sessions.ts';
+import { oneLine } from '../domain/text.ts';
+import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
+import {
+  ACTIVITIES,
+  type CallModelInput,
+  type CallModelOutput,
+  type ResolveAgentInput,
+  type ResolveAgentOutput,
+  type RunInput,
+  type SummariseInput,
+  type SummariseOutput,
+} from '../protocol.ts';
+import {
+  activityCause,
+  activityProblem,
+  type ActivityRequest,
+  compactionSummary,
+  fits,
+  HEARTBEAT_TIMEOUT,
+  LOST_DELAY,
+  modelFailure,
+  modelOutcome,
+  modelSummary,
+  type RequestingRun,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+  summaryFailure,
+  summaryOutcome,
+} from './activity-request.ts';
+
+/** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
+export const RESOLVE: ActivityOptions = {
+  startToCloseTimeout: '1 minute',
+  scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
+};
+
+/** Asks a worker for the agent, as it is pinned for the whole run. */
+export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+  const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
+  return {
+    name: ACTIVITIES.resolveAgent,
+    tier: 'remote',
+    options: { ...RESOLVE, summary: oneLine(agent, 200) },
+    input: {
+      ...runReference(run),
+      agent,
+      ...(document === undefined ? {} : { ofDocument: true }),
+      ...(flow === undefined ? {} : { flow }),
+      ...(limits === undefined ? {} : { limits }),
+      ...pricedBy(session),
+      ...leftOf(parent),
+      ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
+      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
+      ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...(principal === undefined ? {} : { principal: true }),
+      ...overridesIn(input),
+      ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
+    },
+    returned: (output) => {
+      const { snapshot, ...beside } = splitResolved(output);
+      return { type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document), ...beside };
+    },
+    failed: (error) => unresolved(`Agent "${agent}"`, error),
+  };
+}
+
+/** A session that the parent keeps is given another part for each turn. Only the limit in dollars is that of the first: the prices of the models must be known. */
+function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
+  if (left === undefined) return {};
+  if (!kept) return { left };
+  return left.costUsd === undefined ? {} : { left: { costUsd: left.costUsd } };
+}
+
+/** A session that has a limit in dollars: the prices of the models must be known. */
+function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'priced'> {
+  const { costUsd } = session?.limits ?? {};
+  return costUsd === undefined || costUsd === null ? {} : { priced: true };
+}
+
+/** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
+export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+  const { costUsd } = run.state?.limits ?? {};
+  // The limit in dollars holds for the whole run: the prices of the models must be known.
+  const limits = costUsd === undefined ? {} : { limits: { costUsd } };
+  return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
+}
+
+/** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
+export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+  const { name } = run.snapshot;
+  return laterRequest(run, { agent: name, summary: `${name} again`, terms: run.state?.session?.overrides ?? {} });
+}
+
+/** An agent that is resolved in the middle of a run, and the limits and settings that it has besides its own. */
+interface LaterAgent {
+  agent: string;
+  summary: string;
+  terms: SessionOverrides;
+}
+
+function laterRequest(
+  run: RequestingRun,
+  { agent, summary, terms }: LaterAgent,
+): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+  const { name: from, tags, live } = run.snapshot;
+  const { deps = {}, parent, principal, session } = run.state ?? {};
+  return {
+    name: ACTIVITIES.resolveAgent,
+    tier: 'remote',
+    options: { ...RESOLVE, summary: oneLine(summary, 200) },
+    input: {
+      ...runReference(run),
+      agent,
+      from,
+      ...(tags === undefined ? {} : { tags }),
+      ...(live === undefined ? {} : { live }),
+      ...terms,
+      ...pricedBy(session),
+      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
+      ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...(principal === undefined ? {} : { principal: true }),
+      ...(fits(deps) ? { deps } : { depsByReference: true }),
+    },
+    returned: (output) => ({ type: 'resolved', ...splitResolved(output) }),
+    failed: (error) => unresolved(`Agent "${agent}"`, error),
+  };
+}
+
+/** Returns the parts of the result of `resolveAgent`. */
+export function splitResolved({
+  opening,
+  notices,
+  ...snapshot
+}: ResolveAgentOutput): Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> {
+  return { snapshot, ...(opening === undefined ? {} : { opening }), ...(notices === undefined ? {} : { notices }) };
+}
+
+/** Returns the outcome of resolving a thing that failed. */
+export function unresolved(thing: string, error: unknown): Resolved {
+  const problem = activityProblem(error);
+  switch (problem.type) {
+    case 'cancelled':
+      return { type: 'cancelled' };
+    case 'timed_out':
+      return { type: 'failed', code: 'invalid_agent', message: `${thing} could not be resolved: ${problem.message}` };
+    case 'failed':
+      return {
+        type: 'failed',
+        code: problem.code ?? 'invalid_agent',
+        message: problem.message,
+        ...(notifiesEnd(error) ? { notifiesEnd: true } : {}),
+      };
+  }
+}
+
+/** Reads from the details of the failure if the worker has a `notifyEnded` hook. */
+function notifiesEnd(error: unknown): boolean {
+  const cause = activityCause(error);
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return isJsonObject(details) && details['notifyEnded'] === true;
+}
+
+/** Returns a model call as an activity. */
+export function modelRequest(run: RequestingRun, call: ModelCall): ActivityRequest<CallModelInput, CallModelOutput, ModelCallOutcome> {
+  const { snapshot } = run;
+  return {
+    name: ACTIVITIES.callModel,
+    tier: 'remote',
+    options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
+    input: {
+      ...runReference(run),
+      agent: snapshot.digest,
+      through: call.through,
+      lastEventId: call.lastEventId,
+      ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
+      ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
+      ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
+      ...(call.news === undefined ? {} : { news: call.news }),
+      ...(call.firstStep ? { firstStep: true } : {}),
+      ...(call.final ? { final: true } : {}),
+      ...recallInput(run, call),
+      ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
+    },
+    returned: modelOutcome,
+    failed: (error) => modelFailure(snapshot.model, error),
+  };
+}
+
+/** The memory belongs to whom the run acts for: the activity asks the run, which does not name them again. */
+function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
+  if (!recall) return {};
+  return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
+}
+
+/** Returns the model call that summarises the older part of the window. */
+export function summaryRequest(
+  run: RequestingRun,
+  { events, ...range }: SummaryRequest,
+): ActivityRequest<SummariseInput, SummariseOutput, SummaryOutcome> {
+  const { snapshot } = run;
+  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const isTitle = range.purpose === 'title';
+  return {
+    name: ACTIVITIES.summarise,
+    tier: 'remote',
+    options: isTitle
+      ? titleOptions(snapshot, `a title, by ${model}`)
+      : modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
+    ...(isTitle ? { isOptional: true } : {}),
+    input: { ...runReference(run), agent: snapshot.digest, ...range },
+    returned: summaryOutcome,
+    failed: (error) => summaryFailure(model, error),
+  };
+}
+
+/** The longest time of one attempt at a title, and of all of them: a session shows without one. */
+const TITLE_MS = { attempt: 30_000, all: 60_000 };
+
+/** Returns the options of the activity that makes a title. It is not waited for once it is given up. */
+function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions {
+  return {
+    ...modelOptions(snapshot, summary),
+    startToCloseTimeout: Math.min(snapshot.timing.modelTimeoutMs, TITLE_MS.attempt),
+    scheduleToCloseTimeout: TITLE_MS.all,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 2, initialInterval: '1s' },
+  };
+}
+
+/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take beside the call. */
+export function modelOptions({ timing }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
+  return {
+    summary,
+    // An answer that has been paid for must not be lost to slow hooks.
+    startToCloseTimeout: timing.modelTimeoutMs + besideMs,
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
+    // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: mostAttempts(timing), ...LOST_DELAY },
+  };
+}
+
+/** The waits of a refused call grow: more attempts than these do not fit into the patience. */
+const MOST_REFUSALS = { first: 100, everyMs: 5_000 };
+
+/**
+ * Returns the last bound of the attempts of a model call. The activity counts them itself, because those that the provider refuses are
+ * bounded by time. It counts by its heartbeats, which may be lost.
+ */
+function mostAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS }: ActivityTiming): number {
+  return modelPatienceMs === 0
+    ? modelMaxAttempts
+    : modelMaxAttempts + MOST_REFUSALS.first + Math.ceil(modelPatienceMs / MOST_REFUSALS.everyMs);
+}

@@ -1,0 +1,153 @@
+import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { codeCallId } from '../code/code-call-ids.ts';
+import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
+import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
+import { oneLine, summaryText } from '../domain/text.ts';
+import type { SegmentCall, SegmentOutcome } from '../loop/ports.ts';
+import { ACTIVITIES, type RunSegmentInput, type RunSegmentOutput } from '../protocol.ts';
+import {
+  activityCause,
+  activityProblem,
+  type ActivityRequest,
+  dataOf,
+  fits,
+  type RequestingRun,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+  type ScheduleActivity,
+  wholeDataOf,
+} from './activity-request.ts';
+
+/** Milliseconds beside the time limit of a cell: to start an executor, and to run earlier cells again. */
+const BESIDE_MS = 120_000;
+
+/** Attempts of a segment. Its code has no effects, so that it may run again. */
+const ATTEMPTS = 5;
+
+/** The activity's answer, or that a local activity needs the whole journal. */
+type Answer = SegmentOutcome | { type: 'cold' };
+
+/** Runs a segment. A local activity whose worker lacks the namespace gets the journal in its input, which is in no history. */
+export async function runSegment(run: RequestingRun, call: SegmentCall, perform: ScheduleActivity): Promise<SegmentOutcome> {
+  const outcome = await perform(segmentRequest(run, call, false));
+  if (outcome.type !== 'cold') return outcome;
+  const again = await perform(segmentRequest(run, call, true));
+  return again.type === 'cold' ? { type: 'failed', message: 'the worker asked twice for the earlier cells' } : again;
+}
+
+/** Returns a segment as an activity. `whole`: with the journal and the snapshot. */
+function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> {
+  const remote: ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> = {
+    name: ACTIVITIES.runCode,
+    tier: 'remote',
+    options: {
+      ...segmentOptions(run, call),
+      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      heartbeatTimeout: run.snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+    },
+    input: remoteInput(run, call),
+    returned: (output) => segmentOutcome(output, call),
+    failed: segmentFailure,
+  };
+  if (run.snapshot.code?.tier !== 'local' || call.remote) return remote;
+  return { ...remote, tier: 'local', options: segmentOptions(run, call), input: localInput(run, call, whole), remotely: () => remote };
+}
+
+/**
+ * Returns the outcome of a segment that ran. The id of the event of its calls is always the same: idempotency keys contain it, and a
+ * local segment runs again, together with the local calls after it, if its workflow task is lost.
+ */
+export function segmentOutcome(
+  { at: _, segment: __, ...output }: RunSegmentOutput,
+  { call: { toolCallId }, eventId, index, segment, calls: before }: Pick<SegmentCall, 'call' | 'eventId' | 'index' | 'segment' | 'calls'>,
+): Answer {
+  if (output.type !== 'calls') return output;
+  const calls = output.calls.map((made, place) => ({
+    type: 'tool_call' as const,
+    toolCallId: codeCallId(toolCallId, before + place + 1),
+    name: made.name,
+    arguments: made.arguments,
+  }));
+  return { ...output, id: `${eventId}.${index}.${segment}`, calls };
+}
+
+/** Returns the outcome of a segment whose activity failed. */
+export function segmentFailure(error: unknown): SegmentOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return problem;
+  const cause = activityCause(error);
+  const { message } = problem;
+  if (
+    cause instanceof ApplicationFailure &&
+    (cause.type === 'NotFoundError' || (problem.type === 'failed' && problem.code === 'unknown_agent'))
+  ) {
+    return { type: 'failed', message: 'no worker has its executor at the moment', noWorker: { code: 'unknown_agent', message } };
+  }
+  if (problem.type === 'failed' && problem.code === 'unknown_hook')
+    return { type: 'failed', message: 'no worker has a hook of the run at the moment', noWorker: { code: 'unknown_hook', message } };
+  return { type: 'failed', message };
+}
+
+function segmentOptions({ snapshot }: RequestingRun, { code, segment }: SegmentCall): ActivityOptions {
+  const { timeoutSeconds = 0 } = snapshot.code?.executor.limits ?? {};
+  // Code without a limit of time may run as long as an activity may.
+  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 + BESIDE_MS + hooksMs(inlineHooks(snapshot, ...CALL_EVENTS)) : 86_400_000;
+  return {
+    summary: summaryText(segment === 0 ? oneLine(code.trimStart().slice(0, 400), 120) : `goes on after call ${segment}`),
+    startToCloseTimeout: timeoutMs,
+    scheduleToCloseTimeout: timeoutMs * ATTEMPTS,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: ATTEMPTS, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  };
+}
+
+function remoteInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
+  const { code, results } = call;
+  const given = results === undefined ? { code } : { results };
+  return { ...positionInput(run, call), ...(fits(given) ? given : {}), ...dataOf(run) };
+}
+
+function localInput(run: RequestingRun, call: SegmentCall, whole: boolean): RunSegmentInput {
+  const { code, results } = call;
+  const { journal } = run.state?.code ?? {};
+  return {
+    ...positionInput(run, call),
+    code,
+    ...(results === undefined ? {} : { results }),
+    ...(whole && journal !== undefined ? { whole: { snapshot: run.snapshot, journal } } : {}),
+    ...wholeDataOf(run),
+  };
+}
+
+function positionInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
+  const {
+    call: { toolCallId },
+    offset,
+    index,
+    eventId,
+    step,
+    cell,
+    segment,
+    after,
+    calls,
+    spentMs,
+    moment,
+    checkpoint,
+  } = call;
+  return {
+    ...runReference(run),
+    agentName: toolOwner(run.snapshot).agentName,
+    agent: run.snapshot.digest,
+    callId: toolCallId,
+    at: [offset, index],
+    eventId,
+    step,
+    cell,
+    segment,
+    ...(after === undefined ? {} : { after }),
+    calls,
+    spentMs,
+    moment,
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+  };
+}

@@ -1,0 +1,335 @@
+import type { AgentDocument, AgentSnapshot, FlowPolicy, PinnedSkill, ToolSnapshot } from './agent.ts';
+import type { ApprovalRequirement } from './approvals.ts';
+import type { ContentItem, SpilledContent, ToolCall } from './content.ts';
+import type { ContextOperation } from './deps.ts';
+import type { CodeCallResult, CodeJournal, Moment } from './execution.ts';
+import type { GuardrailReport } from './guardrails.ts';
+import { AFTER_CALL_EVENTS, CALL_EVENTS, type CallReview, type HookRecord, hooksFor, type HookSnapshot, remoteHooks } from './hooks.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import type { WorkerWait } from './missing-definitions.ts';
+import type { Principal, StopReason, TerminalStatus } from './run.ts';
+import type { AggregatedUsage } from './usage.ts';
+
+/** The part of the input that every activity of a run has. */
+export interface OfRun {
+  /** The key of a run inside a workflow of the user. Absent if the run is the workflow itself. */
+  run?: string;
+  /** Instructions for trying it on other workers. Present if a worker that took it before lacked a definition. */
+  awaitsWorker?: WorkerWait;
+}
+
+/** Deps and state of a run in the input of an activity, or a mark that the activity must query them. */
+export interface DataInput {
+  deps?: JsonObject;
+  /** Absent if the run has no state. */
+  state?: JsonObject;
+  /** Both are too large for the input: the activity queries them from the run. */
+  dataByReference?: true;
+  /** Whom the run acts for. `true`: the activity queries it, unless its worker knows it. Absent: the run has no principal. */
+  principal?: Principal | true;
+}
+
+/** Answer of the `data` query. */
+export interface DataView {
+  deps: JsonObject;
+  state: JsonObject;
+  /** Whom the run acts for. */
+  principal?: Principal;
+  /** The answer that guardrails check. */
+  answer?: JsonValue;
+  /** The agent that came with the input of the run, until it is resolved. */
+  document?: AgentDocument;
+  /** The text of the input of the run, until its agent is resolved. */
+  input?: string;
+}
+
+/**
+ * Input of a tool's activity. `arguments` and `deps` of up to 1 kB are included, so that the Temporal UI shows them; larger ones go
+ * by reference.
+ */
+export interface RunToolInput extends OfRun, DataInput {
+  agentName: string;
+  /** The tool is one that the worker has for programs, and `agentName` that of a program or of a step: no agent has it. */
+  ofProgram?: true;
+  callId: string;
+  step: number;
+  /** The position of the call: offset of its event, and index in the content of the event. */
+  at: [offset: number, index: number];
+  /** The id of the event of the call. */
+  eventId: string;
+  /** The result of a local call has the id of the call instead of its position, which in a program may be another on read-back. */
+  byId?: true;
+  arguments?: JsonObject;
+  /** Milliseconds that one attempt may take. */
+  timeoutMs: number;
+  /** The effect pinned for the run is `once`. The tool of a later build may have another effect. */
+  once?: true;
+  /** For a tool of an MCP server. `once`: its effect is `once`. */
+  mcp?: { server: string; tool: string; once?: true };
+  /** For a tool that reads skills: the content that the run is pinned to. Empty if the agent has no skill of that name. */
+  skill?: Partial<PinnedSkill>;
+  /** For a tool that uses the memory of the agent: the name of the memory, if it is not that of the agent. */
+  memory?: { name?: string };
+  /** The usage of the run up to and including the response with the call. */
+  usage?: UsageInput;
+  /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
+  argumentsByReference?: true;
+  /** The hooks for its result. */
+  hooks?: HookSnapshot[];
+}
+
+/** The usage of a run as its tools see it. */
+export type CallUsage = Pick<AggregatedUsage, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'llmCalls'>;
+
+/**
+ * The same in the input of the tool's activity. The total is left out if it is the sum of the others, because every byte is stored
+ * again.
+ */
+type UsageInput = Omit<CallUsage, 'totalTokens'> & { totalTokens?: number };
+
+/** Input of `verifyCall`: the input of the call, and the name of its tool. */
+export interface VerifyCallInput extends RunToolInput {
+  tool: string;
+}
+
+/** Result of `verifyCall`. */
+export type VerifyCallOutput = { happened: true; output: RunToolOutput } | { happened: false; tool: string };
+
+/** Input of `askTerms`. */
+export interface AskTermsInput extends OfRun, DataInput {
+  /** Digest of the snapshot. */
+  agent: string;
+  callId: string;
+  tool: string;
+  at: [offset: number, index: number];
+  eventId: string;
+  /** A hook rewrote the arguments: the activity queries them from the run. */
+  rewritten?: true;
+}
+
+/** Result of a tool's activity. */
+export interface RunToolOutput {
+  /** The id of this result in the caches of transcripts. */
+  id: string;
+  content: JsonValue[];
+  isError?: true;
+  /** The location of the whole content, if `content` is only its preview. */
+  spilled?: SpilledContent;
+  durationMs: number;
+  state?: JsonObject;
+  /** The changes of deps by the call. */
+  contextUpdate?: ContextOperation[];
+  /** The tool asks the model to try again. */
+  asksRetry?: true;
+  /** The answers of hooks about the result. */
+  hooks?: HookRecord[];
+  /** The outcome of a call with the effect `once` is unknown, because it has begun to act. */
+  lost?: true;
+  /** For such a call: the way in which its answer was lost. */
+  reason?: string;
+  /** For a local call of an agent, whose input is not in the history: its position. */
+  at?: [offset: number, index: number];
+  /** For a local call of a program: its id. */
+  callId?: string;
+}
+
+/** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */
+export interface NotifyEndedInput extends OfRun {
+  agentName: string;
+  status: TerminalStatus;
+}
+
+/** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
+export interface ArchiveEventsInput extends OfRun {
+  from: number;
+  through: number;
+}
+
+/**
+ * Reads the step of an activity from the input of a tool call, or from the summary of a model call, which begins with it.
+ * Undefined for other activities, and if a codec hides both.
+ */
+export function activityStep(summary: unknown, input: unknown): number | undefined {
+  if (typeof input === 'object' && input !== null && 'callId' in input && 'step' in input && typeof input.step === 'number')
+    return input.step;
+  const [, step] = /^step (\d+)\b/.exec(typeof summary === 'string' ? summary : '') ?? [];
+  return step === undefined ? undefined : Number(step);
+}
+
+/** Input of `checkGuardrails`. The messages are read from the conversation, and the answer by query: neither is repeated here. */
+export interface CheckGuardrailsInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  type: 'input' | 'output';
+  /** The number of events of the record. */
+  through: number;
+  lastEventId: string;
+  /** For input: the offset of the first event that is not checked yet. */
+  from?: number;
+}
+
+/** Result of `checkGuardrails`. `aborted`: the run was cancelled. */
+export interface CheckGuardrailsOutput extends GuardrailReport {
+  aborted?: true;
+}
+
+/** The part of the input of `callHooks` that does not depend on the event. */
+interface HookedRun extends OfRun, DataInput {
+  agentName: string;
+  hooks: HookSnapshot[];
+}
+
+/** Input of `callHooks` before the calls of a response start. The calls are not part of it: the activity queries them from the run. */
+export interface BeforeCallsInput extends HookedRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  /** The id of the event of the calls. */
+  beforeCallsOf: string;
+}
+
+/** Answer of the `hookedCalls` query: the response, with the arguments that its calls have by now. */
+export interface HookedCalls {
+  content: ContentItem[];
+  problems?: Record<string, string>;
+  approvals?: Record<string, ApprovalRequirement>;
+}
+
+/** Result of `callHooks` before calls: all problems and all decisions, and what else is new. */
+export interface ReviewedCalls extends CallReview {
+  approvals?: Record<string, ApprovalRequirement>;
+  /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
+  guardrails?: GuardrailReport;
+}
+
+/** Input of `callHooks` after a call. */
+export interface AfterCallInput extends HookedRun {
+  callId: string;
+  toolName: string;
+  at: [offset: number, index: number];
+  eventId: string;
+  /** Absent: they are too large for the input. */
+  arguments?: JsonObject;
+  /** A hook rewrote them. */
+  rewritten?: true;
+  /** The agent that the call has run, and its run. */
+  child?: { agent: string; runId: string };
+  isError: boolean;
+  /** The result. Absent: it is too large for the input, and the activity queries it from the run. */
+  content?: JsonValue[];
+  /** The most bytes of JSON of the result. */
+  maxBytes: number;
+}
+
+/** Input of `callHooks` at the end of a run. The output is not part of it: the activity queries it from the run. */
+export interface AtEndInput extends HookedRun {
+  status: TerminalStatus;
+  stopReason: StopReason;
+}
+
+/** Result of `callHooks` after a call, and at the end of a run: the answers, and the result of the call if they changed it. */
+export interface CallHooksOutput {
+  hooks: HookRecord[];
+  result?: { content: JsonValue[]; isError: boolean };
+}
+
+/**
+ * Returns the hooks that review the calls of a response in an activity of their own: those of tier `remote`. For a parallel flow, whose
+ * calls come from no model call that could review them, all of them.
+ */
+export function hooksBeforeCalls(run: { hooks?: HookSnapshot[]; flow?: FlowPolicy }): HookSnapshot[] {
+  return run.flow?.kind === 'parallel' ? hooksFor(run, ...CALL_EVENTS) : remoteHooks(run, ...CALL_EVENTS);
+}
+
+/** Returns the hooks for the result of a call that run in an activity of their own: all, if it has run an agent, which has no activity. */
+export function hooksAfterCall(
+  run: { hooks?: HookSnapshot[] },
+  { agent, handoff }: Pick<ToolSnapshot, 'agent' | 'handoff'>,
+): HookSnapshot[] {
+  if (handoff || run.hooks === undefined) return [];
+  return agent === undefined ? remoteHooks(run, 'post_tool_use') : hooksFor(run, ...AFTER_CALL_EVENTS);
+}
+
+/** Input of `runCode`: one segment of a cell. */
+export interface RunSegmentInput extends OfRun, DataInput {
+  agentName: string;
+  /** Digest of the snapshot. */
+  agent: string;
+  /** The id of the model's call of `run_code`, the offset and the id of its event, and its index in the content. */
+  callId: string;
+  at: [offset: number, index: number];
+  eventId: string;
+  /** The number of the step, from 1. */
+  step: number;
+  /** The number of cells in the journal before this one. */
+  cell: number;
+  /** The number of segments of this cell before this one. */
+  segment: number;
+  /** The digest of the last segment before this one, of any cell; the SHA-256 of the checkpoint if there is none since. Absent: the namespace is empty. */
+  after?: string;
+  /** The number of calls that the segments before have made. */
+  calls: number;
+  /** Milliseconds that the segments before took. */
+  spentMs: number;
+  moment: Moment;
+  /** A checkpoint is wanted after the cell, because the journal is large. */
+  checkpoint?: true;
+  /** Absent: the activity must query the journal. */
+  code?: string;
+  /** The results of the calls of the segment before. Absent for the first segment, and if the activity must query the journal. */
+  results?: CodeCallResult[];
+  /** For a local activity whose worker lacks the namespace: all that it needs to run the cells again. */
+  whole?: { snapshot: AgentSnapshot; journal: CodeJournal };
+}
+
+/** Result of `runCode`. A local activity tells its location, because the history has no input of it. */
+export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?: number } & (
+  | { type: 'cold' }
+  | {
+      type: 'calls';
+      /** Their ids follow from the call of `run_code` and from their numbers. */
+      calls: Pick<ToolCall, 'name' | 'arguments'>[];
+      problems?: Record<string, string>;
+      approvals?: Record<string, ApprovalRequirement>;
+      rewrites?: CallReview['rewrites'];
+      /** The answers of hooks about the calls. */
+      hooks?: CallReview['hooks'];
+      guardrails?: GuardrailReport;
+      digest: string;
+      durationMs: number;
+    }
+  | {
+      type: 'ended';
+      /** The id of the result. */
+      id: string;
+      /** The result that the model reads. */
+      content: JsonValue[];
+      isError?: true;
+      /** The final answer of the cell. */
+      final?: { value: JsonValue };
+      /** Keys to set in the run's state. */
+      state?: Record<string, JsonValue>;
+      /** Absent: the cell was killed, or used up its time or memory, and is no part of the namespace. */
+      digest?: string;
+      /** The namespace is lost: the journal begins anew with this cell, or after it. */
+      isLost?: true;
+      /** The namespace after the cell, in the payload store: the journal begins anew after it. */
+      checkpoint?: SpilledContent;
+      durationMs: number;
+    }
+);
+
+/** Question for a part of the journal, as pages of JSON text. */
+export interface JournalQuestion {
+  /** The number of characters that are known. */
+  from: number;
+  /** The index of one cell. Absent: the whole journal. */
+  cell?: number;
+  /** The index of a segment of that cell, if only the results of its calls are needed. */
+  segment?: number;
+}
+
+/** One page of the JSON text. */
+export interface JournalPage {
+  text: string;
+  total: number;
+}

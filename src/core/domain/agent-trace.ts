@@ -1,0 +1,159 @@
+import { type ContentItem, isToolCall, type ToolCall } from './content.ts';
+import type { JsonObject } from './json.ts';
+import type { Event } from './record.ts';
+import { secondsOf } from './time.ts';
+import type { StepResult, ToolCallRecord } from './tool-calls.ts';
+import { type EventPlace, ExecutionTrace, traceEvent, Tracer, type TraceSpan } from './trace.ts';
+
+/** What the record of a run does not say about its trace. Times are in seconds since the epoch. */
+export interface AgentTraceHeader {
+  agentName: string;
+  /** `provider/model`. */
+  model: string;
+  startTime: number;
+}
+
+/** The record of a run of an agent. */
+export interface AgentRecord {
+  events: readonly Event[];
+  steps: readonly StepResult[];
+}
+
+/**
+ * Returns the trace of the run of an agent: a span for each step, and in it one for each model call, each tool call and each wait for a
+ * decision. A model call begins with the event before it, and ends with its answer. Summaries and calls without an answer have spans
+ * beside the steps. A call that has no result yet has an open span.
+ */
+export function agentTrace({ agentName, model, startTime }: AgentTraceHeader, { events, steps }: AgentRecord): ExecutionTrace {
+  const backendName = model.slice(0, Math.max(0, model.indexOf('/')));
+  const builder = new AgentTracer(startTime, steps);
+  for (const event of events) builder.add(event);
+  const last = events.at(-1);
+  const spans = builder.finish();
+  return new ExecutionTrace({
+    programName: agentName,
+    backendName,
+    startTime,
+    spans,
+    ...(last === undefined ? {} : { endTime: secondsOf(last.timestamp) }),
+  });
+}
+
+/** A call that has not ended. */
+interface OpenCall {
+  call: ToolCall;
+  /** The beginning of the call, or the decision that let it start. */
+  at: number;
+  step: TraceSpan;
+}
+
+class AgentTracer {
+  readonly #tracer = new Tracer();
+  readonly #records: ReadonlyMap<string, ToolCallRecord>;
+  readonly #calls = new Map<string, OpenCall>();
+  /** The time of the event before. */
+  #before: number;
+  #step: TraceSpan | undefined;
+  #count = 0;
+
+  constructor(startTime: number, steps: readonly StepResult[]) {
+    this.#before = startTime;
+    this.#records = new Map(steps.flatMap(({ toolCalls }) => toolCalls.map((record) => [record.callId, record])));
+  }
+
+  add(event: Event): void {
+    const { timestamp, given, decision, content } = event;
+    const at = secondsOf(timestamp);
+    // The conversation that the run began with is older than the run.
+    if (given) return;
+    if (decision !== undefined) this.#decided(decision, at);
+    else if (isModelCall(event)) this.#modelCall(event, at);
+    for (const item of content) this.#item(item, at);
+    this.#before = at;
+  }
+
+  /** Returns the spans. Those of calls without a result stay open, with their steps. */
+  finish(): TraceSpan[] {
+    for (const { call, at, step } of this.#calls.values()) {
+      this.#tracer.start({ name: `tool:${call.name}`, at, metadata: { call_id: call.toolCallId } }, step);
+      delete step.endTime;
+    }
+    return this.#tracer.spans;
+  }
+
+  /** Adds the span of a model call: in a new step if it has answered. */
+  #modelCall(event: Event, at: number): void {
+    const { interrupted, failed, compaction, title } = event;
+    if (compaction !== undefined || title !== undefined || interrupted || failed !== undefined) {
+      const why = compaction === undefined ? (title === undefined ? 'model' : 'title') : 'compaction';
+      this.#closed(why, { from: this.#before, to: at }, { ...modelData(event), ...(failed === undefined ? {} : { error: failed.code }) });
+      return;
+    }
+    this.#count += 1;
+    const name = String(this.#count);
+    const place = (time: number): EventPlace => ({ step: name, at: time });
+    const step = this.#tracer.start({ name: `step:${name}`, at: this.#before, metadata: { agent: event.author } }, null);
+    this.#step = step;
+    const model = this.#closed('model', { from: this.#before, to: at }, {}, step);
+    this.#tracer.emit(traceEvent('step_start', place(this.#before)), step);
+    this.#tracer.emit(traceEvent('model_call', place(this.#before)), model);
+    this.#tracer.emit(traceEvent('model_response', place(at), modelData(event), (at - this.#before) * 1_000), model);
+    this.#extend(step, at);
+  }
+
+  #item(item: ContentItem, at: number): void {
+    if (isToolCall(item) && this.#step !== undefined) this.#calls.set(item.toolCallId, { call: item, at, step: this.#step });
+    if (item.type !== 'tool_result') return;
+    const open = this.#calls.get(item.toolCallId);
+    if (open === undefined) return;
+    this.#calls.delete(item.toolCallId);
+    const { durationMs = null, childRunId, caller } = this.#records.get(item.toolCallId) ?? {};
+    const to = durationMs === null ? at : Math.min(at, open.at + durationMs / 1_000);
+    const metadata = {
+      call_id: item.toolCallId,
+      status: item.status,
+      ...(caller === undefined ? {} : { caller }),
+      ...(childRunId === undefined ? {} : { child: childRunId }),
+    };
+    this.#closed(`tool:${item.name}`, { from: open.at, to }, metadata, open.step);
+    this.#extend(open.step, at);
+  }
+
+  #decided({ callId, toolName, type, source }: NonNullable<Event['decision']>, at: number): void {
+    const open = this.#calls.get(callId);
+    const from = open?.at ?? this.#before;
+    this.#closed(`wait:${toolName}`, { from, to: at }, { call_id: callId, decision: type, source }, open?.step ?? null);
+    if (open === undefined) return;
+    open.at = at;
+    this.#extend(open.step, at);
+  }
+
+  #closed(name: string, { from, to }: { from: number; to: number }, metadata: JsonObject, inside: TraceSpan | null = null): TraceSpan {
+    const span = this.#tracer.start({ name, at: from, metadata }, inside);
+    this.#tracer.end(to, {}, span);
+    return span;
+  }
+
+  /** Lets a step end with the newest thing in it. */
+  #extend(step: TraceSpan, at: number): void {
+    this.#tracer.end(at, {}, step);
+    step.endTime = Math.max(step.endTime ?? at, at);
+  }
+}
+
+/** True for the event of a model call: an answer, the part of one, a summary, or the cost of one that failed. */
+function isModelCall({ usage, failed, interrupted, caller }: Event): boolean {
+  return caller === undefined && (usage !== undefined || failed !== undefined || interrupted === true);
+}
+
+function modelData({ content, usage, estimated, interrupted }: Event): JsonObject {
+  const text = content.flatMap((item) => (item.type === 'message' && typeof item.content === 'string' ? [item.content] : [])).join('');
+  const calls = content.filter(isToolCall).map(({ name }) => name);
+  const tokens = usage?.totalTokens ?? estimated?.totalTokens;
+  return {
+    content_length: text.length,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(interrupted ? { interrupted } : {}),
+  };
+}

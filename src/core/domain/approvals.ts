@@ -1,0 +1,232 @@
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
+import type { LimitChanges } from './limits.ts';
+import type { RunSubject } from './run.ts';
+import { shellCommand } from './text.ts';
+
+/** The decision that is applied to a call when its deadline passes without one. */
+export type DeadlineAction = 'approve' | 'reject';
+
+/** The time for which a call waits for a decision, and the decision that is applied then. Without a deadline, it waits without limit. */
+export interface ApprovalDeadline {
+  /** Milliseconds from the moment at which the call begins to wait. */
+  deadlineMs?: number;
+  /** Default `reject`. */
+  onDeadline?: DeadlineAction;
+}
+
+/**
+ * The condition under which the calls of a tool wait for a decision: always, or if a predicate in the code of the tool returns so.
+ * Pinned in the snapshot.
+ */
+export interface ApprovalPolicy extends ApprovalDeadline {
+  when: 'always' | 'predicate';
+}
+
+/** The approval that one call requires, recorded by the activity that read the model's response. */
+export interface ApprovalRequirement extends ApprovalDeadline {
+  /** SHA-256 (base64url, shortened) over the name and the arguments of the call. A decision is bound to it. */
+  digest: string;
+  /** The reason that the predicate gave. */
+  reason?: string;
+}
+
+/**
+ * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
+ * answer was lost.
+ */
+export interface PendingApproval {
+  kind: 'tool' | 'question' | 'limit' | 'outcome';
+  callId: string;
+  /** The name of the tool; `raise_limits` for a limit. */
+  toolName: string;
+  digest: string;
+  /** Unique in the run, and the same in every notification about this approval. */
+  key: string;
+  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
+  step: number;
+  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
+  at?: string;
+  /** Milliseconds since the epoch. */
+  requestedAt: number;
+  /** Milliseconds since the epoch. */
+  deadlineAt?: number;
+  onDeadline?: DeadlineAction;
+  reason?: string;
+  /** For a limit: the limits that an approval sets. */
+  proposal?: LimitChanges;
+  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
+  notified?: boolean;
+}
+
+/** One pending approval with all that an approver needs to decide it. */
+export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'deadlineAt'> {
+  /** ISO 8601. */
+  requestedAt: string;
+  /** ISO 8601. */
+  deadlineAt?: string;
+  /** The run that waits: the one that lists the approval, or one below it. Decisions go to it. Absent in the answer of a run about itself. */
+  runId?: string;
+  /** For whom and for what that run acts, in a list of several runs. Absent: it is what the list says of the run itself. */
+  about?: RunSubject;
+  /** The arguments of the call; for a limit, the limits that an approval sets. */
+  arguments: JsonObject;
+  /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */
+  argumentsCut?: true;
+  /** For a question: the schema of the answer. */
+  answer?: JsonObject;
+}
+
+/** The tool name of a pending approval that is about a limit. */
+export const RAISE_LIMITS = 'raise_limits';
+
+/** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
+export type Remember = 'tool' | 'arguments';
+
+/** One decision about a call. */
+export interface Decision {
+  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
+  id: string;
+  type: 'approve' | 'reject' | 'respond';
+  callId: string;
+  toolName: string;
+  digest: string;
+  /** For an approval: the arguments to run the call with, if they differ from the model's. */
+  arguments?: JsonObject;
+  /** For a response: the result of the call, given instead of running the tool. */
+  content?: JsonValue;
+  reason?: string;
+  remember?: Remember;
+  /** The approver, as claimed. */
+  by: string | null;
+  /** The approver, as verified by `authorize`. */
+  verifiedBy?: string;
+  source: 'update' | 'signal' | 'deadline' | 'remembered';
+  /** ISO 8601. */
+  at: string;
+}
+
+/** A decision without its content. A run keeps this part in memory. */
+export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
+
+/** A decision that applies to further calls. */
+export interface RememberedDecision {
+  /** The id of the decision. */
+  id: string;
+  type: 'approve' | 'reject';
+  toolName: string;
+  /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
+  agent?: string;
+  /** The digest of the arguments, if the decision applies only to equal ones. */
+  digest?: string;
+  reason?: string;
+  by: string | null;
+  verifiedBy?: string;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** A request to a run that was refused after its sender could be told, or by `authorize`. */
+export interface RefusedRequest {
+  /** `approve`, `reject`, `respond`, `send`, `cancel`. */
+  request: string;
+  /** The id that the caller chose. */
+  id?: string;
+  callId?: string;
+  /** The caller's name, as claimed. */
+  by?: string;
+  code: string;
+  message: string;
+}
+
+/** Returns the author of a decision for a person to read: the verified identity, else the claimed one. */
+export function decider({ by, verifiedBy, source }: Pick<Decision, 'by' | 'verifiedBy' | 'source'>): string {
+  if (source === 'deadline') return 'the deadline';
+  return verifiedBy ?? by ?? 'somebody who gave no name';
+}
+
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** 132 bits in base64url, as in the digest of a snapshot. */
+const DIGEST_LENGTH = 22;
+
+/**
+ * Returns the digest that binds a decision to a call: equal calls have equal digests. It depends on nothing that only the workflow
+ * knows, so a run that is read back from its history lists the same.
+ */
+export function callDigest(name: string, args: JsonObject): string {
+  const words = sha256(canonicalJson({ name, arguments: args }));
+  const bits = words.map((word) => word.toString(2).padStart(32, '0')).join('');
+  return Array.from({ length: DIGEST_LENGTH }, (_, index) => BASE64URL[Number.parseInt(bits.slice(6 * index, 6 * index + 6), 2)]).join('');
+}
+
+/** Returns the refusal of a decision about a call that was decided before, with the earlier decision, its author and its time. */
+export function alreadyDecided(
+  runId: string,
+  { type, callId, toolName, id, at, ...who }: Omit<DecidedCall, 'digest'>,
+): { code: 'already_decided'; message: string } {
+  const what = { approve: 'approved', reject: 'rejected', respond: 'answered' }[type];
+  const message = `Call "${callId}" of "${toolName}" in run "${runId}" was ${what} by ${quotedName(decider(who))} at ${at} (decision "${id}")`;
+  return { code: 'already_decided', message };
+}
+
+/** Puts a name in quotes, but not a description that stands for one. */
+function quotedName(name: string): string {
+  return name.includes(' ') ? name : `"${name}"`;
+}
+
+/**
+ * Returns the commands that decide a pending approval, to copy into a shell. `options` are added to each; `program` is the name of
+ * the command line.
+ */
+export function decisionHints(
+  runId: string,
+  { kind, callId, answer }: Pick<ApprovalView, 'kind' | 'callId' | 'answer'>,
+  { options: more = [], program }: { options?: readonly string[]; program?: string | undefined } = {},
+): string[] {
+  const hint = (command: string, ...options: string[]): string =>
+    shellCommand(command, { operands: [runId, callId], options: [...options, ...more], program });
+  if (kind === 'outcome') return [hint('respond', '--text', '…'), hint('reject', '--reason', '…')];
+  if (kind === 'question') return [hint('respond', ...answerOptions(answer))];
+  return [hint('approve'), hint('reject', '--reason', '…')];
+}
+
+/** Returns the options that give an answer: as text, or as JSON with the names of its members if the schema requires an object. */
+function answerOptions(schema: JsonObject | undefined): [string, string] {
+  const type = schema?.['type'];
+  if (type === undefined || type === 'string') return ['--text', '…'];
+  const template = answerTemplate(schema);
+  return ['--value', typeof template === 'string' ? template : JSON.stringify(template)];
+}
+
+/** Returns an answer to fill in: an object with the names of its members, or a text. */
+function answerTemplate(schema: JsonObject | undefined): JsonValue {
+  const members = schema?.['properties'];
+  if (schema?.['type'] !== 'object' || !isJsonObject(members)) return '…';
+  return Object.fromEntries(Object.keys(members).map((name) => [name, '…']));
+}
+
+/** The longest id that a request may have. */
+const ID_LENGTH = 64;
+
+/** The values for the form "Send an Update" of the Temporal UI. */
+interface UpdateForm {
+  /** The Updates that accept the input. */
+  names: string[];
+  input: JsonObject;
+}
+
+/**
+ * Returns the form that decides a pending approval. It can be sent as it is, after an answer is filled in. Its id is fixed, so that
+ * a form sent twice is one decision.
+ */
+export function updateForm({
+  kind,
+  callId,
+  digest,
+  key,
+  answer,
+}: Pick<ApprovalView, 'kind' | 'callId' | 'digest' | 'key' | 'answer'>): UpdateForm {
+  const decision = { callId, id: `ui-${key}`.slice(-ID_LENGTH), digest };
+  if (kind === 'tool' || kind === 'limit') return { names: ['approve', 'reject'], input: decision };
+  return { names: ['respond'], input: { ...decision, content: answerTemplate(kind === 'question' ? answer : undefined) } };
+}

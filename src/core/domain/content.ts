@@ -1,0 +1,262 @@
+import type { JsonObject, JsonValue } from './json.ts';
+import { shortened } from './text.ts';
+
+/** A piece of a message: text, or media by URL or by small inline data (base64). */
+export type ContentPart =
+  | { type: 'text'; text: string }
+  | ({ type: 'image'; width?: number; height?: number } & MediaSource)
+  | ({ type: 'audio'; format?: string } & MediaSource)
+  | ({ type: 'video'; format?: string } & MediaSource)
+  | ({ type: 'file'; name?: string } & MediaSource);
+
+/** The source of a media part: exactly one of `url` and `data` (base64). */
+export interface MediaSource {
+  url?: string;
+  data?: string;
+  mediaType?: string;
+}
+
+/** The speaker of a message. */
+export type Role = 'system' | 'user' | 'assistant';
+
+/** A message of the conversation. Its content is text, or a list of parts if it contains media. */
+export interface Message {
+  type: 'message';
+  role: Role;
+  content: string | ContentPart[];
+}
+
+/** The model's request to run a tool. `arguments` is always an object. */
+export interface ToolCall {
+  type: 'tool_call';
+  toolCallId: string;
+  name: string;
+  arguments: JsonObject;
+}
+
+/** The result of a tool call. `content` is a list of any JSON values and may be empty. */
+export interface ToolResult {
+  type: 'tool_result';
+  toolCallId: string;
+  name: string;
+  status: 'success' | 'error';
+  content: JsonValue[];
+  /** The location of the whole content, if `content` is only its preview. */
+  spilled?: SpilledContent;
+}
+
+/** Content that is too large for the conversation and was moved to a payload store. */
+export interface SpilledContent {
+  /** The name of the store. */
+  store: string;
+  /** The key by which the store finds it. */
+  claim: Record<string, string>;
+  /** Bytes of the content as JSON. */
+  bytes: number;
+  /** SHA-256 of the content as JSON, in hexadecimal. */
+  sha256: string;
+}
+
+/** One item of the content of an event: a union on `type`. */
+export type ContentItem = Message | ToolCall | ToolResult;
+
+/** True for the tool calls among content items. */
+export function isToolCall(item: ContentItem): item is ToolCall {
+  return item.type === 'tool_call';
+}
+
+const MEDIA_TYPES = ['image', 'audio', 'video', 'file'];
+
+function isPart(value: unknown): value is ContentPart {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    ['text', ...MEDIA_TYPES].includes(value.type)
+  );
+}
+
+/** Returns the parts of an output or of a message's content; an empty list for text and for objects. */
+export function outputParts(output: unknown): ContentPart[] {
+  return Array.isArray(output) && output.length > 0 && output.every(isPart) ? output : [];
+}
+
+/** Returns a part as text. */
+export function partText(part: ContentPart): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'image':
+      return part.width !== undefined && part.height !== undefined ? `[Image: ${part.width}x${part.height}]` : '[Image]';
+    case 'audio':
+      return part.format === undefined ? '[Audio]' : `[Audio: ${part.format}]`;
+    case 'video':
+      return part.format === undefined ? '[Video]' : `[Video: ${part.format}]`;
+    case 'file':
+      return part.name === undefined ? '[File]' : `[File: ${part.name}]`;
+  }
+}
+
+/** Returns an output as text: parts joined by spaces, other values as JSON. */
+export function outputText(output: unknown): string {
+  if (typeof output === 'string') return output;
+  if (output === null || output === undefined) return '';
+  const parts = outputParts(output);
+  return parts.length > 0 ? parts.map(partText).join(' ') : JSON.stringify(output);
+}
+
+/**
+ * Returns the kinds of content in an output (`text`, `image`, `audio`, `video`, `file`), sorted, each once; none for an empty
+ * output and for objects.
+ */
+export function mediaTypes(output: unknown): string[] {
+  if (typeof output === 'string') return output === '' ? [] : ['text'];
+  return [...new Set(outputParts(output).map((part) => part.type))].toSorted();
+}
+
+/**
+ * True if the next turn of a conversation is the model's: its last item is a message of the user, a call or a result. An answer of
+ * the assistant is for the user. System messages change nothing, and a conversation without other items is the model's turn.
+ */
+export function needsResponse(content: readonly ContentItem[]): boolean {
+  const last = content.findLast((item) => item.type !== 'message' || item.role !== 'system');
+  return last?.type !== 'message' || last.role !== 'assistant';
+}
+
+/**
+ * The moment at which the model reads a message. `queue`: after the current step and all its calls. `steer`: before the next
+ * model call; calls that wait or have not started are given up. `interrupt`: at once; the running model call is given up as well.
+ */
+export type MessageMode = 'queue' | 'steer' | 'interrupt';
+
+/** A message that a run has accepted and not yet recorded. */
+export interface QueuedMessage {
+  /** The id that the caller chose: a message with the same id is the same message. */
+  id: string;
+  content: string | ContentPart[];
+  /** Absent: `queue`. */
+  mode?: Exclude<MessageMode, 'queue'>;
+  /** The time at which the run accepted it. ISO 8601. */
+  timestamp: string;
+}
+
+/**
+ * One step of a conversation with a model that answers in text alone: its instructions, its task, an answer with what became of
+ * it, or an answer that only notes something.
+ */
+export type ConversationStep = SystemStep | TaskStep | ActionStep | ScratchpadStep;
+
+/** Instructions to the model. */
+interface SystemStep {
+  readonly type: 'system';
+  readonly text: string;
+}
+
+/** A task or a question of the user, and every later message of theirs. */
+interface TaskStep {
+  readonly type: 'task';
+  readonly content: Message['content'];
+}
+
+/** An answer of the model, and what it did. */
+interface ActionStep {
+  readonly type: 'action';
+  /** The text of the answer. Empty: there was none. */
+  readonly reply: string;
+  /** The text that the action gave. */
+  readonly observation?: string;
+  /** The text that tells the model why the action failed. The observation is then not shown. */
+  readonly error?: string;
+}
+
+/** An answer of the model that only notes something. */
+interface ScratchpadStep {
+  readonly type: 'scratchpad';
+  /** The text of the answer. Empty: there was none. */
+  readonly reply: string;
+  readonly note: string;
+}
+
+/** Returns steps as the messages that a model receives. */
+export function stepMessages(steps: readonly ConversationStep[]): Message[] {
+  return steps.flatMap(messagesOf);
+}
+
+function messagesOf(step: ConversationStep): Message[] {
+  switch (step.type) {
+    case 'system':
+      return [textMessage('system', step.text)];
+    case 'task':
+      return [textMessage('user', step.content)];
+    case 'action':
+      return [...assistantMessages(step.reply), ...userMessages(actionText(step))];
+    case 'scratchpad':
+      return [...assistantMessages(step.reply), textMessage('user', notedText(step.note))];
+  }
+}
+
+/** Returns the text by which the model learns what became of its action. Empty: it learns nothing. */
+function actionText({ observation = '', error = '' }: { observation?: string; error?: string }): string {
+  if (error !== '') return error;
+  return observation === '' ? '' : `Observation: ${observation}`;
+}
+
+/** Returns the text that confirms a note to the model. */
+function notedText(note: string): string {
+  return `Scratchpad noted: ${note}`;
+}
+
+function assistantMessages(reply: string): Message[] {
+  return reply === '' ? [] : [textMessage('assistant', reply)];
+}
+
+function userMessages(text: string): Message[] {
+  return text === '' ? [] : [textMessage('user', text)];
+}
+
+function textMessage(role: Role, content: Message['content']): Message {
+  return { type: 'message', role, content };
+}
+
+/** The rule by which a conversation is shortened before the model receives it. Nothing is removed from the record. */
+export type PruneStrategy =
+  | { readonly strategy: 'none' }
+  /** Keeps the last `keep` actions and notes, and removes those before. */
+  | { readonly strategy: 'last_steps'; readonly keep: number }
+  /** Keeps all actions, and cuts the observations of all but the last `keep` (3) to `maxLength` (100) characters. */
+  | { readonly strategy: 'old_observations'; readonly keep?: number; readonly maxLength?: number };
+
+/** The parts of a step that pruning reads and changes. */
+type Prunable = Pick<ConversationStep, 'type'> & { readonly observation?: string };
+
+/** Returns the steps that are left, in their order. Instructions and tasks are always kept. */
+export function pruneSteps<Step extends Prunable>(steps: readonly Step[], strategy: PruneStrategy): Step[] {
+  switch (strategy.strategy) {
+    case 'none':
+      return [...steps];
+    case 'last_steps': {
+      const old = beforeLast(steps, isRemovable, strategy.keep);
+      return steps.filter((_, index) => !old.has(index));
+    }
+    case 'old_observations': {
+      const { keep = 3, maxLength = 100 } = strategy;
+      const old = beforeLast(steps, ({ type }) => type === 'action', keep);
+      return steps.map((step, index) => (old.has(index) ? withShortObservation(step, maxLength) : step));
+    }
+  }
+}
+
+function isRemovable({ type }: Prunable): boolean {
+  return type === 'action' || type === 'scratchpad';
+}
+
+/** Returns the indexes of all steps of a kind but its last `keep`. */
+function beforeLast<Step>(steps: readonly Step[], isOfKind: (step: Step) => boolean, keep: number): Set<number> {
+  const indexes = steps.flatMap((step, index) => (isOfKind(step) ? [index] : []));
+  return new Set(indexes.slice(0, Math.max(0, indexes.length - Math.max(0, keep))));
+}
+
+function withShortObservation<Step extends Prunable>(step: Step, maxLength: number): Step {
+  return step.observation === undefined ? step : { ...step, observation: shortened(step.observation, maxLength) };
+}

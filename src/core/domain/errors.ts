@@ -1,0 +1,348 @@
+/** A row of the table of errors. */
+interface ErrorRow {
+  readonly retryable: boolean;
+  /** The status of the HTTP response that reports the error. Absent: 500. */
+  readonly httpStatus?: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
+  readonly description: string;
+  /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. A row with a `seedName` alone is written without one. */
+  readonly level?: 1 | 2 | 3 | 4 | 5 | 6;
+  /** The name of the error in AXON, which texts for models and for AXON's users bear. */
+  readonly seedName?: string;
+}
+
+/**
+ * Every way in which a run or a call can fail. A code is also the `type` of the ApplicationFailure that carries the error through
+ * Temporal, so this table decides which failures are retried. The HTTP service reports an error by its code, with the status of its row.
+ */
+export const ERROR_CODES = {
+  // The run cannot start or go on as it is.
+  invalid_input: { retryable: false, httpStatus: 422, description: 'The input of the run does not have the expected shape.' },
+  // Facts about the worker that took the task: the run tries the task on other workers before it ends.
+  unknown_agent: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'No agent of that name is registered in the workers that were waited for.',
+  },
+  unknown_provider: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for have no model provider of that name.',
+  },
+  unknown_guardrail: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for do not have a guardrail of the run.',
+  },
+  unknown_tool: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for do not have a tool of the run, or its MCP server.',
+  },
+  unknown_hook: { retryable: false, httpStatus: 422, description: 'The workers that were waited for do not have a hook of the run.' },
+  hook_denied: { retryable: false, httpStatus: 403, description: 'A hook denied the model call.' },
+  invalid_agent: { retryable: false, httpStatus: 422, description: 'The agent could not be resolved: its definition does not hold.' },
+  instructions_failed: { retryable: true, description: "The agent's function for its instructions threw." },
+  invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
+  payload_too_large: { retryable: false, httpStatus: 413, description: 'A value is larger than Temporal stores in one payload.' },
+  transcript_unavailable: { retryable: true, httpStatus: 503, description: 'The conversation could not be read from the workflow.' },
+  // Retryable because another worker of the queue may have it, for example during a deploy; attempts are bounded in any case.
+  secret_missing: {
+    retryable: true,
+
+    description: 'This worker has no value of a secret, or none that can be kept out of the history.',
+  },
+  secret_unavailable: { retryable: true, httpStatus: 503, description: 'A source of secrets failed or did not answer.' },
+  mcp_unreachable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'An MCP server of the agent cannot be reached, or does not list its tools.',
+  },
+  internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
+  // A running run refuses what it was sent.
+  busy: { retryable: true, httpStatus: 503, description: 'The run accepts no requests until it has continued in its next execution.' },
+  queue_full: { retryable: true, httpStatus: 429, description: 'Too many messages wait in the queue of the run.' },
+  session_limit: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The session has reached one of its limits: it takes no messages until that is raised.',
+  },
+  unknown_call: { retryable: false, httpStatus: 404, description: 'No call of that id waits for a decision.' },
+  ambiguous_call: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'Calls of that id wait in several runs: the decision has to name the run.',
+  },
+  budget_exceeded: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The run has no more of that limit from the run above: raise the limit of the root.',
+  },
+  digest_mismatch: { retryable: false, httpStatus: 409, description: 'The decision was made on other arguments than the call has.' },
+  already_decided: { retryable: false, httpStatus: 409, description: 'The call has been decided otherwise, or by another decision.' },
+  invalid_arguments: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The edited arguments or the answer do not fit the schema of the tool.',
+  },
+  not_permitted: { retryable: false, httpStatus: 403, description: 'The permissions of the run do not allow it.' },
+  not_authorized: { retryable: false, httpStatus: 403, description: 'The worker does not allow this approver to decide.' },
+  authorization_failed: { retryable: true, httpStatus: 503, description: 'The worker could not check if the approver may decide.' },
+  notification_failed: { retryable: true, description: 'The notification about a pending approval failed.' },
+  resource_unavailable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'A live object of the worker, such as a pool, could not be opened.',
+  },
+  verification_failed: { retryable: true, description: 'The tool could not say what became of a call whose answer was lost.' },
+  run_ended: { retryable: false, httpStatus: 409, description: 'The run has ended: it takes no more messages.' },
+  // The client cannot do what it was asked.
+  run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run of that id.' },
+  not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow of that id is no run of an agent.' },
+  run_exists: { retryable: false, httpStatus: 409, description: 'A run of that id exists already.' },
+  run_open: { retryable: false, httpStatus: 409, description: 'The run is still going on.' },
+  history_removed: {
+    retryable: false,
+    httpStatus: 410,
+    description: 'The server has removed the beginning of the run: its retention period is over.',
+  },
+  history_unreadable: { retryable: false, description: 'The loop of this release does not come to what the history of the run holds.' },
+  run_terminated: { retryable: false, httpStatus: 409, description: 'An operator terminated the run: it has no result.' },
+  run_timed_out: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The server ended the run at a time-out of the workflow: it has no result.',
+  },
+  namespace_not_found: { retryable: false, httpStatus: 503, description: 'The Temporal server has no namespace of that name.' },
+  server_unreachable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'No Temporal server answers at that address, or it does not answer any more.',
+  },
+  archive_failed: { retryable: true, httpStatus: 503, description: 'The archive could not keep or read what a run has recorded.' },
+  payload_store_failed: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'The payload store could not keep or read what a run has spilled.',
+  },
+  streams_failed: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'The sink of live output could not remove what it keeps of a run.',
+  },
+  spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
+  spilled_not_found: { retryable: false, httpStatus: 404, description: 'The run has spilled no content of that digest.' },
+  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },
+  // A payload cannot be encoded or read.
+  encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
+  decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
+  decompression_failed: { retryable: false, description: 'A compressed payload does not decompress: it was changed, or is too large.' },
+  // The model call failed.
+  model_bad_request: { retryable: false, description: 'The provider rejected the request (400).' },
+  model_unauthorized: { retryable: false, description: 'The provider rejected the credentials (401).' },
+  model_forbidden: { retryable: false, description: 'The provider denies access (403).' },
+  model_not_found: { retryable: false, description: 'The provider does not know the model or the path (404).' },
+  model_request_timeout: { retryable: true, description: 'The provider gave up waiting for the request (408).' },
+  model_conflict: { retryable: true, description: 'The provider reports a conflict (409).' },
+  model_request_too_large: { retryable: false, description: 'The request is too large for the provider (413).' },
+  model_unprocessable: { retryable: false, description: 'The provider cannot process the request (422).' },
+  model_rate_limited: { retryable: true, httpStatus: 503, description: 'The provider limits the rate (429).' },
+  model_quota_exceeded: { retryable: false, description: 'The account has no quota or credit left (429 without a way back).' },
+  model_server_error: { retryable: true, description: 'The provider failed (5xx).' },
+  model_timeout: { retryable: true, description: 'The provider did not answer in time.' },
+  model_unreachable: { retryable: true, httpStatus: 503, description: 'No connection to the provider, or it broke.' },
+  model_bad_response: { retryable: true, description: 'The answer of the provider is not what its API promises.' },
+  model_no_answer: { retryable: true, description: 'The model gave no answer: it is empty, has reasoning alone, or was not finished.' },
+  model_error: { retryable: false, description: 'The model client failed in another way, and says that trying again is of no use.' },
+  model_client_failed: { retryable: true, description: 'The model client threw an error that says nothing of its kind.' },
+  context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
+  content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
+  model_refusal: { retryable: false, description: 'The model refused to answer.' },
+  // A guardrail refused the messages of the run, or its answer.
+  guardrail_tripped: { retryable: false, description: 'A guardrail of the agent has blocked the request or the answer.' },
+  // A step of a program failed. Its attempts are those of its refine block.
+  validation_failed: {
+    retryable: false,
+    level: 1,
+    seedName: 'ValidationError',
+    description: 'The answer does not fit what its step declares.',
+  },
+  confidence_too_low: {
+    retryable: false,
+    level: 2,
+    seedName: 'ConfidenceError',
+    description: 'The answer declares less confidence than its step needs.',
+  },
+  step_rejected: { retryable: false, level: 5, seedName: 'AxonRuntimeError', description: 'A person has rejected the step or its output.' },
+  tool_failed: { retryable: false, level: 5, seedName: 'AxonRuntimeError', description: 'The tool call of the step failed.' },
+  child_failed: {
+    retryable: false,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The agent or the program that the step runs did not complete.',
+  },
+  memory_failed: {
+    retryable: true,
+    httpStatus: 503,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The memory could not store or find a value.',
+  },
+  memory_missing: { retryable: false, description: 'The program uses a memory, and the worker has none.' },
+  unknown_program: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'No program of that name is registered in the workers that were waited for.',
+  },
+  invalid_program: { retryable: false, httpStatus: 422, description: 'The program has problems: it cannot run.' },
+  // AXON knows it as a ValueError, without a severity.
+  empty_answer: { retryable: false, seedName: 'ValueError', description: 'The model answered without any text.' },
+  anchor_breach: { retryable: false, level: 3, seedName: 'AnchorBreachError', description: 'The answer breaches an anchor.' },
+  refine_exhausted: { retryable: false, level: 4, seedName: 'RefineExhaustedError', description: 'All attempts of the step failed.' },
+  model_call_failed: { retryable: false, level: 5, seedName: 'ModelCallError', description: 'The model call of the step failed.' },
+  step_failed: {
+    retryable: false,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The step failed in another way, for example its tool did.',
+  },
+  step_timeout: {
+    retryable: false,
+    level: 6,
+    seedName: 'ExecutionTimeoutError',
+    description: 'An attempt of the step took longer than its time-out.',
+  },
+  memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
+  // The HTTP service does not do what it was asked.
+  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
+  invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is not one of the service, or belongs to another list.' },
+  unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
+  tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },
+  too_many_requests: {
+    retryable: true,
+    httpStatus: 429,
+    description: 'The caller has reached a limit of the service: wait, and try again.',
+  },
+  forbidden: { retryable: false, httpStatus: 403, description: 'The credentials of the request do not allow it.' },
+  route_not_found: { retryable: false, httpStatus: 404, description: 'The service has nothing at that path.' },
+  agent_not_found: { retryable: false, httpStatus: 404, description: 'The service knows no agent of that name.' },
+  method_not_allowed: { retryable: false, httpStatus: 405, description: 'The service does not take that method at that path.' },
+  body_too_large: { retryable: false, httpStatus: 413, description: 'The body of the request is larger than the service takes.' },
+  unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not read bodies of that type.' },
+  invalid_request: { retryable: false, httpStatus: 422, description: 'The request does not have the shape that its route takes.' },
+  key_reused: { retryable: false, httpStatus: 422, description: 'The idempotency key was used for another request.' },
+  shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
+} as const satisfies Record<string, ErrorRow>;
+
+/** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** True for the codes of the table. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}
+
+/** An error of a run or a call. Its message says what happened, names the thing in quotes, and says what to do next. */
+export class LonghaulError extends Error {
+  override readonly name: string = 'LonghaulError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A failed model call. `retryAfterMs` is the wait that the provider asked for. */
+export class ModelCallError extends LonghaulError {
+  override readonly name = 'ModelCallError';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(code, message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A mistake of the developer: thrown when something is defined or called, before any effect. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Returns the code of an error of any class; undefined for an error without a code of the table. */
+export function errorCode(error: unknown): ErrorCode | undefined {
+  const code = memberOf(error, 'code');
+  return isErrorCode(code) ? code : undefined;
+}
+
+/** Returns the message of any thrown value. Never throws. */
+export function errorMessage(error: unknown): string {
+  const message = memberOf(error, 'message');
+  return typeof message === 'string' ? message : thrownText(error);
+}
+
+/**
+ * Functions that read a thrown value. It may be any value: reading a member may throw, and so may every access to a proxy.
+ * None of these functions throws.
+ */
+
+/** Returns a member of a thrown value; undefined if it is absent or cannot be read. */
+export function memberOf(thrown: unknown, name: string): unknown {
+  if ((typeof thrown !== 'object' && typeof thrown !== 'function') || thrown === null) return undefined;
+  try {
+    return Reflect.get(thrown, name) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for an instance of `type`. False if the test itself throws. */
+export function isInstance<Value>(thrown: unknown, type: abstract new (...args: never[]) => Value): thrown is Value {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
+  }
+}
+
+/** Converts a thrown value to text as `String` does; if that throws, returns a text that says so. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return '[What was thrown cannot be shown as text]';
+  }
+}
+
+/**
+ * What errors of a connection say, in the words of gRPC, of Node and of the SDK's Rust core, and what that means. The first one that
+ * matches counts: causes before what follows from them.
+ */
+const REASONS: readonly (readonly [says: RegExp, reason: string])[] = [
+  [/ECONNREFUSED|Connection refused/i, 'nothing listens there'],
+  [/ENOTFOUND|EAI_AGAIN|dns error|Name resolution failed|failed to lookup address|Name or service not known/i, 'the host is not known'],
+  [/certificate|CERT_|UnknownIssuer|handshake|SSL routines|tls|InvalidContentType|corrupt message/i, 'no TLS connection could be made'],
+  [/UNAUTHENTICATED|code: Unauthenticated|invalid api.?key|unauthorized/i, 'it does not accept the credentials'],
+  [/PERMISSION_DENIED|code: PermissionDenied/i, 'the credentials have no permission'],
+  [/RESOURCE_EXHAUSTED|code: ResourceExhausted/i, 'it takes no more requests at the moment'],
+  [
+    /ECONNRESET|socket hang up|broken pipe|connection reset|GOAWAY|Connection dropped|h2 protocol error|connection error/i,
+    'the connection was cut',
+  ],
+  [/EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|DEADLINE|deadline|timed out|timeout/i, 'no answer in time'],
+  [/UNAVAILABLE|code: Unavailable|transport error/i, 'it is not available'],
+];
+
+/** The start of a message of gRPC: `14 UNAVAILABLE: `. */
+const STATUS = /^\d{1,2} [A-Z_]+: /;
+
+/** Returns why a server cannot be reached, in plain words; an unknown reason in its own words, on one line. */
+export function connectionReason(error: unknown): string {
+  const text = errorMessage(error);
+  const known = REASONS.find(([says]) => says.test(text));
+  return known?.[1] ?? text.replace(STATUS, '').replace(/\s+/g, ' ').trim();
+}
+
+/** True for a text in the words of the SDK's Rust core about a call to the server. */
+export function isOfConnection(text: string): boolean {
+  return /^gRPC call |\bStatus \{ code: |tonic::transport/.test(text);
+}

@@ -1,0 +1,75 @@
+import type { Spent } from './usage.ts';
+
+/** The kinds of guardrails: they check messages to the agent, its answer, or the calls that it makes. */
+export const GUARDRAIL_TYPES = ['input', 'output', 'tool_call'] as const;
+
+/** The kind of a guardrail. */
+export type GuardrailType = (typeof GUARDRAIL_TYPES)[number];
+
+/** A guardrail as it is pinned for a run. */
+export interface GuardrailSnapshot {
+  name: string;
+  type: GuardrailType;
+  /** Milliseconds that one check may take. */
+  timeoutMs: number;
+  /** A check that fails lets pass what it could not check. Absent: it trips. */
+  failOpen?: true;
+}
+
+/** The guardrail that ended a run, and its message. */
+export interface GuardrailTrip {
+  name: string;
+  type: GuardrailType;
+  message: string;
+}
+
+/**
+ * A check that did not simply pass. `tripped`: it refused what it checked. `warned`: it found something, and let it pass. `failed`: it threw, gave no valid answer or none in time,
+ * and so refused it. `failed_open`: it failed as well, and let it pass.
+ */
+export interface GuardrailFinding extends GuardrailTrip {
+  outcome: 'tripped' | 'warned' | 'failed' | 'failed_open';
+  /** The call that was checked, for a guardrail of type `tool_call`. */
+  callId?: string;
+}
+
+/** The cost of the calls of one model that guardrails made. */
+export interface GuardrailSpent extends Spent {
+  /** `provider/model`. */
+  model: string;
+  calls: number;
+}
+
+/** The report of an activity about the checks that it made. */
+export interface GuardrailReport {
+  /** Findings in the order of the guardrails. Checks that passed have none. */
+  findings: GuardrailFinding[];
+  spent?: GuardrailSpent[];
+}
+
+/** The part of an event that records checks: the report, and the events that are blocked. */
+export interface GuardrailNote extends GuardrailReport {
+  /** Offsets of the events that are taken out of the window. They stay in the record. */
+  blocked?: number[];
+}
+
+/** Returns the guardrails of a type that a run has. */
+export function guardrailsOf(snapshot: { guardrails?: readonly GuardrailSnapshot[] }, type: GuardrailType): GuardrailSnapshot[] {
+  return snapshot.guardrails?.filter((guardrail) => guardrail.type === type) ?? [];
+}
+
+/** True if an agent has guardrails for its answers: nothing that may be one is shown before they have passed it. */
+export function guardsAnswers(snapshot: { guardrails?: readonly GuardrailSnapshot[] }): boolean {
+  return guardrailsOf(snapshot, 'output').length > 0;
+}
+
+/** Returns the first finding that refuses what was checked. */
+export function refusalIn({ findings }: GuardrailReport): GuardrailFinding | undefined {
+  return findings.find(({ outcome }) => outcome === 'tripped' || outcome === 'failed');
+}
+
+/** Returns the text that replaces the answer of a blocked run, and that the model reads about a blocked call. */
+export function blockedText({ type, message }: Pick<GuardrailTrip, 'type' | 'message'>): string {
+  const what = type === 'input' ? 'Request' : type === 'output' ? 'Response' : 'Tool';
+  return `${what} blocked: ${message}`;
+}

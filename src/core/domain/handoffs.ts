@@ -1,0 +1,174 @@
+import { type AgentSnapshot, DEFAULT_POLICY, type FlowState, type ToolSnapshot, TRANSFER_TO_AGENT } from './agent.ts';
+import { outputText } from './content.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { isRecall } from './memory.ts';
+import type { ConversationEvent } from './model.ts';
+import type { Event } from './record.ts';
+import type { Notice, RunStatus } from './run.ts';
+import { counted } from './text.ts';
+import { addRunUsage, type AggregatedUsage, noUsage } from './usage.ts';
+
+/** The agents of a run that has been handed over, beside the one that acts. Plain JSON: it is carried into the next execution as it is. */
+export interface HandoffState {
+  /** The name of the agent, or of the flow, that the run began with. */
+  first: string;
+  /** The most handoffs of the run. */
+  max: number;
+  /** The handoffs so far. */
+  count: number;
+  /** The snapshots of agents that the run has had, the one that acted last at the end. They are bounded: one that is left out is resolved again. */
+  pinned: AgentSnapshot[];
+  /** The snapshot of the agent that takes over once the step has ended. */
+  next?: AgentSnapshot;
+  /** What a person should know of its tools. */
+  notices?: Notice[];
+  /** The turns of the agents, if the run is that of a flow. */
+  flow?: FlowState;
+  /** The names of the agents that have answered in this turn. Only of those that must call a tool in the first step of it. */
+  acted?: string[];
+  /** The usage of each agent that has acted, by its name, in the order of their first turns. */
+  usage: [name: string, usage: AggregatedUsage][];
+}
+
+/** The most snapshots that a run keeps of agents that do not act, and their bytes of JSON. */
+export const PINNED_SNAPSHOTS = { count: 20, bytes: 200_000 };
+
+/** An agent that takes over, as the model reads of it. */
+export interface TransferTarget {
+  name: string;
+  description?: string | undefined;
+}
+
+/** Returns the tool by which the model hands the run over to one of these agents. Code does not call it. */
+export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
+  const parameters = parametersOf(targets);
+  return {
+    name: TRANSFER_TO_AGENT,
+    description: [
+      'Transfers the conversation to another agent, which goes on with it from here and answers in your place. Call it alone, once. The agents:',
+      ...targets.map(({ name, description }) => (description === undefined ? `- ${name}` : `- ${name}: ${description}`)),
+    ].join('\n'),
+    parameters,
+    strict: false,
+    schema: parameters,
+    parallel: true,
+    timeoutMs: DEFAULT_POLICY.timeoutMs,
+    maxAttempts: DEFAULT_POLICY.maxAttempts,
+    callers: ['model'],
+    handoff: true,
+  };
+}
+
+function parametersOf(targets: readonly TransferTarget[]): JsonObject {
+  return {
+    type: 'object',
+    properties: {
+      agent: { type: 'string', enum: targets.map(({ name }) => name), description: 'The name of the agent that takes over.' },
+      reason: { type: 'string', description: 'Why it takes over, and what it should do.' },
+    },
+    required: ['agent'],
+    additionalProperties: false,
+  };
+}
+
+/** Returns the result of a transfer that was carried out. */
+export function transferred(name: string): string {
+  return `The conversation was transferred to agent "${name}", which goes on with it.`;
+}
+
+/** The result of a transfer after the first one of a response. */
+export const ONE_TRANSFER = 'Not transferred: only the first transfer of a response counts.';
+
+/** The result of a transfer in a response that ends the run. */
+export const RUN_ENDS = 'Not transferred: the run ends with this response.';
+
+/** Returns the result of a transfer in a run that has used its handoffs. */
+export function noHandoffsLeft(max: number): string {
+  return `Not transferred: the run has used its ${counted(max, 'handoff')}. Go on yourself.`;
+}
+
+/** Returns the result of a transfer to an agent that cannot take over. */
+export function cannotTakeOver(name: string, problem: string): string {
+  return `Not transferred to agent "${name}": ${problem}`;
+}
+
+/** The run of one agent among those that run side by side. */
+export interface Branch {
+  /** The name of the agent. */
+  name: string;
+  /** Absent if the run could not be started or read. */
+  runId?: string;
+  status: RunStatus;
+  output: JsonValue;
+  error: string | null;
+  usage: AggregatedUsage;
+}
+
+/** The outcome of agents that ran side by side. */
+interface MergedBranches {
+  /** The output of each branch that has completed, under its name. */
+  output: string;
+  /** The branches that have not completed, in words: `b (error: down), c (pending_confirmation)`. Absent if all have. */
+  problem?: string;
+  usage: AggregatedUsage;
+}
+
+/** Merges the runs of agents side by side: the output of each under its name, in the order of the agents. */
+export function mergeBranches(branches: readonly Branch[]): MergedBranches {
+  const usage = branches.reduce((total, branch) => addRunUsage(total, branch.usage), noUsage());
+  const open = branches.filter(({ status }) => status !== 'completed');
+  const done = branches.filter(({ status }) => status === 'completed');
+  const output = done.map((branch) => `[${branch.name}]\n${outputText(branch.output)}`).join('\n\n');
+  return { output, ...(open.length === 0 ? {} : { problem: open.map(problemOf).join(', ') }), usage };
+}
+
+/** Merges the events of runs that began with the same input: the input once, and then what each run added, in the order of the agents. */
+export function mergeEvents(records: readonly (readonly Event[])[]): Event[] {
+  const [first = []] = records;
+  const beginning = first.findIndex(({ author }) => author !== 'user');
+  const length = beginning < 0 ? first.length : beginning;
+  return [...first.slice(0, length), ...records.flatMap((events) => events.slice(length))];
+}
+
+function problemOf({ name, status, error }: Branch): string {
+  return `${name} (${status}${error === null ? '' : `: ${error}`})`;
+}
+
+/** Returns the id of the event with the calls of the agents of a parallel flow. Its run records one such event. */
+export function branchesId(runId: string): string {
+  return `${runId}/branches`;
+}
+
+/** The message before the turn of an agent that has only answers of others to go on from: some providers take no conversation that ends with an answer. */
+const YOUR_TURN = 'It is your turn now. Go on from the answer above.';
+
+/**
+ * Returns the conversation with a message of the user after each answer that another agent goes on from. Only the agents of a flow go on
+ * from an answer. Nothing is recorded: the message is part of the request.
+ */
+export function withTurns(conversation: ConversationEvent[]): ConversationEvent[] {
+  return conversation.flatMap((event, index) => {
+    const next = eventAfter(conversation, index);
+    const isOvertaken = isAnswer(event) && (next === undefined || (isOfAgent(next) && next.author !== event.author));
+    return isOvertaken ? [event, turnEvent()] : [event];
+  });
+}
+
+/** Returns the next event. What the next agent recalled is no message that it answers. */
+function eventAfter(conversation: readonly ConversationEvent[], index: number): ConversationEvent | undefined {
+  let at = index + 1;
+  for (let next = conversation[at]; next !== undefined && isRecall(next); next = conversation[at]) at += 1;
+  return conversation[at];
+}
+
+function turnEvent(): ConversationEvent {
+  return { author: 'user', content: [{ type: 'message', role: 'user', content: YOUR_TURN }] };
+}
+
+function isAnswer({ content }: ConversationEvent): boolean {
+  return content.length > 0 && content.every((item) => item.type === 'message' && item.role === 'assistant');
+}
+
+function isOfAgent({ content }: ConversationEvent): boolean {
+  return content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant'));
+}

@@ -1,0 +1,135 @@
+import type { JsonObject } from './json.ts';
+
+/** The named points of a run at which hooks are called. */
+export const HOOK_EVENTS = [
+  'session_start',
+  'pre_request',
+  'post_response',
+  'pre_tool_use',
+  'post_tool_use',
+  'pre_compact',
+  'stop',
+  'session_end',
+  'subagent_start',
+  'subagent_stop',
+  'handoff',
+] as const;
+
+/** A named point of a run at which hooks are called. */
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/** The events about the calls of a response, before they start. */
+export const CALL_EVENTS = ['pre_tool_use', 'subagent_start', 'handoff'] as const satisfies readonly HookEvent[];
+
+/** The events whose hooks run in the activity of a model call. */
+export const MODEL_CALL_EVENTS = ['pre_request', 'post_response', ...CALL_EVENTS] as const satisfies readonly HookEvent[];
+
+/** The events whose hooks run in an activity after an agent that a call has run. */
+export const AFTER_CALL_EVENTS = ['post_tool_use', 'subagent_stop'] as const satisfies readonly HookEvent[];
+
+/** The events whose hooks run in an activity at the end of a run. */
+export const END_EVENTS = ['stop', 'session_end'] as const satisfies readonly HookEvent[];
+
+/** The events that a hook can deny: the first deny ends the chain. A deny at any other event counts for nothing. */
+const BLOCKING: ReadonlySet<HookEvent> = new Set<HookEvent>(['pre_request', 'pre_tool_use', 'subagent_start', 'handoff']);
+
+/** True if a deny at this event prevents something. */
+export function isBlocking(event: HookEvent): boolean {
+  return BLOCKING.has(event);
+}
+
+/** True for the events about a tool or an agent, whose name a matcher is compared with. */
+export function hasSubject(event: HookEvent): boolean {
+  return event === 'pre_tool_use' || event === 'post_tool_use' || event.startsWith('subagent_') || event === 'handoff';
+}
+
+/** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
+export interface HookSnapshot {
+  name: string;
+  on: HookEvent;
+  /** The agent that has it. Absent: the worker has it, for all agents. */
+  of?: string;
+  /** It runs in an activity of its own. */
+  tier?: 'remote';
+  /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
+  timeoutMs?: number;
+  /** If it is called in an activity of its own, a failure of the activity is a deny. */
+  failClosed?: true;
+}
+
+/** The part of a snapshot that says which hooks a run has. */
+interface WithHooks {
+  hooks?: HookSnapshot[];
+}
+
+/** Returns the hooks of a run for some events. */
+export function hooksFor({ hooks = [] }: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+  return hooks.filter(({ on }) => events.includes(on));
+}
+
+/** Returns the hooks of a run that run inside other activities, for some events. */
+export function inlineHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+  return hooksFor(run, ...events).filter(({ tier }) => tier !== 'remote');
+}
+
+/** Returns the hooks of a run that run in an activity of their own, for some events. */
+export function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+  return hooksFor(run, ...events).filter(({ tier }) => tier === 'remote');
+}
+
+/** The longest time of a hook that runs inside another activity, in milliseconds. */
+export const INLINE_HOOK_MS = 10_000;
+
+/** Returns the milliseconds that hooks may take inside one activity: those of one call follow each other, and calls are beside each other. */
+export function hooksMs(hooks: readonly HookSnapshot[]): number {
+  return hooks.reduce((sum, { timeoutMs = INLINE_HOOK_MS }) => sum + timeoutMs, 0);
+}
+
+/** The events of a run as a whole: their hooks belong to the agent that has them, and hold for no run below. */
+const OF_ONE_RUN: ReadonlySet<HookEvent> = new Set<HookEvent>(['session_start', 'stop', 'session_end']);
+
+/** Returns the hooks that hold for the runs below a run, too. */
+export function inheritedHooks({ hooks = [] }: { hooks?: HookSnapshot[] }): HookSnapshot[] {
+  return hooks.filter(({ on }) => !OF_ONE_RUN.has(on));
+}
+
+/** Returns the inherited hooks of a run and those of its agent, each once. */
+export function joinedHooks(inherited: readonly HookSnapshot[], own: readonly HookSnapshot[]): HookSnapshot[] {
+  return [
+    ...inherited,
+    ...own.filter((hook) => !inherited.some((one) => one.name === hook.name && one.of === hook.of && one.on === hook.on)),
+  ];
+}
+
+/**
+ * The answer of one hook, recorded with the result of the activity that it ran in. Hooks that plainly allowed leave none.
+ * `failed`: it threw, was late, did not launch or answered something else than an answer.
+ */
+export interface HookRecord {
+  hook: string;
+  on: HookEvent;
+  answer: 'deny' | 'modify' | 'inject' | 'ask' | 'failed';
+  /** The reason of a deny or of a question, the injected text, or the error. */
+  text?: string;
+  /** For a failure: true if it was taken for a deny (`failClosed`). */
+  denied?: true;
+  /** The call that it was about. */
+  callId?: string;
+}
+
+/** The records and the effect of hooks on the calls of one response. */
+export interface CallReview {
+  /** Call id → why the call must not run. */
+  problems?: Record<string, string>;
+  /** Call id → the arguments that it runs with instead of those of the model. */
+  rewrites?: Record<string, JsonObject>;
+  /** Call id → text that the model reads with its result. */
+  injections?: Record<string, string>;
+  /** The answers that were not a plain allow. */
+  hooks?: HookRecord[];
+}
+
+/** Returns the text of a call that a hook denied, for the model. */
+export function deniedByHook(tool: string, reason: string | undefined): string {
+  return `The call of '${tool}' was denied by a hook${reason === undefined || reason === '' ? '.' : `: ${reason}`}`;
+}

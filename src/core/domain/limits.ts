@@ -1,0 +1,266 @@
+import { UsageError } from './errors.ts';
+import type { StopReason } from './run.ts';
+import { type Duration, milliseconds } from './time.ts';
+
+/** The limits of a run. An absent field is no limit. */
+export interface RunLimits {
+  /** The number of steps. Default 10. */
+  steps: number;
+  /**
+   * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
+   * `max_iterations_reached`.
+   */
+  finalAttempt: boolean;
+  /** The number of tool calls that may start, of all tools together. */
+  toolCalls?: number;
+  /** The number of tool calls that may start, by the name of the tool. */
+  toolCallsByName?: Record<string, number>;
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+  /** US dollars, by the prices of the snapshot. */
+  costUsd?: number;
+  /** Milliseconds from the start of the run. */
+  deadlineMs?: number;
+  /** A person is asked to raise a limit that is reached. Absent: the run ends. */
+  onLimit?: 'ask';
+}
+
+/** The limit of steps for an agent that sets none. */
+export const DEFAULT_STEPS = 10;
+
+/** Limits that can be changed while a run goes on. */
+export type LimitChanges = Partial<LimitValues>;
+
+/** The limits that a run had at its end. An absent field is no limit. */
+export type LimitValues = Omit<RunLimits, 'finalAttempt' | 'onLimit'>;
+
+/** One raise of limits by a caller. */
+export interface LimitRaise {
+  /** The id that the caller chose. */
+  id: string;
+  limits: LimitChanges;
+  /** Limits of the whole session. */
+  session?: SessionLimits;
+  /** The caller's name, as claimed and not verified. */
+  by: string | null;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** A limit that a run has reached. */
+export interface LimitReached {
+  stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
+  /** The limit and the amount used, for a person to read. */
+  message: string;
+  /** The change that would let the run go on: it raises the limit by its own size. */
+  proposal: LimitChanges;
+}
+
+/** Returns the limits of a run without what it does at one. */
+export function limitValues({ finalAttempt: _, onLimit: __, ...limits }: RunLimits): LimitValues {
+  return limits;
+}
+
+/** Limits of a run. Each one is optional; without it there is no such limit, except for steps: an agent without it has 10. */
+export interface LimitOptions {
+  /** Steps: completed model calls, each with the tool calls that it asked for. At least 1. */
+  steps?: number;
+  /** The number of tool calls that may start, of all tools together. 0: none. */
+  toolCalls?: number;
+  /** The number of tool calls that may start, by the name of the tool. */
+  toolCallsByName?: Readonly<Record<string, number>>;
+  inputTokens?: number;
+  outputTokens?: number;
+  /** Input and output together. */
+  totalTokens?: number;
+  /** US dollars, by the prices that the worker knows. Without a price for the model, the run does not start. */
+  costUsd?: number;
+  /** The time from the start of the run, including all time in which it waits. */
+  deadline?: Duration;
+}
+
+/** Every limit by its name. The compiler reports one that is missing here. */
+const LIMIT_NAMES: Record<keyof LimitOptions, true> = {
+  steps: true,
+  toolCalls: true,
+  toolCallsByName: true,
+  inputTokens: true,
+  outputTokens: true,
+  totalTokens: true,
+  costUsd: true,
+  deadline: true,
+};
+
+/**
+ * Converts limits to the JSON that a run takes, with the deadline in milliseconds. Throws a UsageError that begins with `owner` for an unknown limit, for steps that are not a whole
+ * number of at least 1, and for a deadline that is not a duration.
+ */
+export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
+  const unknown = Object.keys(limits).find((name) => !Object.hasOwn(LIMIT_NAMES, name));
+  if (unknown !== undefined) {
+    throw new UsageError(`${owner}: "limits" has an unknown option "${unknown}" (known: ${Object.keys(LIMIT_NAMES).join(', ')})`);
+  }
+  const { steps, deadline, ...counts } = limits;
+  if (steps !== undefined && !(Number.isSafeInteger(steps) && steps >= 1)) {
+    throw new UsageError(`${owner}: "limits.steps" is ${String(steps)}: write a whole number of at least 1`);
+  }
+  const defined = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
+  return {
+    ...(steps === undefined ? {} : { steps }),
+    ...defined,
+    ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${owner}: "limits.deadline"`) }),
+  };
+}
+
+/** Merges the `deadline` option of a start into its limits. Throws a UsageError that begins with `owner` if there are two deadlines. */
+export function limitsWithDeadline(
+  owner: string,
+  { limits, deadline }: { limits?: LimitOptions; deadline?: Duration },
+): LimitOptions | undefined {
+  if (deadline === undefined) return limits;
+  if (limits?.deadline === undefined) return { ...limits, deadline };
+  throw new UsageError(`${owner}: there are two deadlines, "deadline" and "limits.deadline": write one of them`);
+}
+
+/** The limits that are one number each. */
+const NUMBER_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'deadlineMs'] as const;
+
+/**
+ * Returns limits of which none is higher than its ceiling. A limit that is absent becomes its ceiling. A final attempt is one of the
+ * steps below the ceiling; if only one step is left, there is none.
+ */
+export function narrowLimits<Limits extends Partial<RunLimits>>(limits: Limits, ceiling: LimitChanges = {}): Limits {
+  const narrowed: Partial<RunLimits> = { ...limits };
+  for (const name of NUMBER_LIMITS) {
+    const most = ceiling[name];
+    if (most !== undefined) narrowed[name] = Math.min(most, limits[name] ?? most);
+  }
+  if (ceiling.steps !== undefined) {
+    const finalAttempt = limits.finalAttempt === true && ceiling.steps > 1;
+    const most = ceiling.steps - (finalAttempt ? 1 : 0);
+    narrowed.steps = Math.min(most, limits.steps ?? most);
+    if (limits.finalAttempt !== undefined) narrowed.finalAttempt = finalAttempt;
+  }
+  const byName = Object.entries(ceiling.toolCallsByName ?? {});
+  if (byName.length > 0) {
+    const own = new Map(Object.entries(limits.toolCallsByName ?? {}));
+    for (const [tool, most] of byName) own.set(tool, Math.min(most, own.get(tool) ?? most));
+    narrowed.toolCallsByName = Object.fromEntries(own);
+  }
+  return { ...limits, ...narrowed };
+}
+
+const TOOL_LIMIT_PREFIX = 'toolCallsByName.';
+
+/** Returns limits by their names; those of the calls of single tools by `toolCallsByName.<tool>`. */
+export function limitNumbers({ toolCallsByName = {}, ...limits }: LimitChanges | RunLimits): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const [name, value] of Object.entries(limits)) if (typeof value === 'number') numbers.set(name, value);
+  for (const [tool, value] of Object.entries(toolCallsByName)) numbers.set(toolLimitName(tool), value);
+  return numbers;
+}
+
+/** Returns the name of the limit of the calls of one tool. */
+export function toolLimitName(tool: string): string {
+  return TOOL_LIMIT_PREFIX + tool;
+}
+
+/** Returns the tool whose calls a limit bounds; undefined for all other limits. */
+export function toolOfLimitName(name: string): string | undefined {
+  return name.startsWith(TOOL_LIMIT_PREFIX) ? name.slice(TOOL_LIMIT_PREFIX.length) : undefined;
+}
+
+/** The limits of the tree of runs below a run. A run that was started by another one has no higher ones than that. */
+export interface TreeLimits {
+  /** The number of runs above a run of the tree, at most. The root has none. */
+  depth: number;
+  /** The number of children that one run may have alive. Further ones wait their turn. */
+  alive: number;
+  /** The number of runs that may be started below the run, in all. */
+  runs: number;
+}
+
+/** The limits of an agent that sets none. `perTree` counts the root. */
+export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as const;
+
+/** The limits of the tree as an agent sets them. */
+export interface ChildrenOptions {
+  /** The number of runs above a run of the tree, at most. Default 3. */
+  depth?: number;
+  /** The number of children that one run may have alive: further calls wait their turn. Default 20. */
+  alive?: number;
+  /** The number of runs of the whole tree, the root included. Default 200. */
+  perTree?: number;
+}
+
+/** The highest limit of depth. */
+export const MAX_TREE_DEPTH = 20;
+
+/** The limits of a whole session. `null`: no limit. */
+export interface SessionLimits {
+  /** The number of turns. Default: no limit. */
+  turns?: number | null;
+  /** Prompt and completion tokens of all turns together. Default 200,000. */
+  totalTokens?: number | null;
+  /** US dollars. Default: no limit. */
+  costUsd?: number | null;
+  /** Milliseconds from the start of the session. Default: no limit. */
+  deadlineMs?: number | null;
+}
+
+/** The limits of a session that names none. */
+export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
+
+/** The number of turns after which the conversation of a session is compacted, unless the session names another one. */
+const DEFAULT_COMPACT_AFTER = 20;
+
+/** The amounts that a session has used so far. */
+export interface SessionUsed {
+  /** Turns that are complete. */
+  turns: number;
+  /** Prompt and completion tokens of all turns together. */
+  totalTokens: number;
+  /** US dollars. Default 0. */
+  costUsd?: number;
+  /** Milliseconds since the start of the session. Default 0. */
+  elapsedMs?: number;
+}
+
+/** The first limit that a session has reached, or `ok`. */
+type SessionLimitCheck = 'ok' | 'max_turns_reached' | 'max_budget_reached' | 'max_cost_reached' | 'deadline_reached';
+
+/** The part of the limits that is left, never below 0. `null`: no limit. */
+type SessionRemaining = Record<keyof SessionLimits, number | null>;
+
+/**
+ * Checks if a session may begin another turn. A limit is reached once the amount is as large as the limit. If several are
+ * reached, the order is turns, tokens, cost, deadline.
+ */
+export function checkSessionLimits(limits: SessionLimits, used: SessionUsed): SessionLimitCheck {
+  const left = remainingLimits(limits, used);
+  if (left.turns === 0) return 'max_turns_reached';
+  if (left.totalTokens === 0) return 'max_budget_reached';
+  if (left.costUsd === 0) return 'max_cost_reached';
+  return left.deadlineMs === 0 ? 'deadline_reached' : 'ok';
+}
+
+/** Returns the part of the limits that a session has left. */
+export function remainingLimits(limits: SessionLimits, { turns, totalTokens, costUsd = 0, elapsedMs = 0 }: SessionUsed): SessionRemaining {
+  return {
+    turns: leftOf(limits.turns, DEFAULT_SESSION_LIMITS.turns, turns),
+    totalTokens: leftOf(limits.totalTokens, DEFAULT_SESSION_LIMITS.totalTokens, totalTokens),
+    costUsd: leftOf(limits.costUsd, DEFAULT_SESSION_LIMITS.costUsd, costUsd),
+    deadlineMs: leftOf(limits.deadlineMs, DEFAULT_SESSION_LIMITS.deadlineMs, elapsedMs),
+  };
+}
+
+function leftOf(limit: number | null | undefined, otherwise: number | null, used: number): number | null {
+  const most = limit === undefined ? otherwise : limit;
+  return most === null ? null : Math.max(0, most - used);
+}
+
+/** True once a session has had more than `compactAfter` turns. `null`: never. */
+export function shouldCompact({ compactAfter = DEFAULT_COMPACT_AFTER }: { compactAfter?: number | null }, turns: number): boolean {
+  return compactAfter !== null && turns > compactAfter;
+}

@@ -1,0 +1,336 @@
+import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
+import type { ApprovalRequirement } from './approvals.ts';
+import { type ContentItem, isToolCall, type ToolResult } from './content.ts';
+import type { SecretReference } from './deps.ts';
+import { UsageError } from './errors.ts';
+import type { GuardrailReport } from './guardrails.ts';
+import type { CallReview } from './hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import type { Recalled } from './memory.ts';
+import { activityDetails } from './missing-definitions.ts';
+import type { Notice } from './run.ts';
+import type { ModelDelta } from './stream.ts';
+import { type FinishReason, INTERRUPTED_CALL } from './tool-calls.ts';
+import type { Spent, UsageStats } from './usage.ts';
+import type { AnswerVerdict } from './verdicts.ts';
+
+/** One entry of the conversation as a model sees it: the content of one event. */
+export interface ConversationEvent {
+  author: string;
+  content: ContentItem[];
+  /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
+  providerItems?: JsonValue[];
+  /** The account of the provider to which they belong, as the client named it. */
+  account?: string;
+}
+
+/**
+ * Everything a provider needs for one call. It is built from the snapshot and the conversation alone, so that every worker builds
+ * the same request.
+ */
+export interface ModelRequest {
+  /** The provider's own name of the model (the part of the agent's `model` after the first slash). */
+  model: string;
+  /** Each one becomes a system message of its own. */
+  instructions: string[];
+  conversation: ConversationEvent[];
+  tools: ToolDescription[];
+  /** The schema that the provider is asked to enforce on the answer. Absent: none. */
+  output?: { name: string; schema: JsonObject; strict: boolean };
+  settings: RequestSettings;
+  /**
+   * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
+   * with, by itself. A client may log it, or choose another model. Absent: a first attempt, or the model may not
+   * learn it, or the `ask` has tools and its failure is in the prompt alone.
+   */
+  failureContext?: string;
+}
+
+/** The settings of one model call. */
+export interface RequestSettings extends Omit<ModelSettings, 'toolChoice'> {
+  toolChoice?: PlainToolChoice;
+}
+
+/** A tool call as it came from a model: any part may be missing or malformed. */
+export interface RawToolCall {
+  id?: unknown;
+  name?: unknown;
+  /** JSON text, or an object if the provider has parsed it. */
+  arguments?: unknown;
+}
+
+/** The answer of a model, before anything in it is checked. */
+export interface ModelResponse {
+  content: string;
+  toolCalls: RawToolCall[];
+  usage: UsageStats | null;
+  finishReason: FinishReason;
+  /** The text with which the model refused, if the provider marks a refusal as such. */
+  refusal?: string;
+  /** A parsed object, if the client returns one instead of text. */
+  structured?: JsonValue;
+  /** The model's own confidence in [0, 1], if it reports one. */
+  confidence?: number | null;
+  /**
+   * Opaque items to send back with the next request (reasoning, signatures). They are recorded with the answer, and returned as part of
+   * the conversation to the same `provider/model`. At most 256 kB: more is left out, with a notice.
+   */
+  providerItems?: JsonValue[];
+  /** A short name of the account to which they belong, never a key. The client gets it back with the items, and compares it. */
+  account?: string;
+  /** What the client changed in the request so that the provider took it. Recorded with the answer. */
+  notices?: Notice[];
+  /** The unchanged answer of the provider, for debugging. It is never recorded. */
+  raw?: unknown;
+}
+
+/** The callbacks and signals of one model call. */
+export interface ModelCallContext {
+  /** Aborts the request to the provider. */
+  signal: AbortSignal;
+  /**
+   * Called with each piece of the answer as it arrives: text (also that of a refusal), reasoning, and arguments of calls. Each piece is
+   * new, not everything so far. Anything else than a `ModelDelta` is ignored, and so is a piece that comes after the call has ended.
+   */
+  onDelta?: (delta: ModelDelta) => void;
+  /** The tags that the run was started with. Absent: none. */
+  tags?: readonly string[];
+  /**
+   * Reads a secret of the worker, by its name or its reference. The worker removes its value from everything that it passes on.
+   * Absent if no worker makes the call.
+   */
+  secret?: (secret: string | SecretReference) => Promise<string>;
+  /**
+   * Called whenever the provider reports usage, each time with the total of the call so far, so that the cost of a call that fails
+   * is known.
+   */
+  onUsage?: (usage: UsageStats) => void;
+}
+
+/** The features that a model supports. The request to a compatible server that lacks one is built without it. */
+export interface ModelCapabilities {
+  /** True if it accepts a JSON Schema for the answer. Otherwise structured answers come through a `final_answer` tool. */
+  structuredOutput: boolean;
+  /** Tokens of input that its models accept. Default: known by the name of the model, or assumed. */
+  contextTokens?: number;
+}
+
+/**
+ * The port to a language model. `call` rejects with a `ModelCallError` if the call fails, and with the reason of the signal if it
+ * is aborted. The code of the error decides if the call is retried. Any other error is judged by its HTTP `status` if it has one,
+ * and is retried otherwise. `call` must not retry by itself.
+ */
+export interface ModelClient {
+  readonly capabilities: ModelCapabilities;
+  call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
+  /**
+   * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
+   * the model. While the provider refuses some of them (429), the calls of the process are spaced. Undefined: never. Without this
+   * function, the calls of one client for one model are counted together. It is called often, and must not throw.
+   */
+  rateLimitKey?(request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string | undefined;
+}
+
+/**
+ * The name of a model: the name of a provider of the worker, a slash, and the provider's own name of the model, which may contain
+ * slashes.
+ */
+export type ModelName = `${string}/${string}`;
+
+/** Returns the name if it is `provider/model`; otherwise throws a UsageError that begins with `owner`. */
+export function modelName(owner: string, model: string): ModelName {
+  const slash = model.indexOf('/');
+  if (slash > 0 && slash < model.length - 1) return model as ModelName;
+  const missing = slash > 0 ? 'name after the provider' : 'provider';
+  throw new UsageError(`${owner}: model "${model}" has no ${missing}: write "provider/model"`);
+}
+
+/** The outcome of checking a structured answer. The answer itself is not repeated if it can be read from the content. */
+export type OutputVerdict =
+  /** The text (or the argument of `final_answer`) is the output as it stands. */
+  | { type: 'fits' }
+  /** The answer fits, and parsing changed it (defaults, transforms). */
+  | { type: 'parsed'; value: JsonValue }
+  /** The answer does not fit; the model reads the problem. */
+  | { type: 'problem'; problem: string };
+
+/** A model response as it enters history: checked, with every call named and identified. */
+export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injections' | 'hooks'> {
+  /** The id of the event that records the response. */
+  id: string;
+  /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */
+  content: ContentItem[];
+  finishReason: FinishReason;
+  usage: UsageStats | null;
+  /** Call id → why the call must not run. The model reads it. */
+  problems?: Record<string, string>;
+  /** Call id → the approval that the call requires. Calls that need none are left out. */
+  approvals?: Record<string, ApprovalRequirement>;
+  /** The hooks with an activity of their own have reviewed the calls. */
+  reviewed?: true;
+  /** The checks of its calls by guardrails, if one did not simply pass, or a check has used a model. */
+  guardrails?: GuardrailReport;
+  /** The cost of the failed attempts before this response. */
+  failedAttempts?: Spent;
+  output?: OutputVerdict;
+  /** The checks of the answer of an `ask` with tools. Absent for a response with further tool calls. */
+  verdict?: AnswerVerdict;
+  refusal?: string;
+  confidence?: number;
+  providerItems?: JsonValue[];
+  /** What was changed in the request so that the provider took it. */
+  notices?: Notice[];
+  /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
+  recalled?: Recalled;
+  /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
+  receivedAt?: number;
+}
+
+/** The beginning of the items that a provider sent with an answer: whose they are. The items follow it in the list. */
+interface ProviderItemsOwner {
+  /** The model that gave the answer, as `provider/model`. No other one gets the items back. */
+  by: string;
+  /** The account that made the call, as the client names it. The client compares it. Absent if it names none. */
+  account?: string;
+}
+
+/** Returns items in the form of the record. */
+export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonValue[]): JsonValue[] {
+  const { by, account } = owner;
+  return [{ by, ...(account === undefined ? {} : { account }) }, ...items];
+}
+
+/** Returns the items of a record that are for a model, with their account; empty if there are none. Nothing in the record is trusted. */
+export function itemsFor(model: string, recorded: readonly JsonValue[] = []): { providerItems?: JsonValue[]; account?: string } {
+  const [owner, ...items] = recorded;
+  if (!isJsonObject(owner) || owner['by'] !== model || items.length === 0) return {};
+  const { account } = owner;
+  return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
+}
+
+/**
+ * The details of a heartbeat or a failure that report how often a provider has refused a model call. The next attempt reads them from the
+ * last heartbeat, and a reader of the status from the last failure.
+ */
+export interface RefusedDetails extends JsonObject {
+  refused: {
+    /** The refusals so far, which do not count as attempts. */
+    count: number;
+    /** Milliseconds that the call waited for a worker before its first attempt. */
+    queuedMs: number;
+    /** The time at which the call is given up, ISO 8601. */
+    givesUpAt?: string;
+  };
+}
+
+/** A longer wait for a worker cannot be: the activity would have timed out. */
+const LONGEST_QUEUE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Returns the time of a wait for a worker; 0 for one that cannot be. */
+export function believedQueueMs(ms: unknown): number {
+  return typeof ms === 'number' && ms > 0 && ms <= LONGEST_QUEUE_MS ? Math.round(ms) : 0;
+}
+
+/** Reads the refusals from the details of a heartbeat or a failure. Nothing in the details is trusted. */
+export function refusedIn(details: unknown): RefusedDetails['refused'] | undefined {
+  const known = activityDetails(details);
+  const refused: unknown = isJsonObject(known) ? known['refused'] : undefined;
+  if (!isJsonObject(refused)) return undefined;
+  const { count, queuedMs, givesUpAt } = refused;
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) return undefined;
+  return { count, queuedMs: believedQueueMs(queuedMs), ...(typeof givesUpAt === 'string' ? { givesUpAt } : {}) };
+}
+
+/** The kind of content that one event has: messages to the model, a response of the model, or results of calls. */
+type Kind = 'input' | 'response' | 'results';
+
+/**
+ * Divides a conversation into events as a run records them: one for each response of the model, one for each batch of tool results,
+ * and one for consecutive messages to the model. Responses and results are authored by the agent, everything else by the user.
+ */
+export function givenEvents(messages: readonly ContentItem[], agent: string): ConversationEvent[] {
+  const events: ConversationEvent[] = [];
+  let last: Kind | undefined;
+  for (const item of messages) {
+    const kind = eventKind(item);
+    const event = kind === last && !beginsResponse(item) ? events.at(-1) : undefined;
+    if (event === undefined) events.push({ author: kind === 'input' ? 'user' : agent, content: [item] });
+    else event.content.push(item);
+    last = kind;
+  }
+  return events;
+}
+
+function eventKind(item: ContentItem): Kind {
+  if (item.type === 'tool_result') return 'results';
+  return isToolCall(item) || item.role === 'assistant' ? 'response' : 'input';
+}
+
+/** True for a text of the model: a response has at most one, before its calls. */
+function beginsResponse(item: ContentItem): boolean {
+  return item.type === 'message' && item.role === 'assistant';
+}
+
+/** A call that a result may answer. */
+interface AskedCall {
+  id: string;
+  name: string;
+}
+
+/** The way in which a conversation holds calls and results. */
+interface Notation<Entry> {
+  /** The calls that an entry asks for, in its order. */
+  callsIn: (entry: Entry) => readonly AskedCall[];
+  /** The ids of the calls that an entry answers. */
+  answeredBy: (entry: Entry) => readonly string[];
+  /** True for an entry that has results alone. */
+  isOfResults: (entry: Entry) => boolean;
+  /** Makes the entries that tell of calls of an entry that they were interrupted. */
+  interrupted: (calls: readonly AskedCall[], asking: Entry) => Entry[];
+}
+
+/**
+ * Adds a result for every call that has none, because providers refuse a conversation with an unanswered call. The added result
+ * says that the call was interrupted. It stands right after the entry of the call and the results that follow that entry. A call
+ * without an id cannot be answered and stays unchanged. A conversation without such calls is returned unchanged, so patching
+ * twice has the effect of patching once.
+ */
+export function withMissingResults<Entry>(conversation: Entry[], notation: Notation<Entry>): Entry[] {
+  const { callsIn, answeredBy, isOfResults, interrupted } = notation;
+  const answered = new Set(conversation.flatMap(answeredBy));
+  const patched: Entry[] = [];
+  let missing: Entry[] = [];
+  for (const entry of conversation) {
+    if (!isOfResults(entry)) patched.push(...missing.splice(0));
+    patched.push(entry);
+    const calls = callsIn(entry).filter((call) => isDangling(call, answered));
+    if (calls.length > 0) missing = interrupted(calls, entry);
+  }
+  patched.push(...missing);
+  return patched.length === conversation.length ? conversation : patched;
+}
+
+/** True for a call that no result answers yet. Of two calls with the same id, only the first is. */
+function isDangling({ id }: AskedCall, answered: Set<string>): boolean {
+  if (id === '' || answered.has(id)) return false;
+  answered.add(id);
+  return true;
+}
+
+/** Adds a result for every call of a conversation that has none. */
+export function patchDangling(conversation: ConversationEvent[]): ConversationEvent[] {
+  return withMissingResults(conversation, {
+    callsIn: ({ content }) => content.filter(isToolCall).map(({ toolCallId, name }) => ({ id: toolCallId, name })),
+    answeredBy: ({ content }) => content.filter(isToolResult).map(({ toolCallId }) => toolCallId),
+    isOfResults: ({ content }) => content.every(isToolResult),
+    interrupted: (calls, { author }) => [{ author, content: calls.map(interruptedResult) }],
+  });
+}
+
+function interruptedResult({ id, name }: AskedCall): ToolResult {
+  return { type: 'tool_result', toolCallId: id, name, status: 'error', content: [INTERRUPTED_CALL] };
+}
+
+function isToolResult(item: ContentItem): item is ToolResult {
+  return item.type === 'tool_result';
+}

@@ -1,0 +1,319 @@
+import type { JsonObject, JsonValue } from './json.ts';
+import type { LimitOptions } from './limits.ts';
+import type { Duration } from './time.ts';
+
+/**
+ * A program as plain JSON: units of steps that one run executes. Texts and values in it may contain references such as
+ * `{{input.ticket}}`, `{{Step.output.items[0]}}` and `{{unit.Step}}`: prompts, questions, arguments, deps, inputs, what memory steps
+ * store and look up, and the output. Names, models and scopes are taken as they are.
+ */
+export interface ProgramDocument {
+  version: 1;
+  name: string;
+  /** The model of every `ask` that names none: `provider/model`. */
+  model?: string;
+  /** The JSON Schema of the input. Absent: any object. */
+  input?: JsonObject;
+  units: UnitDocument[];
+  /** The output of the program, with references. Absent: the output of the last step of the last unit. */
+  output?: JsonValue;
+  /** The limits of the whole run. `steps` counts model calls, also those of the runs that its steps start. */
+  limits?: LimitOptions;
+  /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
+  onLimit?: 'stop' | 'ask';
+  /**
+   * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step whose tool is unknown fails once it is
+   * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is:
+   * the validator alone judges it, and only if the step declares its form or its type. A failed `ask` reports that its attempts are
+   * used up.
+   */
+  lenient?: boolean;
+}
+
+/** A unit: steps with one persona, which run in order. */
+export interface UnitDocument {
+  name: string;
+  /**
+   * The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. References in
+   * them can name the input, and units that have ended when this one begins.
+   */
+  persona?: string;
+  context?: string;
+  instructions?: string | string[];
+  /** Names of anchors: checks of every answer of a model in this unit. */
+  anchors?: string[];
+  /** The reasoning effort of the model: a word of the provider, such as `low` or `high`. */
+  effort?: string;
+  /** Names of the units whose end this unit waits for. Absent in all units: the units run in order. */
+  needs?: string[];
+  /** The unit is skipped unless the condition holds. */
+  when?: ConditionDocument;
+  steps: StepDocument[];
+}
+
+/** A condition: the value of a reference, without braces, fits a JSON Schema. Schemas with `pattern` are refused. */
+export interface ConditionDocument {
+  /** A reference such as `Kind.score` or `sort.Kind.kind`. It may stand in braces. One that leads to no value does not hold. */
+  of: string;
+  is: JsonObject;
+}
+
+/** The kinds of steps. Each step has exactly one of them as a key. */
+export interface StepKinds {
+  ask: AskDocument;
+  tool: ToolStepDocument;
+  agent: AgentStepDocument;
+  program: ProgramStepDocument;
+  human: HumanDocument;
+  sleep: SleepDocument;
+  remember: RememberDocument;
+  recall: RecallDocument;
+  parallel: ParallelDocument;
+  branch: BranchDocument;
+  forEach: ForEachDocument;
+  repeat: RepeatDocument;
+}
+
+export type StepKind = keyof StepKinds;
+
+/** A step: its name, what it does, and how its failures and its output are handled. */
+export type StepDocument = StepOptions &
+  { [Kind in StepKind]: { [Key in Kind]: StepKinds[Kind] } & { [Key in Exclude<StepKind, Kind>]?: never } }[StepKind];
+
+/** The part of a step that does not depend on its kind. */
+export interface StepOptions {
+  /** Unique in its unit. */
+  name: string;
+  /** The step is skipped unless the condition holds. */
+  when?: ConditionDocument;
+  /** Further attempts after a failed one. Absent: one attempt. Not for blocks. */
+  refine?: RefineDocument;
+  /** The longest time of one attempt, not counting the wait for people. Not for blocks. */
+  timeout?: Duration;
+  /** A person decides before the step costs anything, and may edit its prompt or arguments. Not for blocks. */
+  approval?: true | StepDeadlineDocument;
+  /** A person decides about the output: accepts it, edits it, or rejects it, which is a failed attempt. Not for blocks. */
+  review?: true | StepDeadlineDocument;
+}
+
+/** The time that a step waits for a person, and the decision that is applied then. */
+export interface StepDeadlineDocument {
+  deadline?: Duration;
+  /** Default `reject`. */
+  onDeadline?: 'approve' | 'reject';
+}
+
+/** The attempts of a step (AXON's refine block). */
+export interface RefineDocument {
+  /** All attempts, the first one included. Default 3. */
+  maxAttempts?: number;
+  /** The wait after attempt n: none; n seconds; 0.5 * 2^n seconds; at most 30 seconds. Default `none`. */
+  backoff?: 'none' | 'linear' | 'exponential';
+  /** False: an attempt does not learn why the one before failed. Default true. */
+  passFailureContext?: boolean;
+  /**
+   * The end of the last attempt: the step fails (default), is skipped, or takes the output of the step `fallback`, which runs
+   * now if it has not run yet.
+   */
+  onExhaustion?: 'fail' | 'skip' | 'fallback';
+  /** The name of a step of the same block, for `onExhaustion: 'fallback'`. */
+  fallback?: string;
+}
+
+/** One model call, or with `tools` the calls of a model that uses them, as a run of its own. The output is the text of the answer, or the value that fits `output`. */
+export interface AskDocument {
+  prompt: string;
+  /** Default: the model of the program. */
+  model?: string;
+  /** The JSON Schema of the answer. */
+  output?: JsonObject;
+  /** The type that the answer must declare or be: one of the semantic types of AXON, or one of one's own. */
+  type?: string;
+  /** The least confidence that the answer must declare in `confidence`. */
+  confidenceFloor?: number;
+  /** Fields that the answer must have. */
+  requiredFields?: string[];
+  /** The bounds of the number in the answer, both inclusive. */
+  range?: { min?: number; max?: number };
+  /** Names of anchors, besides those of the unit. */
+  anchors?: string[];
+  /** Default: the effort of the unit. */
+  effort?: string;
+  /** Settings of the model call. */
+  settings?: JsonObject;
+  /** Names of tools of the worker that the model may call, as often as it needs, before it answers. */
+  tools?: string[];
+  /** With `tools`: the limits of one attempt. `steps` counts its model calls (default 10). */
+  limits?: LimitOptions;
+}
+
+/** One call of a tool. Its output is what the tool returns. */
+export interface ToolStepDocument {
+  name: string;
+  arguments?: JsonObject;
+}
+
+/** One run of an agent. Its output is that of the agent. */
+export interface AgentStepDocument {
+  name: string;
+  input: string;
+  deps?: JsonObject;
+  limits?: LimitOptions;
+}
+
+/** One run of another program. Its output is that of the program. */
+export interface ProgramStepDocument {
+  name: string;
+  input?: JsonObject;
+  limits?: LimitOptions;
+}
+
+/** A question to a person. Its output is the answer. */
+export interface HumanDocument extends StepDeadlineDocument {
+  question: string;
+  /** The JSON Schema of the answer. Default: a text. */
+  output?: JsonObject;
+}
+
+/** A wait. Its output is null. */
+export interface SleepDocument {
+  /** A duration, or a reference to one. */
+  for: Duration;
+}
+
+/** Stores a value in the memory. Its output is the key. */
+export interface RememberDocument {
+  key: string;
+  value: JsonValue;
+  metadata?: JsonObject;
+  /** Default: the name of the program. */
+  scope?: string;
+}
+
+/** Looks values up in the memory. Its output is the list of entries, the best first. */
+export interface RecallDocument {
+  query: string;
+  /** Default 5. */
+  topK?: number;
+  /** The lowest score of an entry, from 0 to 1. Default 0.4: only entries that contain the query. */
+  minScore?: number;
+  /** Default: the name of the program. */
+  scope?: string;
+}
+
+/** Lists of steps that run side by side. Its output is the list of the outputs of their last steps. */
+export interface ParallelDocument {
+  branches: StepDocument[][];
+}
+
+/** The first case whose condition holds. Its output is that of the last step of the case; null if none holds. */
+export interface BranchDocument {
+  cases: { when: ConditionDocument; steps: StepDocument[] }[];
+  else?: StepDocument[];
+}
+
+/** Steps for each item of a list. Its output is the list of the outputs of the last steps, in the order of the items. */
+export interface ForEachDocument {
+  /** A reference to the list, such as `{{Find.documents}}`. The braces may be left out. */
+  in: string;
+  /** The name of the item in references. Default `item`. */
+  as?: string;
+  /** The number of items that run at once. Default 8, at most 100. */
+  atOnce?: number;
+  steps: StepDocument[];
+}
+
+/** Steps that are repeated until the condition holds. Its output is that of the last step of the last round. */
+export interface RepeatDocument {
+  until: ConditionDocument;
+  /** The most rounds. The step ends after them even if the condition does not hold. */
+  atMost: number;
+  steps: StepDocument[];
+}
+
+/** The kinds of steps that hold other steps. */
+export const BLOCKS = ['parallel', 'branch', 'forEach', 'repeat'] as const satisfies readonly StepKind[];
+
+/** Every kind of step by its name. The compiler reports one that is missing here. */
+const KINDS: Record<StepKind, true> = {
+  ask: true,
+  tool: true,
+  agent: true,
+  program: true,
+  human: true,
+  sleep: true,
+  remember: true,
+  recall: true,
+  parallel: true,
+  branch: true,
+  forEach: true,
+  repeat: true,
+};
+
+/** The names of all kinds of steps. */
+export const STEP_KINDS = Object.keys(KINDS) as StepKind[];
+
+/** Returns the kind of a step that was checked. */
+export function kindOf(step: StepDocument): StepKind {
+  return STEP_KINDS.find((kind) => kind in step) ?? 'ask';
+}
+
+/** True for a step that holds other steps. */
+export function isBlock(step: StepDocument): boolean {
+  return BLOCKS.some((kind) => kind in step);
+}
+
+/**
+ * The limits of a document. `levels` are those of blocks; `jsonLevels` those of lists and objects, which are more than blocks in the
+ * deepest program need.
+ */
+export const PROGRAM_LIMITS = {
+  bytes: 400_000,
+  steps: 1_000,
+  levels: 16,
+  jsonLevels: 112,
+  items: 10_000,
+  atOnce: 100,
+  defaultAtOnce: 8,
+} as const;
+
+/** The most model calls of a program that sets no limit of steps. */
+export const DEFAULT_MODEL_CALLS = 10_000;
+
+/** The checks of the answer of a step, besides its form. */
+export interface AnswerRules extends Pick<AskDocument, 'type' | 'confidenceFloor' | 'requiredFields' | 'range'> {
+  /** The name of the step. */
+  step: string;
+  /** The names of the anchors. */
+  anchors?: string[];
+  /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is taken as it is. */
+  lenient?: true;
+}
+
+/** A step with its unit. */
+interface StepOfUnit {
+  unit: UnitDocument;
+  step: StepDocument;
+}
+
+/** Lists all steps of a program, with those inside of blocks. */
+export function allSteps({ units }: ProgramDocument): StepOfUnit[] {
+  const within = (unit: UnitDocument, steps: readonly StepDocument[]): StepOfUnit[] =>
+    steps.flatMap((step) => [{ unit, step }, ...(isBlock(step) ? nestedLists(step).flatMap((list) => within(unit, list)) : [])]);
+  return units.flatMap((unit) => within(unit, unit.steps));
+}
+
+/** Returns the models that a program names: `provider/model`. */
+export function modelsOf(program: ProgramDocument): string[] {
+  const models = allSteps(program).flatMap(({ step }) => (step.ask === undefined ? [] : [step.ask.model ?? program.model ?? '']));
+  return [...new Set(models)];
+}
+
+/** Returns the lists of steps inside a block, in the order of the document; none for another step. */
+export function nestedLists(step: StepDocument): StepDocument[][] {
+  if (step.parallel !== undefined) return step.parallel.branches;
+  if (step.branch !== undefined)
+    return [...step.branch.cases.map(({ steps }) => steps), ...(step.branch.else === undefined ? [] : [step.branch.else])];
+  if (step.forEach !== undefined) return [step.forEach.steps];
+  return step.repeat === undefined ? [] : [step.repeat.steps];
+}

@@ -1,0 +1,409 @@
+import { type ContentPart, mediaTypes, outputText } from './content.ts';
+import type { GuardrailTrip } from './guardrails.ts';
+import type { HookRecord } from './hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import type { LimitValues } from './limits.ts';
+import type { UnitResult } from './program-run.ts';
+import { eventsText, isLimitStatus, type NotArchived, type StopReason, type TerminalStatus } from './run.ts';
+import { counted } from './text.ts';
+import { type CallsNotRun, callsText, endedEarly, type FinishReason, type StepResult } from './tool-calls.ts';
+import type { ExecutionTrace, ExecutionTraceJson } from './trace.ts';
+import { addRunUsage, type AggregatedUsage, type SpentBelow } from './usage.ts';
+import type { AnswerVerdict } from './verdicts.ts';
+
+/** The output of an agent without an output schema: text, or a list of parts if it contains media. */
+export type DefaultOutput = string | ContentPart[];
+
+/** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
+export interface RunResultFields<Output = JsonValue> {
+  version: 1;
+  runId: string;
+  agentName: string;
+  /** The answer; the best partial answer if the run did not complete. */
+  output: Output;
+  /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
+  outputTruncated?: true;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  /**
+   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
+   * Absent if the run has recorded no step, and for programs.
+   */
+  finishReason?: FinishReason;
+  steps?: StepResult[];
+  stepsUsed: number;
+  usage: AggregatedUsage;
+  /** The number of calls that tools executed, whether they succeeded or not. */
+  toolCallsTotal: number;
+  /** The same by the name of the tool, in the order of first use. */
+  toolCallsByName: Record<string, number>;
+  /** The number of calls that did not run, by the reason and by the name of the tool. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
+  /** ISO 8601; null in a result that no run produced. */
+  startTime: string | null;
+  endTime: string | null;
+  durationSeconds: number | null;
+  /** The amounts that the runs below this one have used, if it has started any. They are not part of the counts above. */
+  below?: SpentBelow;
+  error: string | null;
+  /** The code of the error table, for status `error`. */
+  errorCode?: string;
+  /** The reason that the caller gave for cancelling the run. */
+  cancelReason?: string;
+  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
+  limits: LimitValues;
+  /** The number of turns, if the run is a session. */
+  turns?: number;
+  /** Events that are not in the archive, because storing them failed. */
+  notArchived?: NotArchived[];
+  /** The units of a program, if the run is that of one. */
+  units?: UnitResult[];
+  /** True: units were left out to fit into the closing event. */
+  unitsCut?: true;
+  /** The checks of the answer, if the run is that of an `ask` with tools. */
+  verdict?: AnswerVerdict;
+  /** The agent that acted last, if the run was handed over. */
+  lastAgent?: string;
+  /** The usage of each agent, in the order of their first turns, if the run was handed over. */
+  usageByAgent?: Record<string, AggregatedUsage>;
+  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
+  hooks?: HookRecord[];
+  /** The guardrail that ended the run, for stop reason `guardrail`. */
+  guardrail?: GuardrailTrip;
+}
+
+/** The parts of a result that its reader asks for: the record of the run has them. */
+export interface RequestedParts {
+  /** The deps at the end of the run. */
+  deps?: JsonObject;
+  /** The state that tools have set, at the end of the run. */
+  state?: JsonObject;
+  trace?: ExecutionTrace;
+}
+
+/** A RunResult as JSON: its fields and the values derived from them. */
+export interface RunResultJson<Output = JsonValue>
+  extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'>, Omit<RequestedParts, 'trace'> {
+  trace?: ExecutionTraceJson;
+  /** The usage of the run and of all runs below it. Absent if it has started none, and for a program: it is then `usage`. */
+  treeUsage?: AggregatedUsage;
+  success: boolean;
+  outputText: string;
+  hasMedia: boolean;
+  mediaTypes: string[];
+  /** `limits.steps`. */
+  maxIterations: number;
+}
+
+/** True for the fields of a RunResult, as Temporal returns them. */
+export function isRunResult(value: unknown): value is RunResultFields {
+  return isJsonObject(value) && typeof value['runId'] === 'string' && typeof value['status'] === 'string' && isJsonObject(value['usage']);
+}
+
+/**
+ * The result of a run, however it ended. If `status` is `completed`, and so `success` is true, `output` is the answer. Otherwise
+ * it is of type `Unfinished`: the last thought as text, or the answer of the final attempt if the agent has `finalAttempt`.
+ */
+export type RunResult<Output = DefaultOutput, Unfinished = Output | string> = CompletedRun<Output> | UnfinishedRun<Unfinished>;
+
+/** The result of a run that completed. */
+export type CompletedRun<Output = DefaultOutput> = EndedRun<Output> & { readonly status: 'completed'; readonly success: true };
+
+/** The result of a run that a limit, an error or a cancellation ended. */
+export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
+  readonly status: Exclude<TerminalStatus, 'completed'>;
+  readonly success: false;
+};
+
+/** The fields and methods of every result. */
+export class EndedRun<Output> {
+  readonly version = 1;
+  readonly runId: string;
+  readonly agentName: string;
+  readonly output: Output;
+  readonly status: TerminalStatus;
+  readonly stopReason: StopReason;
+  /**
+   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
+   * Undefined if the run has recorded no step, and for programs.
+   */
+  readonly finishReason: FinishReason | undefined;
+  /** The steps, if they were requested with `result({steps: true})`. */
+  readonly steps: StepResult[] | undefined;
+  /** The deps at the end of the run, if they were requested with `result({deps: true})`. */
+  readonly deps: JsonObject | undefined;
+  /** The state at the end of the run, if it was requested with `result({state: true})`. */
+  readonly state: JsonObject | undefined;
+  /** The trace, if it was requested with `result({trace: true})`. */
+  readonly trace: ExecutionTrace | undefined;
+  readonly stepsUsed: number;
+  readonly usage: AggregatedUsage;
+  readonly toolCallsTotal: number;
+  readonly toolCallsByName: Record<string, number>;
+  /** The number of calls that did not run, by the reason (`refused`, `answered`, `unknown`, `invalid`, `not_started`) and by the name of the tool. */
+  readonly toolCallsNotRun: CallsNotRun | undefined;
+  readonly startTime: string | null;
+  readonly endTime: string | null;
+  readonly durationSeconds: number | null;
+  /** The amounts that the runs below this one have used, if it has started any. Those of a program are part of its `usage`. */
+  readonly below: SpentBelow | undefined;
+  readonly error: string | null;
+  readonly errorCode: string | undefined;
+  readonly cancelReason: string | undefined;
+  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
+  readonly limits: LimitValues;
+  /** The number of turns, if the run is a session. */
+  readonly turns: number | undefined;
+  readonly notArchived: NotArchived[] | undefined;
+  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
+  readonly verdict: AnswerVerdict | undefined;
+  /** The agent that acted last, if the run was handed over: it has given the output. */
+  readonly lastAgent: string | undefined;
+  /** The usage of each agent, in the order of their first turns, if the run was handed over. */
+  readonly usageByAgent: Record<string, AggregatedUsage> | undefined;
+  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
+  readonly hooks: HookRecord[] | undefined;
+  /** The guardrail that ended the run, for stop reason `guardrail`. */
+  readonly guardrail: GuardrailTrip | undefined;
+
+  constructor(fields: RunResultFields<Output>, { deps, state, trace }: RequestedParts = {}) {
+    this.runId = fields.runId;
+    this.agentName = fields.agentName;
+    this.output = fields.output;
+    this.status = fields.status;
+    this.stopReason = fields.stopReason;
+    this.finishReason = fields.finishReason;
+    this.steps = fields.steps;
+    this.deps = deps;
+    this.state = state;
+    this.trace = trace;
+    this.stepsUsed = fields.stepsUsed;
+    this.usage = fields.usage;
+    this.toolCallsTotal = fields.toolCallsTotal;
+    this.toolCallsByName = fields.toolCallsByName;
+    this.toolCallsNotRun = fields.toolCallsNotRun;
+    this.startTime = fields.startTime;
+    this.endTime = fields.endTime;
+    this.durationSeconds = fields.durationSeconds;
+    this.below = fields.below;
+    this.error = fields.error;
+    this.errorCode = fields.errorCode;
+    this.cancelReason = fields.cancelReason;
+    this.limits = fields.limits;
+    this.turns = fields.turns;
+    this.notArchived = fields.notArchived;
+    this.verdict = fields.verdict;
+    this.lastAgent = fields.lastAgent;
+    this.usageByAgent = fields.usageByAgent;
+    this.hooks = fields.hooks;
+    this.guardrail = fields.guardrail;
+  }
+
+  /** The usage of the run and of all runs below it. */
+  get treeUsage(): AggregatedUsage {
+    return this.below === undefined ? this.usage : addRunUsage(this.usage, this.below.usage);
+  }
+
+  /** True only for status `completed`: no limit, no error and no cancellation is a success. */
+  get success(): boolean {
+    return this.status === 'completed';
+  }
+
+  /** The output as text: media parts as `[Image: WxH]`, `[Audio: format]`, `[Video: format]`, objects as JSON. */
+  get outputText(): string {
+    return outputText(this.output);
+  }
+
+  /** The kinds of content in the output, sorted; `text` is one of them. */
+  get mediaTypes(): string[] {
+    return mediaTypes(this.output);
+  }
+
+  /** True if the output contains media. */
+  get hasMedia(): boolean {
+    return this.mediaTypes.some((type) => type !== 'text');
+  }
+
+  /**
+   * Summarises the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. Calls
+   * that did not run are named after those that did: `1 tool calls (lookupx1), 1 refused (refund)`.
+   */
+  summary(): string {
+    const line = [
+      `[${this.status}] ${this.agentName}`,
+      ...this.progress(),
+      // The same words for every number, as the framework that the line comes from: programs take it apart.
+      callsText(this, { times: 'x', none: 'none', unit: 'tool calls' }),
+      `${this.usage.totalTokens} tokens${this.#estimated()}`,
+      this.#duration(),
+    ];
+    if (endedEarly(this.finishReason)) line.push(`finish: ${this.finishReason}`);
+    if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
+    return line.join(' | ');
+  }
+
+  /** Shows the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
+  toString(): string {
+    const { totalTokens, promptTokens, completionTokens } = this.usage;
+    const lines = [
+      `Run:      ${this.runId}`,
+      `Agent:    ${this.agentName}`,
+      `Status:   ${this.status}${isLimitStatus(this.status) ? ` (${this.stopReason})` : ''}`,
+      ...this.progressLines(),
+      `Tools:    ${callsText(this, { times: 'x', unit: '' })}`,
+      `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
+      `Duration: ${this.#duration()}`,
+      `Output:   ${beginning(this.outputText, 120)}`,
+    ];
+    if (endedEarly(this.finishReason)) lines.push(`Finish:   ${this.finishReason}`);
+    if (this.error !== null) lines.push(`Error:    ${this.error}`);
+    if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
+    if (this.notArchived !== undefined) lines.push(`Archive:  lacks ${this.notArchived.map(eventsText).join(', ')}`);
+    return lines.join('\n');
+  }
+
+  /** Returns the JSON form, including the derived fields. */
+  toJSON(): RunResultJson<Output> {
+    return {
+      version: 1,
+      runId: this.runId,
+      agentName: this.agentName,
+      output: this.output,
+      status: this.status,
+      stopReason: this.stopReason,
+      ...(this.finishReason === undefined ? {} : { finishReason: this.finishReason }),
+      ...(this.steps === undefined ? {} : { steps: this.steps }),
+      ...(this.deps === undefined ? {} : { deps: this.deps }),
+      ...(this.state === undefined ? {} : { state: this.state }),
+      ...(this.trace === undefined ? {} : { trace: this.trace.toJSON() }),
+      stepsUsed: this.stepsUsed,
+      usage: this.usage,
+      toolCallsTotal: this.toolCallsTotal,
+      toolCallsByName: this.toolCallsByName,
+      ...(this.toolCallsNotRun === undefined ? {} : { toolCallsNotRun: this.toolCallsNotRun }),
+      startTime: this.startTime,
+      endTime: this.endTime,
+      durationSeconds: this.durationSeconds,
+      ...(this.below === undefined ? {} : { below: this.below, treeUsage: this.treeUsage }),
+      error: this.error,
+      ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
+      ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
+      limits: this.limits,
+      maxIterations: this.limits.steps,
+      ...(this.turns === undefined ? {} : { turns: this.turns }),
+      ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
+      ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
+      ...(this.lastAgent === undefined ? {} : { lastAgent: this.lastAgent }),
+      ...(this.usageByAgent === undefined ? {} : { usageByAgent: this.usageByAgent }),
+      ...(this.hooks === undefined ? {} : { hooks: this.hooks }),
+      ...(this.guardrail === undefined ? {} : { guardrail: this.guardrail }),
+      success: this.success,
+      outputText: this.outputText,
+      hasMedia: this.hasMedia,
+      mediaTypes: this.mediaTypes,
+    };
+  }
+
+  /** Returns the parts of the summary that say how far the run came. */
+  protected progress(): string[] {
+    if (this.turns !== undefined) return [counted(this.turns, 'turn'), counted(this.stepsUsed, 'step')];
+    return [`${this.stepsUsed}/${this.limits.steps} steps`];
+  }
+
+  /** Returns the same as lines. */
+  protected progressLines(): string[] {
+    if (this.turns !== undefined) return [`Turns:    ${this.turns}`, `Steps:    ${this.stepsUsed}`];
+    return [`Steps:    ${this.stepsUsed}/${this.limits.steps}`];
+  }
+
+  /** Shows the usage that no provider reported, which is not part of the other counts. */
+  #estimated(): string {
+    const { estimated } = this.usage;
+    return estimated === undefined ? '' : ` + ${estimated.totalTokens} estimated`;
+  }
+
+  /** Shows a duration of 0 as n/a: it was not measured. */
+  #duration(): string {
+    return this.durationSeconds ? `${this.durationSeconds.toFixed(2)}s` : 'n/a';
+  }
+}
+
+/** Makes a result from its fields. */
+export const RunResult = EndedRun as new <Output = DefaultOutput>(
+  fields: RunResultFields<Output>,
+  parts?: RequestedParts,
+) => RunResult<Output>;
+
+/** Returns the first `length` characters, none of them split. */
+function beginning(text: string, length: number): string {
+  const characters = Array.from(text.slice(0, 2 * (length + 1)));
+  return characters.length > length ? `${characters.slice(0, length).join('')}...` : text;
+}
+
+/** A ProgramResult as JSON: its fields and the values derived from them. */
+export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
+  units: UnitResult[];
+  unitsCut?: true;
+}
+
+/**
+ * The result of a program, however it ended: that of every run, and the results of the units. If `status` is `completed`,
+ * `output` is the output of the program; otherwise it is what the program's `output` gives so far, or null.
+ *
+ * `summary()` is one line: `[error] triage | units: 2 completed, 1 failed | steps: 4 completed, 1 reused, 1 failed | 7 attempts |
+ * 6 model calls | 0 tool calls (none) | 150 tokens | 2.50s`. Steps of the items of a `forEach` that have ended are not among the steps
+ * and the attempts; their calls and tokens are.
+ */
+export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
+  readonly units: readonly UnitResult[];
+  /** True: the last units are left out, because the result would be too large. The events of the run have them. */
+  readonly unitsCut: true | undefined;
+
+  constructor(fields: RunResultFields<Output | null>, parts?: RequestedParts) {
+    super(fields, parts);
+    this.units = fields.units ?? [];
+    this.unitsCut = fields.unitsCut;
+  }
+
+  get programName(): string {
+    return this.agentName;
+  }
+
+  protected override progress(): string[] {
+    const { units, steps, attempts } = this.#counts();
+    return [`units: ${units}`, `steps: ${steps}`, counted(attempts, 'attempt'), counted(this.usage.llmCalls, 'model call')];
+  }
+
+  protected override progressLines(): string[] {
+    const { units, steps, attempts } = this.#counts();
+    return [`Units:    ${units}`, `Steps:    ${steps} (${counted(attempts, 'attempt')})`, `Calls:    ${this.usage.llmCalls}`];
+  }
+
+  #counts(): { units: string; steps: string; attempts: number } {
+    const steps = this.units.flatMap((unit) => unit.steps);
+    const cut = this.unitsCut || this.units.some(({ stepsCut }) => stepsCut) ? ' and more' : '';
+    return {
+      units: inStates(this.units.map(({ status }) => status)),
+      steps: `${inStates(steps.map(({ status, reused }) => (reused ? 'reused' : status)))}${cut}`,
+      attempts: steps.reduce((sum, step) => sum + step.attempts, 0),
+    };
+  }
+
+  override toJSON(): ProgramResultJson<Output | null> {
+    return { ...super.toJSON(), units: [...this.units], ...(this.unitsCut === undefined ? {} : { unitsCut: true as const }) };
+  }
+}
+
+const STATES = ['completed', 'reused', 'failed', 'skipped', 'running', 'not_started'] as const;
+
+/** Counts units or steps by their state: `2 completed, 1 failed`. */
+function inStates(all: readonly (typeof STATES)[number][]): string {
+  const counts = STATES.map((state) => ({ state, count: all.filter((one) => one === state).length }));
+  const present = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${state.replace('_', ' ')}`);
+  return present.join(', ') || 'none';
+}
+
+/** Makes the result of a run from its fields: of a program if they have units. */
+export function resultFrom(fields: RunResultFields<unknown>, parts?: RequestedParts): RunResult<unknown> | ProgramResult<unknown> {
+  return fields.units === undefined ? new RunResult<unknown>(fields, parts) : new ProgramResult<unknown>(fields, parts);
+}

@@ -1,0 +1,159 @@
+import { cutText } from './byte-budgets.ts';
+import { depsProblem } from './deps.ts';
+import type { JsonObject } from './json.ts';
+
+/**
+ * The statuses with which a run can end. `max_iterations_reached`: the limit of steps has ended it. `limit_reached`: any other limit has,
+ * which the stop reason names.
+ */
+export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const;
+
+/** The status of a run that has ended. */
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+
+/** The status of a run at any moment. `idle`: a session that waits for a message. */
+export type RunStatus = TerminalStatus | 'running' | 'pending_confirmation' | 'paused' | 'idle';
+
+/** The reason why a run ended; `closed` if a caller has closed a session. It is more precise than the status: it names the limit. */
+export type StopReason =
+  | 'final_answer'
+  | 'step_limit'
+  | 'token_budget'
+  | 'cost_budget'
+  | 'tool_call_limit'
+  | 'deadline'
+  | 'guardrail'
+  | 'closed'
+  | 'cancelled'
+  | 'error';
+
+/** True for the status of a run that has ended. */
+export function isTerminal(status: RunStatus): status is TerminalStatus {
+  return (TERMINAL_STATUSES as readonly string[]).includes(status);
+}
+
+/** Returns the status of a run that a limit has ended. */
+export function limitStatus(stopReason: StopReason): 'max_iterations_reached' | 'limit_reached' {
+  return stopReason === 'step_limit' ? 'max_iterations_reached' : 'limit_reached';
+}
+
+/** True for the status of a run that a limit has ended. */
+export function isLimitStatus(status: RunStatus): status is 'max_iterations_reached' | 'limit_reached' {
+  return status === 'max_iterations_reached' || status === 'limit_reached';
+}
+
+/** Whom a run acts for. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
+export interface Principal {
+  /** The customer of the operator that the user belongs to. */
+  tenant?: string;
+  user?: string;
+  /** Facts about the user that tools rely on, such as roles. */
+  claims?: JsonObject;
+}
+
+/** The part of a principal that says who it is. Claims may differ from one run to the next. */
+export type Identity = Pick<Principal, 'tenant' | 'user'>;
+
+/** The same as it was given: a missing member may be there as undefined. */
+type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };
+
+/** Returns the part of a principal that says who it is. */
+export function identityOf({ tenant, user }: GivenIdentity): Identity {
+  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
+}
+
+/** True for the same tenant and the same user. A missing one is the same only as a missing one. */
+export function isSameIdentity(one: GivenIdentity, other: GivenIdentity): boolean {
+  return one.tenant === other.tenant && one.user === other.user;
+}
+
+/** Describes why the claims of a principal cannot be recorded, as for deps: a text under the name of a credential, or a value that is no JSON. */
+export function claimsProblem(principal: Principal | undefined): string | undefined {
+  return principal?.claims === undefined ? undefined : depsProblem(principal.claims, 'principal.claims');
+}
+
+/**
+ * For whom and for what a run acts: what an approver must know besides the call that waits. Texts are short, and those of users and
+ * models are untrusted: escape them where they are shown.
+ */
+export interface RunSubject {
+  /** The agent or the program that the run began with. */
+  agentName: string;
+  tenant?: string;
+  user?: string;
+  /** The tags that the run was started with. */
+  tags?: string[];
+  /** The title of a session. */
+  title?: string;
+  /** The beginning of what the user asked, on one line: the first message of the run, or the newest one of a session. */
+  question?: string;
+}
+
+/** The subject of a notice. */
+type NoticeCode =
+  /** A tool was left out or made usable, because its server describes it wrongly. */
+  | 'tool_adapted'
+  /** The provider refused a request, and answered it in another form. */
+  | 'request_adapted'
+  /** The conversation was changed, because the provider refuses it as it was. */
+  | 'conversation_repaired';
+
+/** A fact that a person should know, although the run continues: what was left out or changed, and why. */
+export interface Notice {
+  code: NoticeCode;
+  message: string;
+}
+
+/** The most notices of one event: the last one counts the others. */
+const MOST_NOTICES = 20;
+
+/** The most bytes of JSON of a message, which may quote a server. */
+const MESSAGE_BYTES = 400;
+
+/** Returns notices that fit into one event. */
+export function boundNotices(notices: readonly Notice[]): Notice[] {
+  const brief = notices.map(({ code, message }) => ({ code, message: cutText(message, MESSAGE_BYTES) }));
+  if (brief.length <= MOST_NOTICES) return brief;
+  const kept = brief.slice(0, MOST_NOTICES - 1);
+  const left = brief.length - kept.length;
+  return [...kept, { code: brief[kept.length]?.code ?? 'request_adapted', message: `and ${left} more` }];
+}
+
+/** A range of events of a run: from the offset `from` up to, but not including, `through`. */
+export interface EventRange {
+  from: number;
+  through: number;
+}
+
+/** Events that the archive is storing. The run goes on, or ends, once they are stored or the attempts are over. */
+export interface Archiving extends EventRange {
+  /** ISO 8601. */
+  since: string;
+}
+
+/** Events that are not in the archive, because it failed for too long. The history of their executions still has them. */
+export interface NotArchived extends EventRange {
+  /** The error of the last attempt. */
+  message: string;
+}
+
+/** Describes a range for a person, by its first and its last event: `events 0 to 7`, or `event 7`. */
+export function eventsText({ from, through }: EventRange): string {
+  return through - from === 1 ? `event ${from}` : `events ${from} to ${through - 1}`;
+}
+
+/** The size of one execution at which a run continues as new. It also does so when the server suggests it. */
+export interface ContinueAsNewThresholds {
+  /** Number of history events. */
+  events: number;
+  /** Bytes of history. */
+  bytes: number;
+  /** Number of Updates that one execution accepts. */
+  updates: number;
+}
+
+/**
+ * The default thresholds. They are below those of the server (4,096 events, 4 MiB, 1,800 Updates), so that a step that has begun
+ * still fits.
+ */
+export const DEFAULT_THRESHOLDS: ContinueAsNewThresholds = { events: 3_600, bytes: 3_400_000, updates: 1_000 };

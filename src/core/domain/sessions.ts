@@ -1,0 +1,191 @@
+import type { ErrorCode } from './errors.ts';
+import type { JsonValue } from './json.ts';
+import type { LimitChanges, RunLimits, SessionLimits } from './limits.ts';
+import type { RunResultFields } from './result.ts';
+import type { RunOverrides, SessionInput } from './run-input.ts';
+import { addRunUsage } from './usage.ts';
+
+/** The amounts that turns have used. */
+export type SpentByTurns = Pick<
+  RunResultFields,
+  'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'
+>;
+
+/** The state of a session beside that of its present turn: plain data, carried into the next execution. */
+export interface SessionState extends SessionInput {
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** The number of turns that have begun. */
+  turns: number;
+  /** The amounts that the turns which have ended have used. */
+  spent: SpentByTurns;
+  /** The output of the last turn, if that is not the newest text of the model. */
+  output?: JsonValue;
+  /** The current turn. Absent between two turns. */
+  turn?: TurnBeginning;
+  /** The number of turns that had begun at the last compaction. */
+  compactedAt: number;
+  /** The words with which the provider refused the last request. Absent once a model has answered. */
+  refusal?: string;
+  /** The end of the last turn, in milliseconds since the epoch. Absent before the first. */
+  idleSince?: number;
+  /** The overrides of the start, for an agent that is resolved again. */
+  overrides?: SessionOverrides;
+  /** The limits of a turn, if those of the current turn, or else of the next one, have been raised. */
+  unraised?: RunLimits;
+  /** The agent is resolved again before the next turn. */
+  refreshDue?: true;
+  /** The conversation is emptied before the next turn. */
+  resetDue?: true;
+  /** A turn has given an answer since the last call for a title, which the session still lacks. */
+  titleDue?: true;
+  /** The number of model calls that were begun for a title. */
+  titleCalls?: number;
+  /** The title is that of a model call, and not of a caller. */
+  titled?: true;
+  /** The session began with a message to answer, and its first turn has not begun. */
+  opens?: true;
+}
+
+/** The settings of a session that override those of its agent. */
+export interface SessionOverrides extends RunOverrides {
+  limits?: LimitChanges;
+}
+
+/** The beginning of a turn. */
+interface TurnBeginning {
+  /** 1-based. */
+  number: number;
+  /** The number of steps of the session before it. */
+  stepsBefore: number;
+}
+
+/** The result of a turn: that of a run, from its message to its answer. */
+export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
+  /** 1-based. */
+  turn: number;
+  /** The step of the session with which the turn began. 1-based. */
+  firstStep: number;
+  /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
+  unanswered?: string[];
+}
+
+/** A request to interrupt the current turn. */
+export interface TurnInterrupt {
+  /** The number of the turn. */
+  turn: number;
+  cancelReason?: string;
+}
+
+/** A request to close a session. */
+export interface CloseRequest {
+  /** The caller's name, as claimed and not verified. */
+  by: string | null;
+}
+
+/** Argument of the Update `interrupt`. */
+export interface InterruptInput {
+  /** Interrupts only this turn. Default: the current one. */
+  turn?: number;
+  reason?: string;
+  by?: string;
+}
+
+/** Answer of the Update `interrupt`. */
+export interface InterruptReceipt {
+  version: 1;
+  /** False if no such turn is running: there is nothing to interrupt. */
+  interrupted: boolean;
+  /** The number of the turn. */
+  turn?: number;
+}
+
+/** Argument of the Update `close`. */
+export interface CloseInput {
+  by?: string;
+}
+
+/** Answer of the Update `close`. */
+export interface CloseReceipt {
+  version: 1;
+  /** The number of the current turn: the session closes after it. Absent if the session was idle. */
+  turn?: number;
+}
+
+/** Answer of the Update `refresh`. */
+export interface RefreshReceipt {
+  version: 1;
+  /** The number of the turn before which the agent is resolved again. */
+  beforeTurn: number;
+}
+
+/** Answer of the Update `reset`. */
+export interface ResetReceipt {
+  version: 1;
+  /** The number of the turn that begins with an empty conversation. */
+  beforeTurn: number;
+}
+
+/** A limit that a session has reached. */
+export interface SessionLimitReached {
+  limit: 'turns' | 'totalTokens' | 'costUsd' | 'deadline';
+  /** For a person to read: `10 of 10 turns are used`. */
+  message: string;
+}
+
+/** The part of the `status` of a session that runs which end with their answer do not have. */
+export interface SessionView {
+  title?: string;
+  /** The number of turns that have begun. */
+  turns: number;
+  /** The number of the current turn. Absent while the session is idle. */
+  turn?: number;
+  /** The amounts of all turns; those beside this field are of the newest turn. */
+  spent: SpentByTurns;
+  limits: Required<SessionLimits>;
+  /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
+  limitReached?: SessionLimitReached;
+  /** ISO 8601: the end of the last turn. Absent before the first. */
+  idleSince?: string;
+}
+
+/** Argument of the `turn` query. */
+export interface TurnQuestion {
+  /** 1-based. Default: the newest that has ended. */
+  turn?: number;
+}
+
+/** Answer of the `turn` query. */
+export interface TurnView {
+  version: 1;
+  /** The number of turns that have begun. */
+  turns: number;
+  /** The number of the current turn. Absent while the session is idle. */
+  running?: number;
+  /** The number of the first turn whose result this execution of the session has: earlier ones are in the histories before it. */
+  firstTurn: number;
+  /** Absent if the turn has not ended, or if this execution does not have it. */
+  result?: TurnResultFields;
+}
+
+/** The tokens and the cost of a session, as its limits count them. */
+interface SessionTotals {
+  tokens: number;
+  /** US dollars. */
+  cost: number;
+}
+
+/** Adds up the tokens and the cost of turns: with those of the runs below, and with what is estimated. */
+export function sessionTotals({ usage: own, below }: Pick<SpentByTurns, 'usage' | 'below'>): SessionTotals {
+  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+  return {
+    tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
+    cost: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),
+  };
+}
+
+/** The outcome of reading a message that the run which keeps the session has left in its call. */
+export type MessageContent =
+  | { type: 'read'; content: string }
+  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'cancelled' };

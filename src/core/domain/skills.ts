@@ -1,0 +1,82 @@
+import { DEFAULT_POLICY, LOAD_SKILL, READ_SKILL_FILE, type SkillSnapshot, type ToolSnapshot } from './agent.ts';
+import type { JsonObject } from './json.ts';
+
+/** The way in which a skill becomes active: by a call of `load_skill` alone, or also at the start of each run. */
+type SkillActivation = 'manual' | 'auto';
+
+/**
+ * The content of a `SKILL.md`: the fields of its front matter, and its text. The fields and their defaults are those of Nous
+ * (`nous-context-and-dependencies`).
+ */
+export interface Skill {
+  name: string;
+  description: string;
+  tags: string[];
+  group?: string;
+  /** `file`: it was read from a file. `inline`: somebody has given its fields. */
+  source: 'file' | 'inline';
+  /** The path of its file, if that is known. */
+  path?: string;
+  /** The text below the front matter. */
+  instructions: string;
+  activation: SkillActivation;
+  /** The names of the tools that may be called while the skill is active. Absent: all. */
+  allowedTools?: string[];
+  /** Skills with lower numbers come first. */
+  priority: number;
+  /** The model that the author of the skill asks for. It is shown, and not applied. */
+  modelOverride?: string;
+}
+
+/** The priority of a skill that sets none. */
+export const DEFAULT_PRIORITY = 100;
+
+const RULE_LINE = '\n\n---\n\n';
+
+/** Returns the part of a prompt for active skills, in their order: one block each, joined by a rule line. Undefined if none has a text. */
+export function skillsPrompt(skills: readonly Pick<Skill, 'name' | 'instructions'>[]): string | undefined {
+  const blocks = skills.filter(({ instructions }) => instructions !== '').map(skillBlock);
+  return blocks.length === 0 ? undefined : blocks.join(RULE_LINE);
+}
+
+/** Returns the text of one skill as the model reads it. */
+export function skillBlock({ name, instructions }: Pick<Skill, 'name' | 'instructions'>): string {
+  return `## Skill: ${name}\n\n${instructions}`;
+}
+
+/** Returns the part of a prompt that lists the skills of an agent. */
+export function skillsCatalog(skills: readonly Pick<Skill, 'name' | 'description'>[]): string {
+  return [
+    'Skills are instructions for special tasks. Before you begin a task that one of them is about, read it with load_skill. The skills:',
+    ...skills.map(({ name, description }) => `- ${name}: ${description}`),
+  ].join('\n');
+}
+
+/** Returns the tools by which the model reads these skills. Code does not call them: what they give is for the model. */
+export function skillTools(skills: readonly Pick<SkillSnapshot, 'name'>[]): ToolSnapshot[] {
+  if (skills.length === 0) return [];
+  const skill = { type: 'string', enum: skills.map(({ name }) => name), description: 'The name of the skill.' };
+  const path = { type: 'string', description: 'The path of the file in the folder of the skill, as load_skill lists it.' };
+  const from = { type: 'integer', minimum: 0, description: 'The character to begin at, for a long file. Default 0.' };
+  return [
+    skillTool(LOAD_SKILL, 'Reads a skill: instructions for a special task, which you follow from then on.', { skill }),
+    skillTool(READ_SKILL_FILE, 'Reads a file of a skill.', { skill, path, from }, ['skill', 'path']),
+  ];
+}
+
+function skillTool(name: string, description: string, properties: JsonObject, required = Object.keys(properties)): ToolSnapshot {
+  const parameters = { type: 'object', properties, required, additionalProperties: false };
+  return {
+    name,
+    description,
+    parameters,
+    strict: false,
+    schema: parameters,
+    parallel: true,
+    timeoutMs: DEFAULT_POLICY.timeoutMs,
+    maxAttempts: DEFAULT_POLICY.maxAttempts,
+    callers: ['model'],
+    category: 'read',
+    ofSkills: true,
+  };
+}

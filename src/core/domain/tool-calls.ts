@@ -1,0 +1,244 @@
+import type { SpilledContent } from './content.ts';
+import type { HookRecord } from './hooks.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { counted, withoutEnd } from './text.ts';
+import type { UsageStats } from './usage.ts';
+
+/** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
+export type FinishReason = string;
+
+/** True if the model did not end its answer by itself: it was cut off, or the provider has a word of its own for it. */
+export function endedEarly(finishReason: FinishReason | undefined): boolean {
+  return finishReason !== undefined && finishReason !== 'stop' && finishReason !== 'tool_calls';
+}
+
+/** Returns the sentence that says so of an answer, for whoever reads it. */
+export function cutNote(finishReason: FinishReason): string {
+  const what = finishReason === 'length' ? 'was cut off' : 'may not be whole';
+  return `[The answer ${what}: the model ended it with the finish reason "${finishReason}".]`;
+}
+
+/** The report of a tool about a call whose answer was lost. */
+export interface Verified {
+  /** True if the call took effect. */
+  happened: boolean;
+  /** The way in which the answer was lost, which is why the tool was asked. */
+  reason: string;
+}
+
+/** One tool call of a step, executed or not. */
+export interface ToolCallRecord {
+  toolName: string;
+  /** The version of the tool in this run. Absent: it has none. */
+  toolVersion?: string;
+  callId: string;
+  arguments: JsonObject;
+  /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
+  result: string;
+  isError: boolean;
+  /** Present if the call did not run: `result` says why. */
+  notRun?: NotRun;
+  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
+  durationMs: number | null;
+  /** The time of recording the result, ISO 8601. */
+  timestamp: string;
+  /** The location of the whole result, if `result` is only its preview. */
+  spilled?: SpilledContent;
+  /** The call was made by code that the model wrote. */
+  caller?: 'code';
+  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
+  verified?: Verified;
+  /** The run that the call has started as a child, if its tool is an agent. */
+  childRunId?: string;
+  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
+  hooks?: HookRecord[];
+}
+
+/** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
+export interface StepResult {
+  /** 1-based. */
+  step: number;
+  /** The agent that acted. Only in runs that several agents may act in. */
+  agent?: string;
+  /** The text of the model's answer, or null if it had none. */
+  thought: string | null;
+  toolCalls: ToolCallRecord[];
+  usage: UsageStats | null;
+  /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
+  finishReason: FinishReason;
+  /** True on the optional final attempt after the step limit. */
+  final?: true;
+  /** The answers of hooks about the request and the response. */
+  hooks?: HookRecord[];
+}
+
+/** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */
+export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
+  return { toolName, callId, arguments: {}, result: '', isError: false, durationMs: null, timestamp };
+}
+
+/** Makes a step with the defaults: no thought, no calls, no usage, finished by `stop`. */
+export function newStep(step: number): StepResult {
+  return { step, thought: null, toolCalls: [], usage: null, finishReason: 'stop' };
+}
+
+/** True if the model called tools in this step. */
+export function hasToolCalls(step: StepResult): boolean {
+  return step.toolCalls.length > 0;
+}
+
+/**
+ * The reasons why a call did not run, in the words of summaries. `refused`: a person, a permission, a guardrail or a hook said no.
+ * `answered`: a person gave the result. `unknown`: there is no such tool. `invalid`: the arguments do not fit. `not_started`: the run
+ * ended or was told something else before, a limit had no room for it, or nothing implements the tool.
+ */
+export const NOT_RUN = {
+  refused: 'refused',
+  answered: 'answered by a person',
+  unknown: 'unknown',
+  invalid: 'invalid',
+  not_started: 'not started',
+} as const;
+
+/** The reason why a call did not run. */
+export type NotRun = keyof typeof NOT_RUN;
+
+/** The number of calls that did not run, by reason and by the name of the tool. */
+export type CallsNotRun = Partial<Record<NotRun, Record<string, number>>>;
+
+/** The calls of a run: those that its tools executed, and those that did not run. */
+export interface CallCounts {
+  toolCallsTotal: number;
+  toolCallsByName: Record<string, number>;
+  toolCallsNotRun?: CallsNotRun | undefined;
+}
+
+/** Returns the number of calls that the model asked for. */
+export function requestedCalls({ toolCallsTotal, toolCallsNotRun = {} }: Omit<CallCounts, 'toolCallsByName'>): number {
+  const notRun = Object.values(toolCallsNotRun).flatMap((byName) => Object.values(byName));
+  return notRun.reduce((sum, calls) => sum + calls, toolCallsTotal);
+}
+
+/** The form of a text about calls. */
+interface CallsForm {
+  /** The sign before a number of calls. */
+  times: string;
+  /** The text for no call. */
+  none?: string;
+  /** The words behind the number of all calls, for every number; none if empty. Default: `tool call` or `tool calls`. */
+  unit?: string;
+  name?: (name: string) => string;
+}
+
+/** Returns all calls in words: `2 tool calls (look_up ×2), 1 refused (refund)`. */
+export function callsText({ toolCallsTotal, toolCallsByName, toolCallsNotRun }: CallCounts, { none, unit, ...form }: CallsForm): string {
+  const names = namesText(toolCallsByName, form, 1) || none;
+  const number = unit === undefined ? counted(toolCallsTotal, 'tool call') : `${toolCallsTotal} ${unit}`.trimEnd();
+  const total = `${number}${names === undefined ? '' : ` (${names})`}`;
+  return [total, ...notRunTexts(toolCallsNotRun, form)].join(', ');
+}
+
+/** Returns the calls that did not run in words, a text for each reason: `1 refused (refund)`. */
+export function notRunTexts(notRun: CallsNotRun = {}, form: Omit<CallsForm, 'none' | 'unit'>): string[] {
+  return (Object.keys(NOT_RUN) as NotRun[]).flatMap((reason) => {
+    const byName = notRun[reason] ?? {};
+    const total = Object.values(byName).reduce((sum, calls) => sum + calls, 0);
+    return total === 0 ? [] : [`${total} ${NOT_RUN[reason]} (${namesText(byName, form, 2)})`];
+  });
+}
+
+/** Returns the names with their numbers of calls, from a number on. */
+function namesText(
+  byName: Record<string, number>,
+  { times, name = (given) => given }: Omit<CallsForm, 'none' | 'unit'>,
+  from: number,
+): string {
+  return Object.entries(byName)
+    .map(([given, calls]) => (calls < from ? name(given) : `${name(given)}${times}${calls}`))
+    .join(', ');
+}
+
+/** Returns the sum of two counts of calls that did not run. Undefined if both are empty. */
+export function addNotRun(one: CallsNotRun | undefined, other: CallsNotRun | undefined): CallsNotRun | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const sum: CallsNotRun = {};
+  for (const reason of Object.keys(NOT_RUN) as NotRun[]) {
+    // A map, because models invent names such as `__proto__`.
+    const byName = new Map(Object.entries(one[reason] ?? {}));
+    for (const [name, calls] of Object.entries(other[reason] ?? {})) byName.set(name, (byName.get(name) ?? 0) + calls);
+    if (byName.size > 0) sum[reason] = Object.fromEntries(byName);
+  }
+  return sum;
+}
+
+/** The name of the tool through which the model gives a structured answer if the provider cannot enforce a schema. */
+export const FINAL_ANSWER = 'final_answer';
+
+/** The name of the tool through which the model runs code. */
+export const RUN_CODE = 'run_code';
+
+/**
+ * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never
+ * runs, and its result tells the model what is wrong.
+ */
+export const UNUSABLE_REPLY = 'unusable_reply';
+
+/** The result of a call that never ran because the run was interrupted. */
+export const INTERRUPTED_CALL = 'Tool call was interrupted and not executed. Please retry if needed.';
+
+/** Returns the result of a call to a tool that the agent does not have. */
+export function unknownTool(name: string): string {
+  return `Tool '${name}' not found in agent's tool list`;
+}
+
+/** Returns the result of a call to a tool that is a schema alone. */
+export function notExecutable(name: string): string {
+  return `Tool '${name}' is not executable: nothing implements it. Go on without its result.`;
+}
+
+/** The result of a call that was running when the run was cancelled: it was told to stop, and the run did not wait for it. */
+export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
+
+/** Returns the result of a call that no worker could make. */
+export function noWorkerHas(name: string): string {
+  return `Tool '${name}' is not executable: no worker has it at the moment.`;
+}
+
+/** Returns a tool result as text: its values joined by line breaks, those that are not text as JSON. */
+export function resultText(content: JsonValue[]): string {
+  return content.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join('\n');
+}
+
+/** Returns the result of a call that may have taken effect, because its answer was lost. */
+export function unknownOutcome(name: string): string {
+  return `The outcome of this call of '${name}' is unknown: it was started, and its answer was lost. It may have taken effect. It was not tried again. Find out before you call it again.`;
+}
+
+/** Returns the result of a call whose answer was lost and that did not happen, as its tool reports. */
+export function notHappened(name: string): string {
+  return `This call of '${name}' did not happen: its answer was lost, and the tool found no effect of it. You may call it again.`;
+}
+
+/** Describes, for a person, what a tool reported about a call whose answer was lost. */
+export function verifiedText({ happened, reason }: Verified): string {
+  return `verified: it ${happened ? 'happened' : 'did not happen'} (its answer was lost: ${reason})`;
+}
+
+const TRY_AGAIN = '\nPlease try again.';
+
+/** Returns the result of a call whose tool asks the model to try again. */
+export function tryAgain(message: string): string {
+  return `${message}${TRY_AGAIN}`;
+}
+
+/** Returns the result of a call whose tool has asked the model to try again as often as it may. */
+export function noRetriesLeft(name: string, retries: number, message: string): string {
+  const times = retries === 1 ? 'once' : `${retries} times`;
+  const reason = withoutEnd(message.replace(TRY_AGAIN, ''), '. \t\r\n');
+  return `Tool '${name}' failed, and has no retries left (it asked ${retries === 0 ? 'for none' : times}): ${reason}. Try another way.`;
+}
+
+/** Formats a number of attempts: `1 attempt`, `3 attempts`. */
+export function attemptsText(attempts: number): string {
+  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+}

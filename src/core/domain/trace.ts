@@ -1,0 +1,218 @@
+import type { JsonObject } from './json.ts';
+import { isoTime, roundedMs } from './time.ts';
+
+/** An event of a trace as JSON. */
+interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
+  /** ISO 8601. */
+  timestamp: string;
+}
+
+/** A span as JSON. */
+export interface TraceSpanJson {
+  name: string;
+  /** ISO 8601. */
+  start_time: string;
+  duration_ms: number;
+  events: TraceEventJson[];
+  children?: TraceSpanJson[];
+  metadata?: JsonObject;
+  end_time?: string;
+}
+
+/** A trace as JSON, with the field names of AXON. */
+export interface ExecutionTraceJson {
+  program_name: string;
+  backend_name: string;
+  /** ISO 8601. */
+  start_time: string;
+  duration_ms: number;
+  total_events: number;
+  spans: TraceSpanJson[];
+  end_time?: string;
+}
+
+/** The fields of a trace. */
+interface ExecutionTraceFields {
+  programName: string;
+  backendName: string;
+  startTime: number;
+  endTime?: number;
+  spans: TraceSpan[];
+}
+
+/** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch, and ISO 8601 in its JSON. */
+export class ExecutionTrace {
+  readonly programName: string;
+  /** The provider of the program's model. */
+  readonly backendName: string;
+  readonly startTime: number;
+  /** The time of the last event. Absent if nothing has happened yet. */
+  readonly endTime: number | undefined;
+  /** One span for each unit that has begun. */
+  readonly spans: readonly TraceSpan[];
+
+  constructor({ programName, backendName, startTime, endTime, spans }: ExecutionTraceFields) {
+    this.programName = programName;
+    this.backendName = backendName;
+    this.startTime = startTime;
+    this.endTime = endTime;
+    this.spans = spans;
+  }
+
+  get durationMs(): number {
+    return millisecondsBetween(this.startTime, this.endTime);
+  }
+
+  /** The number of events in all spans, nested ones included. */
+  get totalEvents(): number {
+    return countEvents(this.spans);
+  }
+
+  toJSON(): ExecutionTraceJson {
+    return {
+      program_name: this.programName,
+      backend_name: this.backendName,
+      start_time: timeOf(this.startTime),
+      duration_ms: this.durationMs,
+      total_events: this.totalEvents,
+      spans: this.spans.map(spanJson),
+      ...(this.endTime === undefined ? {} : { end_time: timeOf(this.endTime) }),
+    };
+  }
+}
+
+function countEvents(spans: readonly TraceSpan[]): number {
+  return spans.reduce((sum, { events, children }) => sum + events.length + countEvents(children), 0);
+}
+
+function spanJson({ name, startTime, endTime, events, children, metadata }: TraceSpan): TraceSpanJson {
+  return {
+    name,
+    start_time: timeOf(startTime),
+    duration_ms: millisecondsBetween(startTime, endTime),
+    events: events.map((event) => ({ ...event, timestamp: timeOf(event.timestamp) })),
+    ...(children.length === 0 ? {} : { children: children.map(spanJson) }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(endTime === undefined ? {} : { end_time: timeOf(endTime) }),
+  };
+}
+
+/** Returns seconds since the epoch, which a clock of milliseconds has told, in ISO 8601. */
+function timeOf(seconds: number): string {
+  return isoTime(Math.round(seconds * 1000));
+}
+
+/** Returns the milliseconds between two times, rounded to two digits; 0 without an end. */
+function millisecondsBetween(startTime: number, endTime: number | undefined): number {
+  return endTime === undefined ? 0 : roundedMs(endTime - startTime);
+}
+
+/** A span of a trace: a unit, or a block inside of it, with its events. */
+export interface TraceSpan {
+  name: string;
+  /** Seconds since the epoch. */
+  startTime: number;
+  /** Absent while the span is open. */
+  endTime?: number;
+  metadata: JsonObject;
+  events: TraceEvent[];
+  children: TraceSpan[];
+}
+
+/** The beginning of a span. */
+interface SpanStart {
+  name: string;
+  /** Seconds since the epoch. */
+  at: number;
+  metadata?: JsonObject;
+}
+
+/** Builds the spans of a trace. Units and branches run side by side: each call may name its span, which is the innermost open one by default. */
+export class Tracer {
+  readonly spans: TraceSpan[] = [];
+  /** The open spans in the order in which they began. */
+  #open: TraceSpan[] = [];
+
+  /** Opens a span inside of another one. Without an open span, or with null, it is one of the trace itself. */
+  start({ name, at, metadata = {} }: SpanStart, inside: TraceSpan | null = this.#open.at(-1) ?? null): TraceSpan {
+    const span: TraceSpan = { name, startTime: at, metadata: { ...metadata }, events: [], children: [] };
+    (inside?.children ?? this.spans).push(span);
+    this.#open.push(span);
+    return span;
+  }
+
+  /** Adds an event to a span. Without an open span it is dropped: a trace observes, and never fails. */
+  emit(event: TraceEvent, inside: TraceSpan | undefined = this.#open.at(-1)): void {
+    inside?.events.push(event);
+  }
+
+  /** Closes a span. Does nothing if there is none. */
+  end(at: number, metadata: JsonObject = {}, span: TraceSpan | undefined = this.#open.at(-1)): void {
+    if (span === undefined || span.endTime !== undefined) return;
+    span.endTime = at;
+    Object.assign(span.metadata, metadata);
+    this.#open = this.#open.filter((one) => one !== span);
+  }
+
+  /** Closes all open spans, the innermost first, and returns those of the trace itself. */
+  finalize(at: number): TraceSpan[] {
+    while (this.#open.length > 0) this.end(at);
+    return this.spans;
+  }
+}
+
+/** The types of the events of a trace, as AXON has them. */
+export const TRACE_EVENT_TYPES = [
+  'step_start',
+  'step_end',
+  'model_call',
+  'model_response',
+  'anchor_check',
+  'anchor_pass',
+  'anchor_breach',
+  'validation_pass',
+  'validation_fail',
+  'retry_attempt',
+  'refine_start',
+  'memory_read',
+  'memory_write',
+  'confidence_check',
+] as const;
+
+/** The type of an event of a trace. */
+export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
+
+/** One event of a trace. Fields that say nothing are absent. */
+export interface TraceEvent {
+  event_type: TraceEventType;
+  /** Seconds since the epoch. */
+  timestamp: number;
+  /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
+  step_name?: string;
+  data?: JsonObject;
+  duration_ms?: number;
+}
+
+/** True for the name of a type of events. */
+export function isTraceEventType(type: string): type is TraceEventType {
+  return TRACE_EVENT_TYPES.some((known) => known === type);
+}
+
+/** The part of an event that does not depend on its type. */
+export interface EventPlace {
+  /** The name of the step, with the indexes of its items and rounds. */
+  step: string;
+  /** Seconds since the epoch. */
+  at: number;
+}
+
+/** Makes an event of a step. Fields that say nothing are left out. */
+export function traceEvent(type: TraceEventType, { step, at }: EventPlace, data: JsonObject = {}, durationMs = 0): TraceEvent {
+  return {
+    event_type: type,
+    timestamp: at,
+    step_name: step,
+    ...(Object.keys(data).length === 0 ? {} : { data }),
+    ...(durationMs > 0 ? { duration_ms: durationMs } : {}),
+  };
+}

@@ -1,0 +1,237 @@
+import type { LimitChanges } from './limits.ts';
+import { activityDetails } from './missing-definitions.ts';
+
+/** Tokens of one model call. `cachedTokens` and `cacheWriteTokens` are part of the prompt, `reasoningTokens` part of the completion. */
+export interface UsageStats {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  /** Tokens that the provider read from its cache. */
+  cachedTokens?: number;
+  /** Tokens that the provider wrote to its cache. */
+  cacheWriteTokens?: number;
+  reasoningTokens?: number;
+  /** US dollars, if the price of the model is known. */
+  costUsd?: number;
+}
+
+/** Tokens of all model calls of a run, and the number of calls. */
+export interface AggregatedUsage {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  cachedTokens: number;
+  reasoningTokens: number;
+  llmCalls: number;
+  /** Absent if no provider reported any. */
+  cacheWriteTokens?: number;
+  /** US dollars of the reported usage, as far as prices are known. */
+  costUsd?: number;
+  /**
+   * Usage that no provider reported, estimated from the size of requests and answers. It is not part of the other counts, but
+   * counts against limits.
+   */
+  estimated?: EstimatedUsage;
+}
+
+/** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
+export type EstimatedUsage = Pick<UsageStats, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'costUsd'>;
+
+/** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
+export interface Spent {
+  reported?: UsageStats;
+  estimated?: EstimatedUsage;
+}
+
+/** Returns the usage of a run that has not called a model yet. */
+export function noUsage(): AggregatedUsage {
+  return { promptTokens: 0, completionTokens: 0, totalTokens: 0, cachedTokens: 0, reasoningTokens: 0, llmCalls: 0 };
+}
+
+/** Adds the reported usage of a call, or of one attempt, to `total`. Counts no call. */
+export function addReported(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
+  if (call === null) return total;
+  const costUsd = call.costUsd === undefined ? {} : { costUsd: (total.costUsd ?? 0) + call.costUsd };
+  const { cacheWriteTokens } = call;
+  const written = cacheWriteTokens === undefined ? {} : { cacheWriteTokens: (total.cacheWriteTokens ?? 0) + cacheWriteTokens };
+  return {
+    ...total,
+    promptTokens: total.promptTokens + call.promptTokens,
+    completionTokens: total.completionTokens + call.completionTokens,
+    totalTokens: total.totalTokens + call.totalTokens,
+    cachedTokens: total.cachedTokens + (call.cachedTokens ?? 0),
+    reasoningTokens: total.reasoningTokens + (call.reasoningTokens ?? 0),
+    ...written,
+    ...costUsd,
+  };
+}
+
+/** Adds the usage of a whole run to `total`. */
+export function addRunUsage(total: AggregatedUsage, { estimated, llmCalls, ...reported }: AggregatedUsage): AggregatedUsage {
+  const sum = addEstimated(addReported(total, reported), estimated);
+  return { ...sum, llmCalls: total.llmCalls + llmCalls };
+}
+
+/** Adds estimated usage to `total`. */
+export function addEstimated(total: AggregatedUsage, more: EstimatedUsage | undefined): AggregatedUsage {
+  if (more === undefined) return total;
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd } = total.estimated ?? {};
+  const cost = costUsd === undefined && more.costUsd === undefined ? {} : { costUsd: (costUsd ?? 0) + (more.costUsd ?? 0) };
+  const estimated = {
+    promptTokens: promptTokens + more.promptTokens,
+    completionTokens: completionTokens + more.completionTokens,
+    totalTokens: totalTokens + more.totalTokens,
+    ...cost,
+  };
+  return { ...total, estimated };
+}
+
+/** Adds one more model call to `total`. A call whose provider reported nothing (null) still counts as a call. */
+export function addUsage(total: AggregatedUsage, call: UsageStats | null): AggregatedUsage {
+  return { ...addReported(total, call), llmCalls: total.llmCalls + 1 };
+}
+
+/** The price of a model, in US dollars per million tokens. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+  /** Input tokens that the provider had cached. Default: the price of `input`. */
+  cachedInput?: number;
+}
+
+const MILLION = 1_000_000;
+
+/** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion. */
+export function costOf({ promptTokens, completionTokens, cachedTokens = 0 }: UsageStats, price: ModelPrice): number {
+  const { input, output, cachedInput = input } = price;
+  return ((promptTokens - cachedTokens) * input + cachedTokens * cachedInput + completionTokens * output) / MILLION;
+}
+
+/** Adds the price of a model, `provider/model`, to usage, if it is known. */
+export function priced<Usage extends UsageStats>(prices: Record<string, ModelPrice> | undefined, model: string, usage: Usage): Usage {
+  const price = prices?.[model];
+  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+}
+
+/** Formats an amount of US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
+export function dollars(amount: number): string {
+  if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;
+  return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
+}
+
+/**
+ * The details of a heartbeat or a failure that report the cost of failed attempts of a model call. The next attempt reads them
+ * from the last heartbeat, and the run reads them from the last failure.
+ */
+export interface SpentDetails {
+  spent: Spent;
+}
+
+/** Adds up the cost of attempts; undefined if neither has any. */
+export function addSpent(one: Spent | undefined, other: Spent | undefined): Spent | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return spentOf(addTokens(one.reported, other.reported), addTokens(one.estimated, other.estimated));
+}
+
+/** Reads the cost from the details of a heartbeat or a failure; undefined if they hold none. Nothing in the details is trusted. */
+export function spentIn(details: unknown): Spent | undefined {
+  const claim = fieldOf(activityDetails(details), 'spent');
+  return spentOf(cleanUsage(fieldOf(claim, 'reported')) ?? undefined, cleanUsage(fieldOf(claim, 'estimated')) ?? undefined);
+}
+
+function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undefined): Spent | undefined {
+  if (reported === undefined && estimated === undefined) return undefined;
+  return { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) };
+}
+
+/** Adds up tokens without their cost: the run knows the prices and adds the cost itself. */
+function addTokens(one: UsageStats | undefined, other: UsageStats | undefined): UsageStats | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const field = (name: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): Partial<UsageStats> =>
+    one[name] === undefined && other[name] === undefined ? {} : { [name]: (one[name] ?? 0) + (other[name] ?? 0) };
+  return {
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    totalTokens: one.totalTokens + other.totalTokens,
+    ...field('cachedTokens'),
+    ...field('cacheWriteTokens'),
+    ...field('reasoningTokens'),
+  };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+/** Returns token counts that can be added up: anything but a whole number of at least 0 counts as not reported. Null if none is left. */
+export function cleanUsage(usage: unknown): UsageStats | null {
+  if (typeof usage !== 'object' || usage === null) return null;
+  const fields = usage as Partial<Record<keyof UsageStats, unknown>>;
+  const prompt = tokenCount(fields.promptTokens);
+  const completion = tokenCount(fields.completionTokens);
+  const total = tokenCount(fields.totalTokens);
+  if (prompt === undefined && completion === undefined && total === undefined) return null;
+  const cached = tokenCount(fields.cachedTokens);
+  const written = tokenCount(fields.cacheWriteTokens);
+  const reasoning = tokenCount(fields.reasoningTokens);
+  return {
+    promptTokens: prompt ?? 0,
+    completionTokens: completion ?? 0,
+    totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
+    ...(cached === undefined ? {} : { cachedTokens: cached }),
+    ...(written === undefined ? {} : { cacheWriteTokens: written }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  };
+}
+
+function tokenCount(value: unknown): number | undefined {
+  // Adding 0 turns -0 into 0: JSON does not keep -0.
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
+}
+
+/** The amounts that the runs below a run have used, as far as they have ended. They are no part of the usage of the run itself. */
+export interface SpentBelow {
+  usage: AggregatedUsage;
+  toolCalls: number;
+  /** The number of runs that were started. */
+  runs: number;
+}
+
+/** The amounts of a run that has ended. */
+interface SpentRun {
+  usage: AggregatedUsage;
+  toolCallsTotal: number;
+  below?: SpentBelow;
+}
+
+/** Returns the amounts with those of a child that has ended, and of the runs below it. `isNew`: false for a further turn of a session, which counts as one run. */
+export function withChild(before: SpentBelow | undefined, { usage, toolCallsTotal, below }: SpentRun, isNew = true): SpentBelow {
+  const { usage: spent, toolCalls, runs } = before ?? nothingBelow();
+  const ofBelow = below ?? nothingBelow();
+  return {
+    usage: addRunUsage(addRunUsage(spent, usage), ofBelow.usage),
+    toolCalls: toolCalls + toolCallsTotal + ofBelow.toolCalls,
+    runs: runs + (isNew ? 1 : 0) + ofBelow.runs,
+  };
+}
+
+/** Returns the amounts with those of a child whose use is not known. It counts as having used all that it was given. */
+export function withUnknownChild(before: SpentBelow | undefined, given: LimitChanges, runsGiven: number, isNew = true): SpentBelow {
+  const { usage, toolCalls, runs } = before ?? nothingBelow();
+  const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens, costUsd } = given;
+  const estimated = {
+    promptTokens: inputTokens,
+    completionTokens: outputTokens,
+    totalTokens,
+    ...(costUsd === undefined ? {} : { costUsd }),
+  };
+  return {
+    usage: totalTokens === 0 && costUsd === undefined ? usage : addRunUsage(usage, { ...noUsage(), estimated }),
+    toolCalls: toolCalls + (given.toolCalls ?? 0),
+    runs: runs + (isNew ? 1 : 0) + runsGiven,
+  };
+}
+
+function nothingBelow(): SpentBelow {
+  return { usage: noUsage(), toolCalls: 0, runs: 0 };
+}

@@ -1,0 +1,134 @@
+import { jsonBytes } from './byte-budgets.ts';
+import type { ContentItem, ToolResult } from './content.ts';
+import type { JsonValue } from './json.ts';
+import type { Compaction, Event } from './record.ts';
+
+/** The part of an event that the model sees. */
+export interface WindowEvent {
+  /** The offset of the event in the record of the run. */
+  offset: number;
+  id: string;
+  author: string;
+  content: ContentItem[];
+  providerItems?: JsonValue[];
+}
+
+/**
+ * The part of a run that the model sees: the record of events without the compacted parts. It is a fold of the record, so every
+ * process that has the same events computes the same window, and a window can be carried on without the events behind it.
+ */
+export interface Window {
+  events: WindowEvent[];
+  /** The number of events of the record that the window includes. */
+  through: number;
+  /** The id of the last of them, or an empty text if there is none. */
+  lastEventId: string;
+  /** Bytes of JSON of the content of the events. */
+  bytes: number;
+}
+
+/** The fields of an event by which it extends a window. */
+export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
+
+/** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
+export function foldedEvent({
+  id,
+  author,
+  content,
+  providerItems,
+  compaction,
+  guardrails,
+  caller,
+}: Folded & Pick<Event, 'caller'>): Folded {
+  return {
+    id,
+    author,
+    content: caller === 'code' ? [] : content,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(compaction === undefined ? {} : { compaction }),
+    ...(guardrails?.blocked === undefined ? {} : { guardrails }),
+  };
+}
+
+/** Returns the window of a run without events. */
+export function emptyWindow(): Window {
+  return { events: [], through: 0, lastEventId: '', bytes: 0 };
+}
+
+/** Returns the window after one more event of the record. Leaves the window before it unchanged. */
+export function extendWindow(window: Window, event: Folded): Window {
+  const { id, compaction, guardrails } = event;
+  const added = windowEvent(window.through, event);
+  const position = { through: window.through + 1, lastEventId: id };
+  if (guardrails?.blocked !== undefined) {
+    const { blocked } = guardrails;
+    const events = window.events.filter(({ offset }) => !blocked.includes(offset));
+    return { ...position, events, bytes: bytesOf(events) };
+  }
+  if (compaction === undefined) {
+    return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added) };
+  }
+  const { dropped = [] } = compaction;
+  const left = dropped.length === 0 ? window.events : window.events.filter(({ offset }) => !dropped.includes(offset));
+  const kept = evict(left, compaction.evicted ?? []);
+  const events = compaction.summarised === undefined ? [...kept, ...added] : withSummary(kept, compaction.summarised, added);
+  return { ...position, events, bytes: bytesOf(events) };
+}
+
+/** Returns the event as an entry of the window. An event without content gets no entry: it only changes the window. */
+function windowEvent(offset: number, { id, author, content, providerItems }: Folded): WindowEvent[] {
+  return content.length === 0 ? [] : [{ offset, id, author, content, ...(providerItems === undefined ? {} : { providerItems }) }];
+}
+
+function bytesOf(events: readonly WindowEvent[]): number {
+  return events.reduce((sum, event) => sum + windowEventBytes(event), 0);
+}
+
+/** Returns the bytes that an event takes in the window. */
+export function windowEventBytes({ content, providerItems }: WindowEvent): number {
+  return jsonBytes(content) + (providerItems === undefined ? 0 : jsonBytes(providerItems));
+}
+
+function evict(events: readonly WindowEvent[], evicted: NonNullable<Compaction['evicted']>): WindowEvent[] {
+  const indexesByOffset = new Map<number, Set<number>>();
+  for (const [offset, index] of evicted) indexesByOffset.set(offset, (indexesByOffset.get(offset) ?? new Set()).add(index));
+  return events.map((event) => {
+    const indexes = indexesByOffset.get(event.offset);
+    if (indexes === undefined) return event;
+    return {
+      ...event,
+      content: event.content.map((item, index) => (indexes.has(index) && isToolResult(item) ? evictedResult(item) : item)),
+    };
+  });
+}
+
+/** Returns the result with a marker instead of its content. Evicting it again changes nothing. */
+export function evictedResult(result: ToolResult): ToolResult {
+  return isEvicted(result) ? result : { ...result, content: [`${markerOf(result)}${jsonBytes(result.content)} bytes]`] };
+}
+
+/** True for a result whose content was evicted from the window. The whole text is matched, because a tool may return a similar one. */
+export function isEvicted(result: ToolResult): boolean {
+  const [text, ...others] = result.content;
+  const marker = markerOf(result);
+  return others.length === 0 && typeof text === 'string' && text.startsWith(marker) && /^\d{1,9} bytes\]$/.test(text.slice(marker.length));
+}
+
+function markerOf({ name }: ToolResult): string {
+  return `[removed to save space: the result of "${name}", `;
+}
+
+function isToolResult(item: ContentItem): item is ToolResult {
+  return item.type === 'tool_result';
+}
+
+/** Replaces all events between the two by the summary. */
+function withSummary(
+  events: readonly WindowEvent[],
+  { head, tail }: NonNullable<Compaction['summarised']>,
+  summary: readonly WindowEvent[],
+): WindowEvent[] {
+  const from = events.findIndex((event) => event.offset === head) + 1;
+  const to = events.findIndex((event) => event.offset === tail);
+  return [...events.slice(0, from), ...summary, ...(to < 0 ? [] : events.slice(to))];
+}

@@ -1,0 +1,227 @@
+import type { AgentDocument, AgentSnapshot } from '../domain/agent.ts';
+import type { Decision } from '../domain/approvals.ts';
+import { jsonBytes } from '../domain/byte-budgets.ts';
+import { outputText } from '../domain/content.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { Missing } from '../domain/missing-definitions.ts';
+import type { ConversationEvent } from '../domain/model.ts';
+import type { StepValuesAnswer } from '../domain/program-run.ts';
+import { newExecutionContext } from '../domain/record.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import type { Principal, RunSubject } from '../domain/run.ts';
+import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions.ts';
+import { oneLine } from '../domain/text.ts';
+import { isoTime } from '../domain/time.ts';
+import { approvalViews } from '../loop/approvals/approval-view.ts';
+import { childrenOf } from '../loop/children/children-of.ts';
+import type { Inbox } from '../loop/state/inbox.ts';
+import { progressOf } from '../loop/state/progress.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StatusView, type StepsPage } from '../protocol.ts';
+import { limitsOf, sessionLimitReached } from '../sessions/limit-reached.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { spentBySession } from '../sessions/spent.ts';
+
+/** Answers the `status` query. */
+export function statusView(run: QueriedRun): StatusView {
+  const { runId, agentName, executions, inbox, startedAt, state, missing = [] } = run;
+  return {
+    version: 1,
+    runId,
+    agentName,
+    about: runSubject(agentName, state, run.principal),
+    status: state?.status ?? 'running',
+    ...progressOf(state),
+    ...sessionField(state, Date.now()),
+    ...childrenField(state),
+    ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
+    ...(missing.length === 0 ? {} : { missing: missing.map(missingView) }),
+    executions,
+    queued: inbox.queued,
+    startTime: isoTime(startedAt),
+  };
+}
+
+/** Removes the fields that only the waiting activity needs. */
+function missingView({ kind, name, known, code, worker, since, until }: Missing): Missing {
+  return { kind, name, known, code, ...(worker === undefined ? {} : { worker }), since, until };
+}
+
+/** Answers the `approvals` query. */
+export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
+  const { runId, agentName, state } = run;
+  const pending = state === undefined ? [] : approvalViews(state);
+  return {
+    version: 1,
+    runId,
+    agentName,
+    about: runSubject(agentName, state, run.principal),
+    status: state?.status ?? 'running',
+    from,
+    pending: page(pending, from),
+    total: pending.length,
+    remembered: state?.approvals.remembered ?? [],
+    ...childrenField(state),
+  };
+}
+
+/** Returns the field of a view with the children of a run. */
+export function childrenField(state: QueriedRun['state']): { children?: string[] } {
+  const children = childrenOf(state);
+  return children.length === 0 ? {} : { children };
+}
+
+/** Answers the `context` query with events of this execution. A page that would begin before them begins with the first. */
+export function contextPage(run: QueriedRun, from: number): ContextPage {
+  const context = run.state?.context ?? newExecutionContext(run.runId);
+  const { executionId, currentStep, state, finalResult, events } = context;
+  const firstOffset = run.state?.firstOffset ?? 0;
+  const index = Math.max(0, from - firstOffset);
+  const paged = page(events, index);
+  const next = paged.length === 0 ? events[index] : undefined;
+  return {
+    version: 1,
+    executionId,
+    status: run.state?.status ?? 'running',
+    currentStep,
+    state,
+    deps: run.state?.deps ?? run.deps,
+    finalResult,
+    firstOffset,
+    from: Math.max(from, firstOffset),
+    events: paged,
+    ...(next === undefined ? {} : { nextId: next.id }),
+    total: firstOffset + events.length,
+  };
+}
+
+/** Answers the `steps` query. */
+export function stepsPage(run: QueriedRun, from: number): StepsPage {
+  const steps = run.state?.steps ?? [];
+  const total = run.state?.context.currentStep ?? 0;
+  const firstIndex = total - steps.length;
+  return { version: 1, firstIndex, from: Math.max(from, firstIndex), steps: page(steps, from - firstIndex), total };
+}
+
+/** Bytes of the question of a run: a list has many of them. */
+const QUESTION_BYTES = 300;
+
+/** The characters of a message that are looked at: it may be very large, and each query of the status asks for it. */
+const READ_CHARACTERS = 2_000;
+
+/** Returns for whom and for what a run acts, from what it has recorded. Before it has a state, its principal may be known. */
+export function runSubject(agentName: string, state: RunState | undefined, given?: Principal): RunSubject {
+  const { tenant, user } = (state === undefined ? given : state.principal) ?? {};
+  const { tags = [] } = state?.snapshot ?? {};
+  const title = state?.session?.title;
+  const question = state === undefined ? '' : oneLine(questionOf(state).slice(0, READ_CHARACTERS), QUESTION_BYTES);
+  return {
+    agentName,
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(user === undefined ? {} : { user }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(title === undefined ? {} : { title }),
+    ...(question === '' ? {} : { question }),
+  };
+}
+
+/** Returns what the user asked: of a program its input, of a session the newest message. Compaction keeps the first message of other runs. */
+function questionOf({ program, session, context, firstOffset, window }: RunState): string {
+  if (program !== undefined) return Object.keys(program.input).length === 0 ? '' : JSON.stringify(program.input);
+  if (session !== undefined) return userText(window.events.findLast(isOfUser));
+  if (firstOffset > 0) return userText(window.events.find(isOfUser));
+  const begun = context.events.findIndex(({ given, author }) => !given && author !== 'user');
+  const opening = begun < 0 ? context.events : context.events.slice(0, begun);
+  // A conversation that the run was given comes before its own input.
+  return userText(opening.find((event) => !event.given && isOfUser(event)) ?? opening.findLast(isOfUser));
+}
+
+function isOfUser({ author, content }: ConversationEvent): boolean {
+  return author === 'user' && content.some((item) => item.type === 'message' && item.role === 'user');
+}
+
+function userText(event: ConversationEvent | undefined): string {
+  const messages = (event?.content ?? []).filter((item) => item.type === 'message' && item.role === 'user');
+  return messages.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join(' ');
+}
+
+/** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */
+export function sessionField(state: RunState | undefined, now: number): { session?: SessionView } {
+  if (state === undefined || !isSession(state)) return {};
+  const { title, turns, turn, idleSince } = state.session;
+  const limitReached = sessionLimitReached(state, now);
+  return {
+    session: {
+      ...(title === undefined ? {} : { title }),
+      turns,
+      ...(turn === undefined ? {} : { turn: turn.number }),
+      spent: spentBySession(state),
+      limits: limitsOf(state),
+      ...(limitReached === undefined ? {} : { limitReached }),
+      ...(idleSince === undefined ? {} : { idleSince: isoTime(idleSince) }),
+    },
+  };
+}
+
+/** Answers the `turn` query: the result of a turn that has ended in this execution. */
+export function turnView({ state }: QueriedRun, question: TurnQuestion | null | undefined): TurnView {
+  const { turns = 0, turn } = state?.session ?? {};
+  const ended = state?.turns ?? [];
+  const asked = question?.turn ?? ended.at(-1)?.turn;
+  const result = ended.find((one) => one.turn === asked);
+  return {
+    version: 1,
+    turns,
+    ...(turn === undefined ? {} : { running: turn.number }),
+    firstTurn: ended[0]?.turn ?? turns + (turn === undefined ? 1 : 0),
+    ...(result === undefined ? {} : { result }),
+  };
+}
+
+/** The part of a run that answers queries. */
+export interface QueriedRun {
+  readonly runId: string;
+  readonly agentName: string;
+  /** The deps at the start of the execution: those in `state` are newer. */
+  readonly deps: JsonObject;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The number of executions of the run, including this one. */
+  readonly executions: number;
+  readonly inbox: Inbox;
+  /** Decisions whose approver is being checked, by their id. */
+  readonly authorizing: ReadonlyMap<string, Decision>;
+  /** The definitions that activities wait for because workers lack them. Absent if no activity waits for another worker. */
+  readonly missing?: readonly Missing[];
+  /** The input of a program, and its document if it is part of the input. Present in the first execution of its run. */
+  readonly programInput?: NonNullable<StepValuesAnswer['program']>;
+  /** The agent that came with the input of the run. Present in its first execution. */
+  readonly document?: AgentDocument;
+  /** The text of the input of the run. Present in its first execution. */
+  readonly input?: string;
+  /** Whom the run acts for. Present in its first execution. */
+  readonly principal?: Principal;
+  /** Undefined until the agent is resolved, like the state. */
+  readonly snapshot?: AgentSnapshot;
+  readonly state?: RunState;
+  /** Present once the run has ended and has a `notifyEnded` hook. */
+  readonly result?: RunResultFields;
+}
+
+/** Bytes of the largest item that fits an answer beside its other fields. The event of two hundred results is larger. */
+const MAX_ITEM_BYTES = 1_250_000;
+
+/**
+ * Returns the items from index `from` on that fit one answer, or the given bytes of it. The list is empty if the first is too large for any answer: the
+ * caller then reads it from the history, which has it in parts.
+ */
+export function page<Item>(items: readonly Item[], from: number, most = MAX_ITEM_BYTES): Item[] {
+  const fitting: Item[] = [];
+  let bytes = 0;
+  for (const item of items.slice(Math.max(0, from))) {
+    bytes += jsonBytes(item);
+    if (bytes > (fitting.length === 0 ? most : Math.min(most, PAGE_BYTES))) break;
+    fitting.push(item);
+  }
+  return fitting;
+}
