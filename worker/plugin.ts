@@ -30,7 +30,7 @@ import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/n
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
-import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
+import type { LonghaulSinks } from '../workflows/run/live-run.ts';
 import {
   combinedWorkflows,
   INTERCEPTOR_MODULES,

@@ -1,17 +1,31 @@
 import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkflowFailure, type Priority } from '@temporalio/common';
-import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  executeChild,
+  ParentClosePolicy,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { FlowInput, ModelSettings } from '../src/core/domain/agent.ts';
+import type { ContentPart } from '../src/core/domain/content.ts';
+import { errorMessage } from '../src/core/domain/errors.ts';
+import { isJsonObject } from '../src/core/domain/json.ts';
+import { type LimitChanges, type LimitOptions, limitsWithDeadline, plainLimits } from '../src/core/domain/limits.ts';
+import type { ModelName } from '../src/core/domain/model.ts';
+import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/result.ts';
+import { openingOf, openingText, overridesIn, priorityFrom, priorityProblem, type RunOpening } from '../src/core/domain/run-input.ts';
+import type { Principal } from '../src/core/domain/run.ts';
+import { summaryText } from '../src/core/domain/text.ts';
+import type { Duration } from '../src/core/domain/time.ts';
+import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
+import { ACTIVITIES, AGENT_RUN, type CarriedInput, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
+import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/options/requires-something.ts';
-import type { FlowInput } from '../src/core/domain/agent.ts';
-import { openingText, priorityFrom, priorityProblem } from '../src/core/domain/run-input.ts';
-import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/result.ts';
-import { summaryText } from '../src/core/domain/text.ts';
-import { ACTIVITIES, AGENT_RUN, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
-import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
-import { startActivity } from './run/schedule-activity.ts';
-import { decodedValue } from './interceptors/raw-value.ts';
-import { type InlineEnd, type InlineOptions, runInline } from './run-inline.ts';
-import { type RunAgentInput, runInputOf, type StartedRun } from './run/input.ts';
+import { type CheckedStart, checkStart, executeRun, executionOrigin, type RunIdentity } from './run/execute-run.ts';
+import { registerMessages, registerQueries } from './run/handlers.ts';
+import { decodedValue, startActivity } from './run/schedule-activity.ts';
 
 const READ_RESULT: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -141,4 +155,153 @@ async function readCancelled(runId: string): Promise<RunResultFields> {
 function resultOf({ cause }: ChildWorkflowFailure): RunResultFields | undefined {
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
   return isRunResult(details) ? details : undefined;
+}
+
+/** The input of `runAgent`: what the user says, or the conversation that the run begins with. */
+export type RunAgentInput = string | ContentPart[] | RunOpening;
+
+/** Options of a run that a workflow starts, with deps. */
+interface RunInputOptions extends StartedRun {
+  deps?: unknown;
+  flow?: FlowInput;
+}
+
+/** Options of `runAgent` for a run of either kind. */
+interface StartedRun {
+  /** Whom the run and its children act for. */
+  principal?: Principal;
+  /** Overrides limits of the agent. */
+  limits?: LimitOptions;
+  /** The longest time of the run, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Replaces the agent's model for this run: `provider/model`, with a provider of its worker. */
+  model?: ModelName;
+  /** Settings of the model. Each replaces the agent's own (`extra` as a whole). */
+  settings?: ModelSettings;
+  /** Up to 20 tags of up to 100 characters by which the run can be found, and a provider may choose its key. */
+  tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
+}
+
+/**
+ * Returns the input of a run that a workflow starts. Throws an ApplicationFailure of type `invalid_input` for an
+ * invalid limit or deadline.
+ */
+function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
+  const { deps, flow, principal, model, settings, tags, live } = options;
+  const limits = plainLimitsOf(agent, options);
+  return {
+    agent,
+    ...openingFrom(input),
+    ...(flow === undefined ? {} : { flow }),
+    ...(isJsonObject(deps) ? { deps } : {}),
+    ...(principal === undefined ? {} : { principal }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...overridesIn({
+      ...(model === undefined ? {} : { model }),
+      ...(settings === undefined ? {} : { settings }),
+      ...(tags === undefined ? {} : { tags: [...tags] }),
+      ...(live === true ? { live } : {}),
+    }),
+  };
+}
+
+function openingFrom(input: RunAgentInput): RunOpening {
+  return typeof input === 'object' && !Array.isArray(input) && input !== null ? openingOf(input) : { input };
+}
+
+function plainLimitsOf(agent: string, options: RunInputOptions): LimitChanges {
+  const owner = `agent "${agent}" cannot start`;
+  try {
+    return plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
+  } catch (error) {
+    throw ApplicationFailure.create({ type: 'invalid_input', message: errorMessage(error), nonRetryable: true });
+  }
+}
+
+/** Options of `runAgent` for a run inside the history of the current workflow, with the deps of the agent. */
+export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
+
+/** Options of `runAgent` for a run inside the history of the current workflow, without deps. */
+export interface InlineRunOptions extends StartedRun {
+  inline: true;
+  /**
+   * Names the run inside this workflow: its queries and Updates get the key as a prefix (`key.status`), and its run id
+   * is `workflowId/key`. Default: the agent's name, with a number for the second and later runs of that agent.
+   */
+  key?: string;
+  /** The state that the previous execution carried over; `input` then has to be the original one. */
+  carry?: ContinueAsNewState;
+}
+
+/** The outcome of a run inside a workflow for one execution of that workflow. */
+export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: ContinueAsNewState };
+
+const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
+
+/** Keys that are in use, and keys that have been used. Module state belongs to one execution. */
+const keysInUse = new Set<string>();
+const usedKeys = new Set<string>();
+
+/** Runs an agent inside the current workflow. A cancellation of the calling scope is rethrown after the run has ended with it. */
+async function runInline<Agent extends AnyAgent>(
+  agent: string,
+  input: RunAgentInput,
+  options: InlineOptions,
+): Promise<InlineEnd<ResultOf<Agent>>> {
+  const { workflowId } = workflowInfo();
+  const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
+  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), origin: executionOrigin() };
+  const { run, start } = startInline(agent, input, { options, identity });
+  registerQueries(run);
+  registerMessages(run);
+  const end = await executeRun(run, start, NO_OBSERVER);
+  keysInUse.delete(key);
+  const scope = CancellationScope.current();
+  if (scope.consideredCancelled) await scope.cancelRequested;
+  return end.type === 'continue' ? end : { type: 'finished', result: new RunResult<unknown>(end.result) as ResultOf<Agent> };
+}
+
+/** Returns the start of the run. If its input is refused, its key becomes free again, and the run is not counted. */
+function startInline<Deps>(
+  agent: string,
+  input: RunAgentInput,
+  { options, identity }: { options: InlineOptions<Deps>; identity: RunIdentity & { key: string } },
+): Extract<CheckedStart, { ok: true }> {
+  const { key } = identity;
+  try {
+    const { carry } = options;
+    const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies CarriedInput), identity);
+    if (checked.ok) return checked;
+    throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
+  } catch (error) {
+    // The key is part of the idempotency keys of tools: a replayed run must keep its own.
+    keysInUse.delete(key);
+    usedKeys.delete(key);
+    throw error;
+  }
+}
+
+/** Reads the key from a carry, which comes from the input of the surrounding workflow and is checked later. */
+function carriedKey(carry: unknown, workflowId: string): string | undefined {
+  const runId = isJsonObject(carry) ? carry['runId'] : undefined;
+  return typeof runId === 'string' ? runId.slice(workflowId.length + 1) : undefined;
+}
+
+/** Reserves a key. Two runs with the same key would answer each other's queries. */
+function keyOf(key: string): string {
+  if (keysInUse.has(key)) {
+    const message = `Two agents run inline under the key "${key}" at the same time: give each its own "key"`;
+    throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
+  }
+  keysInUse.add(key);
+  usedKeys.add(key);
+  return key;
+}
+
+function nextKey(agent: string): string {
+  let key = agent;
+  for (let number = 2; usedKeys.has(key); number += 1) key = `${agent}-${number}`;
+  return key;
 }

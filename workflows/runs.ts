@@ -1,2 +1,246 @@
-export { agentRun } from './agent-run.ts';
-export { programRun } from './program-run.ts';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  makeContinueAsNewFunc,
+  proxySinks,
+  setCurrentDetails,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { cancelRequest } from '../src/core/activity-requests/decision-requests.ts';
+import type { JsonValue } from '../src/core/domain/json.ts';
+import { fittingUnits } from '../src/core/domain/program-run.ts';
+import type { RunResultFields } from '../src/core/domain/result.ts';
+import { isTerminal, type RunStatus } from '../src/core/domain/run.ts';
+import { utf8Length, utf8Prefix } from '../src/core/domain/text.ts';
+import { parentOfStart } from '../src/core/first-start.ts';
+import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../src/core/loop/state/run-state.ts';
+import { type CarriedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
+import { cancelReason } from './interceptors/cancellation.ts';
+import { pauseChildren, reportEnd, tellsWaiting, watchParent } from './run/children.ts';
+import {
+  type CheckedStart,
+  checkStart,
+  executeRun,
+  executionOrigin,
+  failedResult,
+  type ReadInput,
+  readProgramInput,
+  readRunInput,
+  type RunObserver,
+  type RunStart,
+} from './run/execute-run.ts';
+import { registerMessages, registerQueries } from './run/handlers.ts';
+import type { LiveRun, LonghaulSinks } from './run/live-run.ts';
+import { scheduleActivity } from './run/schedule-activity.ts';
+import { currentDetails, publishedStatus, publishTitle, SearchAttributePublisher } from './visibility.ts';
+
+/**
+ * Runs an agent. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the RunResult
+ * without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a cancellation for
+ * status `cancelled`.
+ */
+export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
+  return runWorkflow(rawInput, readRunInput);
+}
+
+/**
+ * Runs a program: by the name under which a worker has it, or as a document in the input. It closes in the same way as
+ * the run of an agent, with the results of its units.
+ */
+export async function programRun(rawInput: ProgramInput | CarriedInput): Promise<RunResultFields> {
+  return runWorkflow(rawInput, readProgramInput);
+}
+
+const { longhaul } = proxySinks<LonghaulSinks>();
+
+/**
+ * Runs a workflow of Longhaul: registers the handlers, resolves the definition, interprets it, and closes, or continues
+ * as new when its history is full. `readInput` checks the input of a first execution.
+ */
+async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<RunResultFields> {
+  const { workflowId, startTime } = workflowInfo();
+  const checked: CheckedStart = checkStart(
+    rawInput,
+    { runId: workflowId, startedAt: startTime.getTime(), origin: executionOrigin() },
+    readInput,
+  );
+  const { run } = checked;
+  registerQueries(run);
+  registerMessages(run);
+  abortOnCancel();
+  cancelOnSignal(run);
+  const announcer = new Announcer(run);
+  if (!checked.ok) {
+    const refused = failedResult(run, checked.code, checked.problem);
+    await reportEnd(run);
+    announcer.announce(refused.status);
+    return closeWorkflow(refused);
+  }
+  const { start } = checked;
+  pauseChildren(run);
+  watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
+  const searchAttributes = isAsleep(start)
+    ? new SearchAttributePublisher(false, 'idle')
+    : new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
+  const end = await executeRun(run, start, runObserver(run, searchAttributes, announcer));
+  if (end.type === 'continue') return continueAsNew(end.carry);
+  if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
+  await reportEnd(run);
+  announcer.announce(end.result.status);
+  return closeWorkflow(end.result, run.inbox.cancelReason);
+}
+
+/** True if the previous execution ended with the session idle, as the search attributes then show. */
+function isAsleep(start: RunStart): boolean {
+  return start.type === 'carry' && start.position.type === 'idle';
+}
+
+/** True if the previous execution ended with the run paused or waiting for a decision, of its own or of a child. */
+function wasWaiting(start: RunStart): boolean {
+  if (start.type !== 'carry') return false;
+  const { inbox, approvals } = start.carry;
+  const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
+  return paused || pausedAbove || waitingChildren.length > 0 || approvals.pending.length > 0;
+}
+
+/**
+ * True if the search attributes still show another status than `running`: the run was paused, for instance, and has
+ * been resumed since.
+ */
+function hasStaleStatus({ type }: RunStart): boolean {
+  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running';
+}
+
+/**
+ * Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. Announces the record
+ * to readers.
+ */
+function runObserver(run: LiveRun, searchAttributes: SearchAttributePublisher, announcer: Announcer): RunObserver {
+  const tellParent = tellsWaiting(run);
+  const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
+  return {
+    resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
+    recorded: (state) => {
+      details(state);
+      publishTitle(state);
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
+      tellParent(state);
+      announcer.announce();
+    },
+    noted: (state) => {
+      details(state);
+      announcer.announce();
+    },
+    missing: ({ state }) => details(state),
+  };
+}
+
+/**
+ * Continues as new. The server carries over the search attributes by itself, but the memo only as it was at the start.
+ * A pinned run may move to the current build here.
+ */
+async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
+  await condition(allHandlersFinished);
+  const next = makeContinueAsNewFunc<(input: { carry: ContinueAsNewState }) => Promise<RunResultFields>>({
+    memo: workflowInfo().memo ?? {},
+    ...(carry.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
+  });
+  return next({ carry });
+}
+
+/** Handles the signal "cancel" at any time: the loop may be in the middle of a call. */
+function cancelOnSignal(run: LiveRun): void {
+  const requestCancel = async (): Promise<void> => {
+    await condition(() => run.inbox.cancelAsked);
+    await scheduleActivity(run, cancelRequest(run.inbox.cancelReason ?? ''));
+  };
+  // Another cancellation of the run ends the wait.
+  requestCancel().catch(() => undefined);
+}
+
+/** Aborts the activities in this worker's process at once; others learn of the cancellation by heartbeat. */
+function abortOnCancel(): void {
+  CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
+}
+
+/**
+ * Tells the process of the worker, for the readers of the run, that the run has something new: events, steps or another status. It adds
+ * nothing to the history.
+ */
+class Announcer {
+  readonly #run: LiveRun;
+  #events = -1;
+  #steps = -1;
+  #status: RunStatus | undefined;
+
+  constructor(run: LiveRun) {
+    this.#run = run;
+  }
+
+  /** Announces the changes since the last call. `ended`: the status with which the run ends. */
+  announce(ended?: RunStatus): void {
+    const { state } = this.#run;
+    const events = state === undefined ? 0 : state.firstOffset + state.context.events.length;
+    // The record of a program has no steps.
+    const steps = state?.program === undefined ? (state?.context.currentStep ?? 0) : 0;
+    const status = ended ?? state?.status ?? 'running';
+    if (events === this.#events && steps === this.#steps && status === this.#status) return;
+    [this.#events, this.#steps, this.#status] = [events, steps, status];
+    longhaul.recorded({ events, steps, status });
+  }
+}
+
+/** The most bytes of output in the closing event of a run. The record of events holds the whole. */
+const CLOSING_OUTPUT_BYTES = 46_000;
+const CLOSING_ERROR_BYTES = 4_000;
+
+/** The most bytes of the units of a program in the closing event. */
+const CLOSING_UNITS_BYTES = 12_000;
+
+/**
+ * Closes the run: `completed`, `max_iterations_reached` and `limit_reached` return and close as Completed, `error` throws and closes as
+ * Failed, `cancelled` throws and closes as Canceled. The result, without its steps, can be read with no worker running:
+ * from the return value, the details of the failure, or the memo. `announced` is the reason of a cancellation whose
+ * request has none.
+ */
+function closeWorkflow(result: RunResultFields, announced?: string): RunResultFields {
+  const closing = closingResult(result);
+  switch (closing.status) {
+    case 'completed':
+    case 'max_iterations_reached':
+    case 'limit_reached':
+      return closing;
+    case 'error': {
+      const failure = ApplicationFailure.create({
+        type: closing.errorCode ?? 'internal',
+        message: closing.error ?? 'The run failed',
+        nonRetryable: true,
+        details: [closing],
+      });
+      // A stack would name files on the worker's machine, and says nothing about the run.
+      failure.stack = '';
+      throw failure;
+    }
+    case 'cancelled': {
+      const reason = cancelReason() ?? announced;
+      const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
+      upsertMemo({ [RESULT_MEMO]: cancelled });
+      throw new CancelledFailure(reason ?? 'The run was cancelled');
+    }
+  }
+}
+
+/** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
+function closingResult({ steps: _, ...whole }: RunResultFields): RunResultFields {
+  const rest = whole.units === undefined ? whole : { ...whole, ...fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
+  const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
+  const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
+  if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };
+  const output: JsonValue = utf8Prefix(text, CLOSING_OUTPUT_BYTES);
+  return { ...rest, error, output, outputTruncated: true };
+}

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mayCall, toolsFor } from '../../src/core/code/callers.ts';
-import { spellingProblem } from '../../src/core/code/language-names.ts';
+import { mayCall, spellingProblem, toolsFor } from '../../src/core/code/callable-tools.ts';
 import type { AgentSnapshot, FlowPolicy, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { WindowPolicy } from '../../src/core/domain/record.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';

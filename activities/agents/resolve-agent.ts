@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
-import { mayCall } from '../../src/core/code/callers.ts';
+import { mayCall } from '../../src/core/code/callable-tools.ts';
 import {
   type AgentDocument,
   type AgentSnapshot,

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { toolsFor } from '../../src/core/code/callers.ts';
+import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { EMPTY_SCRATCHPAD, type Scratchpad, scratchpadContext, truncateOutput, withFailedApproach } from '../../src/core/domain/code.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';

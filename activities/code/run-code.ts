@@ -1,8 +1,8 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { toolsFor } from '../../src/core/code/callers.ts';
-import { checkCodeCalls } from '../../src/core/code/check-code-calls.ts';
-import { codeTools } from '../../src/core/code/code-tools.ts';
+import { toolsFor } from '../../src/core/code/callable-tools.ts';
+import { checkCodeCalls } from '../../src/core/code/run-code.ts';
+import { codeTools } from '../../src/core/code/describe-functions.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { CodeCallResult, CodeJournal, Executor, JournalCell, Segment } from '../../src/core/domain/execution.ts';
 import type { ReviewedCalls, RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { spellingProblem } from '../../src/core/code/language-names.ts';
+import { spellingProblem } from '../../src/core/code/callable-tools.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { CodeLanguage } from '../../src/core/domain/code.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';

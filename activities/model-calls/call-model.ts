@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
-import { toolsFor } from '../../src/core/code/callers.ts';
-import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
+import { toolsFor } from '../../src/core/code/callable-tools.ts';
+import { runCodeTool } from '../../src/core/code/run-code.ts';
 import {
   type AgentSnapshot,
   type OutputSnapshot,

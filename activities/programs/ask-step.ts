@@ -13,7 +13,7 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../../src/core/domain/program-run.ts';
-import { answerOf } from '../../src/core/loop/state/answer-of.ts';
+import { answerOf } from '../../src/core/loop/next-step.ts';
 import { contextOf, lookupOf } from '../../src/core/program/interpreter/values.ts';
 import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';
 import { type Lookup, resolveValue } from '../../src/core/program/references/interpolate.ts';

@@ -1,5 +1,5 @@
 import { activityInfo, log } from '@temporalio/activity';
-import { isCodeCallId } from '../../src/core/code/code-call-ids.ts';
+import { isCodeCallId } from '../../src/core/code/callable-tools.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { depsProblem } from '../../src/core/domain/deps.ts';

@@ -12,10 +12,9 @@ import { isoTime } from './domain/time.ts';
 import { overridesIn, type ParentRun, type SessionKind } from './domain/run-input.ts';
 import type { Resolved } from './domain/children.ts';
 import type { SessionOverrides } from './domain/sessions.ts';
-import { beginFlow } from './loop/flows/turns.ts';
-import type { RunClock } from './loop/state/clock.ts';
+import { beginFlow } from './loop/flows.ts';
+import { blankRunState, newRunState, recordEvent, recordNotices, type RunClock, type RunState } from './loop/state/run-state.ts';
 import type { Inbox } from './loop/state/inbox.ts';
-import { blankRunState, newRunState, recordEvent, recordNotices, type RunState } from './loop/state/run-state.ts';
 import type {
   ChildInputAnswer,
   ProgramInput,

@@ -12,10 +12,10 @@ import {
 import type { ProgramState, StepState } from './domain/program-run.ts';
 import type { StepError } from './domain/verdicts.ts';
 import { limitStatus } from './domain/run.ts';
-import { notifyAgain } from './loop/approvals/wait-for-decisions.ts';
-import { closeRun } from './loop/endings/close-run.ts';
+import { notifyAgain } from './loop/approvals.ts';
+import { closeRun } from './loop/close-run.ts';
 import type { Ending, RunPosition } from './loop/next-step.ts';
-import { takeRequests } from './loop/requests/messages.ts';
+import { takeRequests } from './loop/messages.ts';
 import { BEGINNING, type LoopEnd, runLoop } from './loop/run-loop.ts';
 import type { RunState } from './loop/state/run-state.ts';
 import { failureText } from './program/errors/failure-text.ts';
@@ -38,8 +38,7 @@ import { namedOutputs } from './program/state/needed-outputs.ts';
 import { indexOf } from './program/state/program-index.ts';
 import { reusableOutput } from './program/state/reusable.ts';
 import { isSession } from './sessions/open-session.ts';
-import { runSession } from './sessions/run-session.ts';
-import type { SessionPorts } from './sessions/session-ports.ts';
+import { runSession, type SessionPorts } from './sessions/run-session.ts';
 
 /** Runs what the run is about until it ends or its history is full: the loop of an agent, the turns of a session, or the steps of a program. */
 export function interpret(state: RunState, ports: ProgramPorts & SessionPorts, from: RunPosition = BEGINNING): Promise<LoopEnd> {

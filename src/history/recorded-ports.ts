@@ -44,8 +44,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
-import { begunWork } from '../core/sessions/begun-work.ts';
-import type { SessionPorts } from '../core/sessions/session-ports.ts';
+import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
 import { childOf } from './children/recorded-child.ts';
 import { derivedEventId } from './event-ids.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';

@@ -1,6 +1,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import { noteKeeper, openingKind } from '../core/first-start.ts';
-import type { MessageReceiver } from '../core/handlers/message-receiver.ts';
+import type { MessageReceiver } from '../core/handlers/decisions.ts';
 import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
 import { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';

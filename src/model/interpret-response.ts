@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
-import { mayCall } from '../core/code/callers.ts';
-import { isCodeCallId } from '../core/code/code-call-ids.ts';
-import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code-call.ts';
+import { isCodeCallId, mayCall } from '../core/code/callable-tools.ts';
+import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { cleanUsage } from '../core/domain/usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content.ts';

@@ -12,7 +12,7 @@ const product = readTree(root, PRODUCT_FOLDERS);
 describe('the project', () => {
   test('is read completely', () => {
     expect(product.size).toBeGreaterThan(50);
-    expect(tree.has('workflows/agent-run.ts')).toBe(true);
+    expect(tree.has('workflows/runs.ts')).toBe(true);
     expect(tree.has('test/architecture/architecture.test.ts')).toBe(true);
   });
 

@@ -90,7 +90,7 @@ describe('import directions', () => {
         'src/cli/eager.ts': `import { createWorker } from '../../worker/index.ts';`,
         'src/client/worker.ts': `const { createWorker } = await import('../../worker/index.ts');`,
         'activities/worker.ts': `import { createWorker } from '../worker/index.ts';`,
-        'activities/workflow.ts': `import type { agentRun } from '../workflows/agent-run.ts';`,
+        'activities/workflow.ts': `import type { agentRun } from '../workflows/runs.ts';`,
         'src/client/activity.ts': `import type { Runtime } from '../../activities/runtime.ts';`,
         'test/server/any.ts': `import { createWorker } from '../../worker/index.ts';`,
       }),
@@ -142,13 +142,13 @@ describe('import directions', () => {
 
   test('an entry is refused for a package that it loads through other files', () => {
     const tree = parseTree({
-      'workflows/agent-run.ts': `import { check } from '../src/schema/check.ts';`,
+      'workflows/runs.ts': `import { check } from '../src/schema/check.ts';`,
       'workflows/erased.ts': `import type { z } from '../src/schema/zod.ts';`,
       'src/schema/check.ts': `import { type Schema } from './zod.ts';`,
       'src/schema/zod.ts': `import { z } from 'zod/v4';`,
     });
     expect(closureViolations(tree)).toEqual([
-      'workflows/agent-run.ts must not load zod: workflows/agent-run.ts > src/schema/check.ts > src/schema/zod.ts > zod',
+      'workflows/runs.ts must not load zod: workflows/runs.ts > src/schema/check.ts > src/schema/zod.ts > zod',
     ]);
   });
 

@@ -12,7 +12,7 @@ afterAll(removeMutated);
 const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
-    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
+    file: 'src/core/loop/tool-scheduler.ts',
     find: 'of prepared.entries()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     replace: 'of [...prepared.entries()].toReversed()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     history: 'completed-with-parallel-tools',
@@ -47,7 +47,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not let a skill narrow the tools',
-    file: 'src/core/loop/skills/active-skills.ts',
+    file: 'src/core/loop/skills.ts',
     find: 'if (skill === undefined) return undefined;',
     replace: 'if (skill !== undefined) return undefined;',
     history: 'skills-that-narrow',
@@ -63,7 +63,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'keeps its execution while its agents run',
-    file: 'src/core/loop/children/agent-calls.ts',
+    file: 'src/core/loop/agent-calls.ts',
     find: 'this.isLeaving = true;',
     replace: '',
     history: 'sub-agents-over-executions',
@@ -71,7 +71,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts agents again that an earlier execution has started',
-    file: 'src/core/loop/children/agent-calls.ts',
+    file: 'src/core/loop/agent-calls.ts',
     find: 'if (earlier !== undefined) return',
     replace: 'if (earlier !== undefined && earlier.startedAt === 0) return',
     history: 'sub-agents-over-executions-2',
@@ -87,7 +87,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not call the hooks after an agent',
-    file: 'src/core/loop/hooks/after-call.ts',
+    file: 'src/core/loop/hooks.ts',
     find: 'hooksAfterCall(snapshot, tool).length > 0',
     replace: 'hooksAfterCall(snapshot, tool).length > 9',
     history: 'hooked-in-every-way',
@@ -111,7 +111,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check an answer',
-    file: 'src/core/loop/answer.ts',
+    file: 'src/core/loop/model-phase.ts',
     find: 'return guardsAnswers(state.snapshot) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
@@ -127,7 +127,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not set the search attributes of a run',
-    file: 'workflows/visibility/search-attributes.ts',
+    file: 'workflows/visibility.ts',
     find: 'if (!searchAttributes) return;',
     replace: 'if (searchAttributes) return;',
     history: 'completed-with-tools-in-sequence',
@@ -135,7 +135,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not leave the result of a cancelled run',
-    file: 'workflows/run/run-workflow.ts',
+    file: 'workflows/runs.ts',
     find: 'upsertMemo({ [RESULT_MEMO]: cancelled });',
     replace: '',
     history: 'cancelled-in-a-model-call',
@@ -143,7 +143,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'ends a failed run as a completed one',
-    file: 'workflows/run/run-workflow.ts',
+    file: 'workflows/runs.ts',
     find: "case 'completed':",
     replace: "case 'completed':\n    case 'error':",
     history: 'failed-in-a-model-call',
@@ -159,7 +159,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'forgets the deadline of a decision',
-    file: 'src/core/loop/approvals/wait-for-decisions.ts',
+    file: 'src/core/loop/approvals.ts',
     find: 'deadlineAt === undefined ?',
     replace: 'deadlineAt !== undefined ?',
     history: 'denied-by-its-deadline',
@@ -167,7 +167,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'decides without the authorize hook',
-    file: 'src/core/loop/approvals/settle-decisions.ts',
+    file: 'src/core/loop/approvals.ts',
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
     history: 'checked-and-told',
@@ -175,7 +175,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not verify the outcome of a call',
-    file: 'src/core/loop/tool-phase/start-tool.ts',
+    file: 'src/core/loop/tool-calls.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
     history: 'answers-lost',
@@ -183,7 +183,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not ask a person about the outcome of a call',
-    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
+    file: 'src/core/loop/tool-scheduler.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
     history: 'asked-what-became-of-a-call',
@@ -191,7 +191,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not evaluate a predicate again after the deps changed',
-    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
+    file: 'src/core/loop/tool-scheduler.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',
@@ -220,7 +220,7 @@ describe('a change of the loop without a patch is detected where the run would b
 
 test('a change that throws outside of any call is detected with its message', async () => {
   const change = {
-    file: 'workflows/visibility/search-attributes.ts',
+    file: 'workflows/visibility.ts',
     find: 'if (!searchAttributes) return;',
     replace: "if (status !== 'running') throw new TypeError('a defect');",
   };

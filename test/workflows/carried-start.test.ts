@@ -4,7 +4,7 @@ import { toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-
 import { unreadable } from '../../src/core/domain/json.ts';
 import { BEGINNING } from '../../src/core/loop/run-loop.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
-import { type CheckedStart, checkStart } from '../../workflows/run/start.ts';
+import { type CheckedStart, checkStart } from '../../workflows/run/execute-run.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const NOW = 1_700_000_000_000;

@@ -4,7 +4,7 @@ import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program-document.ts';
 import { noUsage } from '../../src/core/domain/usage.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/tool-calls.ts';
 import { countToolCall, newRunState } from '../../src/core/loop/state/run-state.ts';
-import { currentDetails } from '../../workflows/visibility/current-details.ts';
+import { currentDetails } from '../../workflows/visibility.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';

@@ -1,41 +1,62 @@
 import type { ActivityOptions } from '@temporalio/common';
 import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
-import { archiveFailure, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
+import { archiveFailure, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
+import { refreshRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { callInputRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.ts';
-import { callInputRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { outputPorts, programPorts } from '../../src/core/activity-requests/program-requests.ts';
-import { refreshRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
-import { type ErrorCode, errorMessage } from '../../src/core/domain/errors.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
+import { type ErrorCode, errorMessage } from '../../src/core/domain/errors.ts';
+import { inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '../../src/core/domain/json.ts';
 import { tooLargeText } from '../../src/core/domain/program-run.ts';
-import { DEFAULT_THRESHOLDS, eventsText } from '../../src/core/domain/run.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
-import { firstRequest, type FirstStart, firstState, withOpening } from '../../src/core/first-start.ts';
+import { DEFAULT_THRESHOLDS, eventsText } from '../../src/core/domain/run.ts';
+import {
+  firstRequest,
+  type FirstStart,
+  firstState,
+  nameOfStart,
+  noteKeeper,
+  openingKind,
+  queriedInput,
+  withOpening,
+} from '../../src/core/first-start.ts';
 import { interpret } from '../../src/core/interpret.ts';
-import { closeRun, closeUnstarted, noteNotifyEndedFailure } from '../../src/core/loop/endings/close-run.ts';
-import { partialAnswer } from '../../src/core/loop/endings/endings.ts';
-import { endedWithHooks, hasEndHooks } from '../../src/core/loop/hooks/end-hooks.ts';
-import type { Ending, RunPosition } from '../../src/core/loop/next-step.ts';
+import {
+  beginArchiving,
+  closeRun,
+  closeUnstarted,
+  endArchiving,
+  noteNotifyEndedFailure,
+  withNotArchived,
+} from '../../src/core/loop/close-run.ts';
+import { firstAgent } from '../../src/core/loop/handoffs.ts';
+import { endedWithHooks, hasEndHooks } from '../../src/core/loop/hooks.ts';
+import { type Ending, partialAnswer, type RunPosition } from '../../src/core/loop/next-step.ts';
 import type { Growth, RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
-import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/loop/state/archiving.ts';
-import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import {
+  type ContinueAsNewState,
+  type ExecutionOrigin,
+  fromContinueAsNewState,
+  originProblem,
+  readContinueAsNewState,
+  toContinueAsNewState,
+} from '../../src/core/loop/state/continue-as-new-state.ts';
+import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
-import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
-import { cancelChildren, endChildren } from '../children/cancel-children.ts';
-import { closeKept } from '../children/kept-sessions.ts';
-import { finishTelling, reportTurn } from '../children/parent-link.ts';
-import { runChild } from '../children/run-child.ts';
+import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
+import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
-import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
+import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
+import { abortModelCall, inBackground, interruptibleModelCall, inTurn } from './interrupts.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
-import { beside, inTurn } from './turn-scope.ts';
 
 /** The start of one execution of a run. */
 export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
@@ -60,7 +81,7 @@ export interface RunObserver {
  */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
-  let end = await runToEnd(run, () => (start.type === 'carry' ? resume(run, start.position, observer) : begin(run, start, observer)));
+  let end = await runToEnd(run, () => (start.type === 'carry' ? resumeRun(run, start.position, observer) : beginRun(run, start, observer)));
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await finishHandlers(run);
@@ -84,7 +105,7 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
   }
 }
 
-async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
+async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
   const resolved = await performActivity(run, firstRequest(run, start), { start: startActivity, ended: () => undefined });
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
@@ -98,7 +119,7 @@ async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Pr
   observer.resolved(ready);
   const { runId, deps, startedAt } = run;
   run.state = firstState(opened, { runId, snapshot, deps, startedAt, notices }, temporalPorts(ready, observer));
-  return loop(ready, run.state, BEGINNING, observer);
+  return interpretFrom(ready, run.state, BEGINNING, observer);
 }
 
 /** Returns why a run inside the history of another workflow cannot have the agent: the children report to the run, which is no workflow. */
@@ -108,13 +129,13 @@ function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
   return `Agent "${name}" has the tool "${tool.name}", which runs an agent as a child: a run inside another workflow ("inline") can start none. Run it as a child: leave "inline" out`;
 }
 
-async function resume(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
+async function resumeRun(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
   if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
-  return loop(Object.assign(run, { snapshot }), state, position, observer);
+  return interpretFrom(Object.assign(run, { snapshot }), state, position, observer);
 }
 
-async function loop(run: ResolvedRun, state: RunState, from: RunPosition, observer: RunObserver): Promise<LoopEnd> {
+async function interpretFrom(run: ResolvedRun, state: RunState, from: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const ports = temporalPorts(run, observer);
   observer.recorded(state);
   const end = await interpret(state, ports, from);
@@ -139,7 +160,7 @@ async function finishHandlers(run: LiveRun): Promise<void> {
 async function endInThisExecution(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { state } = run;
   const archived = { events: state?.window.through, steps: state?.steps.length };
-  const end = await runToEnd(run, () => resume(run, position, observer));
+  const end = await runToEnd(run, () => resumeRun(run, position, observer));
   run.inbox.closed = true;
   if (state?.window.through !== archived.events || state?.steps.length !== archived.steps) {
     await archive(run, (changed) => observer.noted(changed));
@@ -272,7 +293,7 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     continueDue: (growth) => continueDue(run, growth),
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
-    beside,
+    beside: inBackground,
     refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
     readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
     closeKept,
@@ -324,3 +345,100 @@ function continueBeforeSleep(run: LiveRun): boolean {
   const isLong = historyLength >= Math.min(ASLEEP.events, limit.events) || historySize >= Math.min(ASLEEP.bytes, limit.bytes);
   return isLong || continueDue(run, { events: 0, bytes: 0 });
 }
+
+/** A run with the start of its execution, or the problem of its input. */
+export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | { ok: false; code: ErrorCode; problem: string });
+
+/** The identity of a run before its input is read. */
+export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'> {
+  /** The beginning of the execution, which says whether its input may carry state. */
+  origin: ExecutionOrigin;
+}
+
+const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0, telling: 0 };
+
+/** Returns the beginning of the current execution. */
+export function executionOrigin(): ExecutionOrigin {
+  const { continuedFromExecutionRunId: continuedFrom, cronSchedule, attempt } = workflowInfo();
+  return { continuedFrom, cronSchedule, attempt };
+}
+
+/**
+ * The error for carried state that the worker cannot read. It fails the workflow task and not the run: the server offers the task to one
+ * worker after another, until one can.
+ */
+class UnreadableCarry extends Error {
+  override readonly name = 'UnreadableCarry';
+
+  constructor(runId: string, problem: string) {
+    super(`Run "${runId}" cannot continue on this worker: ${problem}`);
+  }
+}
+
+/**
+ * Checks the input of an execution: that of any caller strictly, and that of the execution before, which a run has written, by its
+ * version. Throws if this worker cannot read the carried state.
+ */
+export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, readInput: ReadInput = readRunInput): CheckedStart {
+  const blank = {
+    ...identity,
+    agentName: '',
+    deps: {},
+    executions: 1,
+    inbox: new Inbox(),
+    ...INITIAL_COUNTS,
+    authorizing: new Map(),
+    missing: [],
+  };
+  const isCarrying = isJsonObject(raw) && 'carry' in raw;
+  const notCarried = originProblem(origin);
+  if (notCarried === undefined && (isCarrying || whyUnreadable(raw) !== undefined)) return continuedStart(raw, blank);
+  const problem = inboundProblem(raw);
+  if (problem !== undefined)
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run is not valid: ${problem}` };
+  if (isCarrying) {
+    const refused = `only an execution that continues as new may pass "carry" to the next one, and ${notCarried}: start it with {"agent", "input"}`;
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${refused}` };
+  }
+  const read = readInput(raw);
+  if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
+  const { start, deps } = read;
+  noteKeeper(blank.inbox, start);
+  const run = { ...blank, agentName: nameOfStart(start), deps, ...queriedInput(start), ...openingKind(start) };
+  return { run, ok: true, start };
+}
+
+/** Returns the start of an execution that continues the one before it. Throws if this worker cannot read its input. */
+function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
+  const problem = inboundProblem(raw);
+  if (problem !== undefined) throw new UnreadableCarry(blank.runId, problem);
+  const read = readContinueAsNewState(isJsonObject(raw) ? raw['carry'] : undefined);
+  if (!read.ok) throw new UnreadableCarry(blank.runId, read.problem);
+  const { carry } = read;
+  const { runId, deps, executions, inbox, snapshot, session } = carry;
+  // That of a session is the start of its present turn.
+  const startedAt = session?.startedAt ?? carry.startedAt;
+  const { state, position } = fromContinueAsNewState(carry);
+  const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
+  // The state is complete before a handler exists: a message of the first task may be about a pending call.
+  return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry, position } };
+}
+
+/** Checks the input of a first execution. */
+export type ReadInput = (
+  raw: unknown,
+) => { ok: true; start: FirstStart; deps: JsonObject } | { ok: false; code: ErrorCode; problem: string };
+
+/** Reads the input of a run of an agent. */
+export const readRunInput: ReadInput = (raw) => {
+  const checked = checkRunInput(raw);
+  if (!checked.ok) return checked;
+  return { ok: true, start: { type: 'input', input: checked.input }, deps: checked.input.deps ?? {} };
+};
+
+/** Reads the input of a run of a program. */
+export const readProgramInput: ReadInput = (raw) => {
+  const checked = checkProgramInput(raw);
+  if (!checked.ok) return checked;
+  return { ok: true, start: { type: 'program', input: checked.input }, deps: checked.input.deps ?? {} };
+};

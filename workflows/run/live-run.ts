@@ -1,15 +1,16 @@
-import type { CancellationScope } from '@temporalio/workflow';
-import type { ChildEnd } from '../../src/core/children/child-effects.ts';
-import type { Decision } from '../../src/core/domain/approvals.ts';
-import type { Principal } from '../../src/core/domain/run.ts';
+import type { CancellationScope, Sinks } from '@temporalio/workflow';
 import type { AgentDocument, AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { Decision } from '../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { Missing } from '../../src/core/domain/missing-definitions.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { SessionKind } from '../../src/core/domain/run-input.ts';
-import type { StepValuesAnswer } from '../../src/core/protocol.ts';
-import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
+import type { StreamEntry } from '../../src/core/domain/stream.ts';
+import type { ChildEnd } from '../../src/core/loop/children.ts';
 import type { Inbox } from '../../src/core/loop/state/inbox.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
 
 /** The state of a run in its workflow. */
 export interface LiveRun {
@@ -72,3 +73,23 @@ export interface LiveRun {
 
 /** A run whose agent is known. */
 export type ResolvedRun = LiveRun & Required<Pick<LiveRun, 'snapshot'>>;
+
+/** The totals of a run, and its status. */
+type RecordedTotals = Omit<Extract<StreamEntry, { type: 'recorded' }>, 'type' | 'executionId'>;
+
+/** The sinks through which the sandbox tells the process of its worker something, without waiting for an answer. */
+export interface LonghaulSinks extends Sinks {
+  longhaul: {
+    /** Reports that the run is being cancelled. May be called again when a workflow task is executed again. */
+    cancelRequested(): void;
+    /**
+     * Reports that the model call of the run is to be interrupted. `key` is that of a run inside a workflow of the
+     * user, or empty. May be called again as well.
+     */
+    interruptRequested(key: string): void;
+    /** Hands over the events that are new to a model call, before it is scheduled. `key` as above. May be called again as well. */
+    conversationGrew(key: string, news: NewEvents): void;
+    /** Reports that the run has recorded something, or that its status has changed. May be called again as well. */
+    recorded(totals: RecordedTotals): void;
+  };
+}

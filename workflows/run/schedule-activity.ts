@@ -1,4 +1,4 @@
-import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, defaultPayloadConverter, RawValue, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import {
   type ActivityRequest,
@@ -8,9 +8,8 @@ import {
   onAnotherWorker,
   pauseMs,
 } from '../../src/core/activity-requests/activity-request.ts';
-import { whyUnreadable } from '../../src/core/domain/json.ts';
+import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
 import type { LiveRun } from './live-run.ts';
-import { decodedValue } from '../interceptors/raw-value.ts';
 
 /** The parts of a request that start an activity. */
 type ActivityCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
@@ -125,4 +124,13 @@ export function startActivity<Input, Output>({ name, tier, options: requested, i
   const activity = activities[name];
   if (activity === undefined) throw new TypeError(`No activity "${name}"`);
   return activity(input);
+}
+
+/**
+ * Returns the value of an argument taken with `rawValueTypeInfo`; an `Unreadable` if it cannot be decoded. The SDK
+ * would fail the workflow task instead, which the server retries forever, also in a workflow of the user that runs an
+ * agent inline.
+ */
+export function decodedValue(raw: unknown): unknown {
+  return raw instanceof RawValue ? readOrMark(raw.payload, () => defaultPayloadConverter.fromPayload(raw.payload)) : raw;
 }

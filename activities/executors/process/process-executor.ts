@@ -1,4 +1,4 @@
-import { PYTHON_KEYWORDS } from '../../../src/core/code/language-names.ts';
+import { PYTHON_KEYWORDS } from '../../../src/core/code/callable-tools.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { type ExecutionLimits, executionLimits } from '../../../src/core/domain/code.ts';

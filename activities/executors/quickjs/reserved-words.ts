@@ -1,1 +1,1 @@
-export { JAVASCRIPT_RESERVED_WORDS as RESERVED_WORDS } from '../../../src/core/code/language-names.ts';
+export { JAVASCRIPT_RESERVED_WORDS as RESERVED_WORDS } from '../../../src/core/code/callable-tools.ts';

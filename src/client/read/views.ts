@@ -1,8 +1,7 @@
 import { newExecutionContext } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
-import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import { approvalViews, progressOf } from '../../core/loop/progress.ts';
 import { childrenField, runSubject, sessionField } from '../../core/queries/run-views.ts';
-import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import type { OwnApprovals } from './approvals.ts';

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { alreadyDecided, type Decision, type RefusedRequest, type Remember } from '../../core/domain/approvals.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import type { JsonObject } from '../../core/domain/json.ts';
-import { withoutContent } from '../../core/loop/approvals/approvals.ts';
+import { withoutContent } from '../../core/loop/state/approval-state.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schemas.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';

@@ -15,7 +15,7 @@ import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
-import { thoughtOf } from '../loop/state/thought.ts';
+import { thoughtOf } from '../loop/next-step.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import {
   type ActivityRequest,

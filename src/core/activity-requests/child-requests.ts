@@ -1,5 +1,5 @@
 import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
-import type { ChildEnd, MessageProblem, ReadChild } from '../children/child-effects.ts';
+import type { ChildEnd, MessageProblem, ReadChild } from '../loop/children.ts';
 import type { ChildCall, ChildStart, NextTurnInput } from '../domain/children.ts';
 import { errorMessage } from '../domain/errors.ts';
 import { isJsonObject } from '../domain/json.ts';

@@ -1,5 +1,5 @@
 import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
-import { codeCallId } from '../code/code-call-ids.ts';
+import { codeCallId } from '../code/callable-tools.ts';
 import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';

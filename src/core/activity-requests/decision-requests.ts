@@ -2,8 +2,8 @@ import { ActivityCancellationType, type ActivityOptions } from '@temporalio/comm
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import { withoutContent } from '../loop/approvals/approvals.ts';
-import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
+import { withoutContent } from '../loop/state/approval-state.ts';
+import { rewrittenArguments } from '../loop/hooks.ts';
 import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import {

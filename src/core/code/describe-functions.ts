@@ -1,12 +1,10 @@
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
+import type { CodeTool } from '../domain/execution.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { shortened } from '../domain/text.ts';
-import { isJsonObject } from '../domain/json.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
-import { mayCall, toolsFor } from './callers.ts';
-import { isParameterName } from './language-names.ts';
-import { argumentsType, parameterNames } from './signature/parameters.ts';
-import { ANY, type Field, type Scalar, type SchemaType, schemaType } from './signature/schema-type.ts';
+import { dereference, propertiesOf, requiredOf, subschemas, typesOf } from '../json-schema/json-schema.ts';
+import { isParameterName, mayCall, toolsFor } from './callable-tools.ts';
 
 /** Characters of the text about all functions together; of the description of one; of that of a parameter; of all parameters of one. */
 const MAX_LENGTH = { all: 30_000, tool: 1_000, parameter: 200, parameters: 1_500 };
@@ -29,7 +27,7 @@ export function describeFunctions(snapshot: Pick<AgentSnapshot, 'tools' | 'permi
     texts.push(text);
   }
   const left = tools.slice(texts.length);
-  return [...texts, ...(left.length === 0 ? [] : [listed(left, language)])].join('\n\n');
+  return [...texts, ...(left.length === 0 ? [] : [functionList(left, language)])].join('\n\n');
 }
 
 function describeFunction(tool: ToolSnapshot, language: CodeLanguage): string {
@@ -61,7 +59,7 @@ function hintText(tool: ToolSnapshot, names: string): string {
   return `Its parameters are too long to show here${where}.${names === '' ? '' : ` They are named ${names}.`}`;
 }
 
-function listed(tools: readonly ToolSnapshot[], language: CodeLanguage): string {
+function functionList(tools: readonly ToolSnapshot[], language: CodeLanguage): string {
   const names = tools.slice(0, MAX_LISTED).map(({ name }) => name);
   const more = tools.length - names.length;
   const text = `Further functions, which are not described here: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
@@ -207,7 +205,7 @@ const TYPESCRIPT: TypeNotation = {
         return braces(type, {
           plain: 'object',
           rest: (rest) => `[key: string]: ${this.type(rest, literals)}`,
-          field: ({ name, optional, type: of }) => `${key(name)}${optional ? '?' : ''}: ${this.type(of, literals)}`,
+          field: ({ name, optional, type: of }) => `${propertyName(name)}${optional ? '?' : ''}: ${this.type(of, literals)}`,
           separator: '; ',
         });
       case 'union':
@@ -282,6 +280,212 @@ function isJoined(type: SchemaType): boolean {
   return type.kind === 'union' || (type.kind === 'literal' && type.values.length > 1);
 }
 
-function key(name: string): string {
+function propertyName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** Returns the tools that code of an agent may call, as an executor gives them to it. */
+export function codeTools(snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): CodeTool[] {
+  return toolsFor('code', snapshot).map((tool) => ({ name: tool.name, parameters: parameterNames(tool) }));
+}
+
+/** Returns the type of a tool's arguments: of an object, with the fields that are required before those that may be left out. */
+function argumentsType({ schema }: Pick<ToolSnapshot, 'schema'>, depth: number): SchemaType {
+  const type = schemaType(schema, depth);
+  return type.kind === 'object' ? { ...type, fields: requiredFirst(type.fields) } : type;
+}
+
+/** Returns the names of a tool's parameters, in the order of arguments that are given by position. */
+export function parameterNames(tool: Pick<ToolSnapshot, 'schema'>): string[] {
+  const type = argumentsType(tool, 1);
+  const objects = type.kind === 'union' ? type.choices : [type];
+  return [...new Set(objects.flatMap((object) => (object.kind === 'object' ? object.fields.map(({ name }) => name) : [])))];
+}
+
+/** Orders fields as Python orders parameters. */
+function requiredFirst(fields: readonly Field[]): Field[] {
+  return [...fields.filter(({ optional }) => !optional), ...fields.filter(({ optional }) => optional)];
+}
+
+/** A value without inner structure, as languages can write it as a type. */
+type Scalar = string | number | boolean | null;
+
+/** The part of a JSON Schema that a type of a language can say. */
+type SchemaType =
+  | { kind: 'any' | 'null' | 'boolean' | 'string' | 'number' | 'integer' }
+  | { kind: 'literal'; values: Scalar[] }
+  | { kind: 'list'; item: SchemaType }
+  | { kind: 'tuple'; items: SchemaType[] }
+  /** `rest` is the type of further fields. Absent: there are none. */
+  | { kind: 'object'; fields: Field[]; rest?: SchemaType }
+  | { kind: 'union'; choices: SchemaType[] };
+
+interface Field {
+  name: string;
+  type: SchemaType;
+  optional: boolean;
+  description?: string;
+  default?: Scalar;
+}
+
+const ANY: SchemaType = { kind: 'any' };
+const NULL: SchemaType = { kind: 'null' };
+
+/** Schemas that one conversion reads: one that refers to itself in several places would take time without end. */
+const MAX_SCHEMAS = 1_000;
+
+/** One conversion. */
+interface Conversion {
+  root: JsonObject;
+  schemasLeft: number;
+  /** The schemas around the present one, which it may refer to. */
+  around: JsonObject[];
+  depth: number;
+}
+
+/** Returns the type that a schema describes. Inside `depth` levels of objects and lists, all further ones are any value. */
+function schemaType(schema: JsonObject, depth: number): SchemaType {
+  return typeOf(schema, { root: schema, schemasLeft: MAX_SCHEMAS, around: [], depth });
+}
+
+function typeOf(schema: JsonValue | undefined, conversion: Conversion): SchemaType {
+  if (schema === undefined || !isJsonObject(schema)) return ANY;
+  const { root, around } = conversion;
+  const target = dereference(schema, root);
+  if (target === undefined || around.includes(target) || conversion.schemasLeft <= 0) return ANY;
+  conversion.schemasLeft -= 1;
+  around.push(target);
+  const type = wholeType(target, conversion);
+  around.pop();
+  return target['nullable'] === true ? union([type, NULL]) : type;
+}
+
+function wholeType(schema: JsonObject, conversion: Conversion): SchemaType {
+  const parts = subschemas(schema, 'allOf').map((part) => typeOf(part, conversion));
+  const choices = [...subschemas(schema, 'anyOf'), ...subschemas(schema, 'oneOf')].map((choice) => typeOf(choice, conversion));
+  const chosen = choices.length === 0 ? ANY : union(choices);
+  return [...parts, chosen].reduce(intersection, ownType(schema, conversion));
+}
+
+/** Returns the type that the schema describes without its combinations. */
+function ownType(schema: JsonObject, conversion: Conversion): SchemaType {
+  if (Object.hasOwn(schema, 'const')) return literal([schema['const'] ?? null]);
+  if (Array.isArray(schema['enum'])) return literal(schema['enum']);
+  const types = typesOf(schema);
+  return types.length === 0
+    ? typeByKeywords(schema, conversion)
+    : union(types.filter((type) => !(type === 'integer' && types.includes('number'))).map((type) => typeByName(type, schema, conversion)));
+}
+
+function typeByKeywords(schema: JsonObject, conversion: Conversion): SchemaType {
+  if (schema['properties'] !== undefined || schema['patternProperties'] !== undefined || isSchema(schema['additionalProperties'])) {
+    return objectType(schema, conversion);
+  }
+  return schema['items'] === undefined && schema['prefixItems'] === undefined ? ANY : listType(schema, conversion);
+}
+
+function typeByName(name: string, schema: JsonObject, conversion: Conversion): SchemaType {
+  switch (name) {
+    case 'object':
+      return objectType(schema, conversion);
+    case 'array':
+      return listType(schema, conversion);
+    case 'null':
+    case 'boolean':
+    case 'string':
+    case 'number':
+    case 'integer':
+      return { kind: name };
+    default:
+      return ANY;
+  }
+}
+
+function literal(values: readonly JsonValue[]): SchemaType {
+  const scalars = values.filter((value): value is Scalar => typeof value !== 'object' || value === null);
+  return scalars.length === 0 || scalars.length < values.length ? ANY : { kind: 'literal', values: [...new Set(scalars)] };
+}
+
+function listType(schema: JsonObject, conversion: Conversion): SchemaType {
+  if (conversion.depth <= 0) return { kind: 'list', item: ANY };
+  return deeper(conversion, () => {
+    const first = subschemas(schema, 'prefixItems');
+    if (first.length > 0) return { kind: 'tuple', items: first.map((item) => typeOf(item, conversion)) };
+    return { kind: 'list', item: typeOf(schema['items'], conversion) };
+  });
+}
+
+function objectType(schema: JsonObject, conversion: Conversion): SchemaType {
+  const properties = Object.entries(propertiesOf(schema));
+  const patterns = isSchema(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
+  const { additionalProperties } = schema;
+  // An object whose properties are listed may have others, but its author does not mean any.
+  const isOpen =
+    additionalProperties === true || (additionalProperties === undefined && schema['properties'] === undefined && patterns.length === 0);
+  if (conversion.depth <= 0) return { kind: 'object', fields: [], ...(properties.length > 0 || isOpen ? { rest: ANY } : {}) };
+  return deeper(conversion, () => {
+    const required = requiredOf(schema);
+    const fields = properties.map(([name, property]) => fieldOf(name, property, { required, conversion }));
+    const others = [...patterns, ...(isSchema(additionalProperties) ? [additionalProperties] : [])].map((one) => typeOf(one, conversion));
+    const rest = others.length > 0 ? union(others) : ANY;
+    return { kind: 'object', fields, ...(others.length > 0 || isOpen ? { rest } : {}) };
+  });
+}
+
+function fieldOf(name: string, property: JsonValue, { required, conversion }: { required: string[]; conversion: Conversion }): Field {
+  const target = isJsonObject(property) ? { ...dereference(property, conversion.root), ...property } : {};
+  const { description, default: value } = target;
+  return {
+    name,
+    type: typeOf(property, conversion),
+    optional: !required.includes(name),
+    ...(typeof description === 'string' && description.trim() !== '' ? { description } : {}),
+    ...(value === undefined || (typeof value === 'object' && value !== null) ? {} : { default: value }),
+  };
+}
+
+function deeper(conversion: Conversion, convert: () => SchemaType): SchemaType {
+  conversion.depth -= 1;
+  const type = convert();
+  conversion.depth += 1;
+  return type;
+}
+
+function isSchema(value: JsonValue | undefined): value is JsonObject {
+  return value !== undefined && isJsonObject(value);
+}
+
+/** Returns the type of values that have one of the types. */
+function union(types: readonly SchemaType[]): SchemaType {
+  const flat = types.flatMap((type) => (type.kind === 'union' ? type.choices : [type]));
+  if (flat.length === 0 || flat.some(({ kind }) => kind === 'any')) return ANY;
+  const literals = flat.flatMap((type) => (type.kind === 'literal' ? type.values : []));
+  const others = new Map(flat.filter(({ kind }) => kind !== 'literal').map((type) => [JSON.stringify(type), type]));
+  const choices = [...(literals.length === 0 ? [] : [literal(literals)]), ...others.values()];
+  const [only] = choices;
+  return only !== undefined && choices.length === 1 ? only : { kind: 'union', choices };
+}
+
+/** Returns the type of values that have both types; the first of two that a language cannot say together. */
+function intersection(one: SchemaType, other: SchemaType): SchemaType {
+  if (one.kind === 'any') return other;
+  if (other.kind === 'any') return one;
+  if (one.kind === 'object' && other.kind === 'union') return union(other.choices.map((choice) => intersection(one, choice)));
+  return one.kind === 'object' && other.kind === 'object' ? objectIntersection(one, other) : one;
+}
+
+function objectIntersection(one: SchemaType & { kind: 'object' }, other: SchemaType & { kind: 'object' }): SchemaType {
+  const fields = new Map(one.fields.map((known) => [known.name, known]));
+  for (const added of other.fields) {
+    const known = fields.get(added.name);
+    const merged = {
+      ...added,
+      ...known,
+      type: intersection(known?.type ?? ANY, added.type),
+      optional: added.optional && (known?.optional ?? true),
+    };
+    fields.set(added.name, merged);
+  }
+  const rest = one.rest === undefined || other.rest === undefined ? undefined : intersection(one.rest, other.rest);
+  return { kind: 'object', fields: [...fields.values()], ...(rest === undefined ? {} : { rest }) };
 }

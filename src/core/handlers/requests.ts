@@ -1,15 +1,16 @@
 import { BYTE_BUDGETS, cutText } from '../domain/byte-budgets.ts';
+import type { NextTurnInput } from '../domain/children.ts';
+import type { QueuedMessage } from '../domain/content.ts';
 import { inboundProblem, isJsonObject } from '../domain/json.ts';
 import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
-import type { QueuedMessage } from '../domain/content.ts';
-import { isoTime } from '../domain/time.ts';
-import { isSameIdentity } from '../domain/run.ts';
 import type { SessionKind } from '../domain/run-input.ts';
+import { isSameIdentity } from '../domain/run.ts';
 import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from '../domain/sessions.ts';
-import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
-import { childrenOf } from '../loop/children/children-of.ts';
-import { isParallel } from '../loop/flows/branch-input.ts';
-import { ownPermissions } from '../loop/permissions/permission-changes.ts';
+import { isoTime } from '../domain/time.ts';
+import { childrenOf } from '../loop/children.ts';
+import { isParallel } from '../loop/flows.ts';
+import { ownPermissions } from '../loop/permissions.ts';
+import { revoke as revokeDecision } from '../loop/state/approval-state.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type {
   CancelInput,
@@ -29,23 +30,23 @@ import type {
   StartedAgainInput,
   UPDATES,
 } from '../protocol.ts';
-import { sessionLimitReached } from '../sessions/limit-reached.ts';
-import { isSession } from '../sessions/open-session.ts';
-import { cancelProblem, messageProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/request-schemas.ts';
+import { isSession, sessionLimitReached } from '../sessions/open-session.ts';
+import { cancelProblem, messageProblem, nextTurnProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/request-schemas.ts';
 import { closeProblem, interruptProblem } from '../wire-schemas/run-input-schema.ts';
-import { approve, reject, respond } from './decision.ts';
 import {
-  ended,
+  approve,
+  endedRefusal,
   type InboundMessage,
   invalidRequest,
   type MessageReceiver,
   noRoomForRequest,
+  raise,
   type Refusal,
+  reject,
   type RequestKind,
+  respond,
   unavailable,
-} from './message-receiver.ts';
-import { isKept, nextTurn } from './next-turn.ts';
-import { raise } from './raise.ts';
+} from './decisions.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
@@ -134,7 +135,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
     return problem === undefined
-      ? (noSession(run, 'interrupt', 'kept session') ?? unavailableFor(run))
+      ? (noSessionRefusal(run, 'interrupt', 'kept session') ?? unavailableFor(run))
       : invalidRequest(run, 'interrupt', problem);
   },
   take(run, input) {
@@ -159,7 +160,7 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
   refusal(run, input) {
     const problem = closeProblem(input ?? {});
     return problem === undefined
-      ? (noSession(run, 'close', 'session', 'kept session') ?? unavailableFor(run))
+      ? (noSessionRefusal(run, 'close', 'session', 'kept session') ?? unavailableFor(run))
       : invalidRequest(run, 'close', problem);
   },
   take({ inbox, state }, input) {
@@ -172,7 +173,7 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
 /** Has the agent of a session resolved again before its next turn. */
 export const refresh: RequestKind<unknown, RefreshReceipt> = {
   description: 'Resolves the agent of a session again before its next turn: {}',
-  refusal: (run) => noSession(run, 'refresh') ?? pinned(run) ?? unavailable(run, 'decisions'),
+  refusal: (run) => noSessionRefusal(run, 'refresh') ?? pinnedAgentRefusal(run) ?? unavailable(run, 'decisions'),
   take({ state }) {
     const session = state?.session;
     if (session !== undefined) session.refreshDue = true;
@@ -183,7 +184,7 @@ export const refresh: RequestKind<unknown, RefreshReceipt> = {
 /** Empties the conversation of a session: deps, turns and limits stay. During a turn, it is emptied after it. */
 export const reset: RequestKind<unknown, ResetReceipt> = {
   description: 'Empties the conversation of a session, and keeps its deps: {}',
-  refusal: (run) => noSession(run, 'reset') ?? unavailable(run, 'decisions'),
+  refusal: (run) => noSessionRefusal(run, 'reset') ?? unavailable(run, 'decisions'),
   take({ state }) {
     const session = state?.session;
     if (session !== undefined) session.resetDue = true;
@@ -259,6 +260,20 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
   },
 };
 
+/** Takes the next message of the run that keeps a session. A message that is sent again is ignored. */
+export const nextTurn: RequestKind<NextTurnInput, void> = {
+  description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
+  refusal(run, input) {
+    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is no session that another run keeps');
+    return problem === undefined ? endedRefusal(run) : invalidRequest(run, 'nextTurn', problem);
+  },
+  take({ state, inbox }, input) {
+    // A session that was paused with that run goes on with it.
+    inbox.pausedAbove = false;
+    if (input.turn > (state?.session?.turns ?? 0)) inbox.nextTurn = input;
+  },
+};
+
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */
 export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   send,
@@ -282,26 +297,26 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
 
 /** Returns why an Update is refused; undefined if it is accepted. */
 export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): Refusal | undefined {
-  return refusal(UPDATE_KINDS[name], run, { name, input, now });
+  return requestRefusal(UPDATE_KINDS[name], run, { name, input, now });
 }
 
 /** Accepts an Update that was not refused. */
 export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): unknown {
   run.inbox.countUpdate();
-  return take(UPDATE_KINDS[name], run, input, { source: 'update', now });
+  return acceptRequest(UPDATE_KINDS[name], run, input, { source: 'update', now });
 }
 
 /** Accepts or refuses a Signal. A refusal becomes an event of the run, because a Signal has no answer. */
 export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
   run.inbox.received += 1;
   const kind = SIGNAL_KINDS[name];
-  const refused = refusal(kind, run, { name, input, now });
-  if (refused === undefined) take(kind, run, input, { source: 'signal', now });
+  const refused = requestRefusal(kind, run, { name, input, now });
+  if (refused === undefined) acceptRequest(kind, run, input, { source: 'signal', now });
   else run.inbox.refuse({ request: name, ...identityOf(input), ...refused });
   return refused;
 }
 
-function refusal(
+function requestRefusal(
   kind: AnyKind,
   run: MessageReceiver,
   { name, input, now }: { name: string; input: unknown; now: number },
@@ -310,7 +325,7 @@ function refusal(
   return problem === undefined ? kind.refusal(run, input, now) : invalidRequest(run, name, problem);
 }
 
-function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {
+function acceptRequest(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {
   return kind.take(run, input as never, arrival);
 }
 
@@ -380,7 +395,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   const problem = messageProblem(input);
   if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
   const message = input as SendInput;
-  const foreign = ofAnother(run, message.principal);
+  const foreign = otherPrincipalRefusal(run, message.principal);
   if (foreign !== undefined) return foreign;
   if (isKept(run) && state?.status === 'idle') {
     const reason = `is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
@@ -393,18 +408,18 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
       message: `The queue of run "${runId}" is full (${inbox.queued} messages wait): send this one again later`,
     };
   }
-  return unavailable(run, 'messages') ?? limitReached(run, now);
+  return unavailable(run, 'messages') ?? sessionLimitRefusal(run, now);
 }
 
 /** Returns the refusal of a message to the run of another principal: the sender must not learn that the run exists. */
-function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
+function otherPrincipalRefusal({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
   if (sender === undefined) return undefined;
   const own = state === undefined ? principal : state.principal;
   return isSameIdentity(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
 }
 
 /** Returns the refusal of a message to a session that has reached one of its limits. */
-function limitReached({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
+function sessionLimitRefusal({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
   const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
   if (reached === undefined) return undefined;
   return {
@@ -440,19 +455,24 @@ function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
 
 /** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
 function unavailableFor(run: MessageReceiver): Refusal | undefined {
-  return isKept(run) ? ended(run) : unavailable(run, 'decisions');
+  return isKept(run) ? endedRefusal(run) : unavailable(run, 'decisions');
 }
 
-function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
+function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefined {
   if (state?.session?.refresh !== 'never') return undefined;
   return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
 }
 
 /** Returns the refusal of a request that only a session takes; undefined for a session. `opening`: the kinds that take it before they have a state. */
-function noSession({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
+function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
   if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;
   // This state is short: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (isSession(state)) return undefined;
   return { code: 'invalid_input', message: `Run "${runId}" is no session, and "${request}" is for sessions: cancel the run instead` };
+}
+
+/** True for a session that another run keeps. */
+export function isKept({ state, opensAs }: Pick<MessageReceiver, 'state' | 'opensAs'>): boolean {
+  return state === undefined ? opensAs === 'kept session' : state.session !== undefined && state.parent?.kept === true;
 }

@@ -1,12 +1,16 @@
-// Shared state: the position of the loop between two phases.
-
-import type { JsonValue } from '../domain/json.ts';
-import type { RecordedResponse } from '../domain/model.ts';
-import type { AnswerVerdict } from '../domain/verdicts.ts';
-import type { FinishReason } from '../domain/tool-calls.ts';
-import type { StopReason, TerminalStatus } from '../domain/run.ts';
+import { type ContentItem, isToolCall, outputText } from '../domain/content.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { GuardrailTrip } from '../domain/guardrails.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { LimitReached } from '../domain/limits.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import { limitStatus, type StopReason, type TerminalStatus } from '../domain/run.ts';
+import { FINAL_ANSWER, type FinishReason } from '../domain/tool-calls.ts';
+import type { AnswerVerdict } from '../domain/verdicts.ts';
 import type { ToolOutcome } from './ports.ts';
+import type { RunState } from './state/run-state.ts';
+
+// Shared state: the position of the loop between two phases.
 
 /** The ending of a run: the fields of its result that are not in the record. */
 export interface Ending {
@@ -77,3 +81,61 @@ export type NextStep =
   /** Guardrails check the answer before it counts. */
   | { type: 'check_output'; answered: Answered }
   | { type: 'finish'; ending: Ending };
+
+// Closing: the ways in which a run ends.
+
+/** The step of the loop that ends a run. */
+type Finish = Extract<NextStep, { type: 'finish' }>;
+
+/** Ends a cancelled run with the best partial answer as output. */
+export function endCancelled(state: RunState): Finish {
+  return { type: 'finish', ending: { status: 'cancelled', stopReason: 'cancelled', output: partialAnswer(state) } };
+}
+
+/** Returns the newest recorded text of the model: of an answer that was given up, or of the last step with a text. */
+export function partialAnswer({ partial, thought }: Pick<RunState, 'partial' | 'thought'>): string {
+  return partial ?? thought;
+}
+
+/** Ends a run with an error. Every recorded step is kept. */
+export function endFailed(state: RunState, code: ErrorCode, message: string): Finish {
+  return { type: 'finish', ending: { status: 'error', stopReason: 'error', output: state.thought, error: { code, message } } };
+}
+
+/**
+ * Ends a run at a limit with the thought of the last step as output, if it has one. After a failed final attempt, the output is the
+ * best partial answer.
+ */
+export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
+  const { lastStep } = state;
+  const output = lastStep?.final ? state.thought : (lastStep?.thought ?? '');
+  return { type: 'finish', ending: { status: limitStatus(stopReason), stopReason, output } };
+}
+
+// Shared state: the answer in a response.
+
+/**
+ * Returns the answer of a step: its text, or the value of the form that is declared. Undefined if the answer does not have
+ * that form.
+ */
+export function answerOf(
+  { content, output, problems = {} }: Pick<RecordedResponse, 'content' | 'output' | 'problems'>,
+  declared: { output?: object },
+): JsonValue | undefined {
+  if (output?.type === 'parsed') return output.value;
+  const text = thoughtOf(content) ?? '';
+  if (declared.output === undefined) return text;
+  if (output === undefined || output.type === 'problem') return undefined;
+  const calls = content.filter(isToolCall);
+  if (calls.length === 0) return JSON.parse(text) as JsonValue;
+  const answer = calls.find(({ name, toolCallId }) => name === FINAL_ANSWER && !Object.hasOwn(problems, toolCallId));
+  return answer?.arguments['output'] ?? null;
+}
+
+// Shared state: the text of a response.
+
+/** Returns the text of a model response, or null if it has none or an empty one. */
+export function thoughtOf(content: ContentItem[]): string | null {
+  const texts = content.filter((item) => item.type === 'message').map((message) => outputText(message.content));
+  return texts.join('\n') || null;
+}

@@ -15,9 +15,8 @@ import type { RecordedResponse } from '../domain/model.ts';
 import type { FinishReason, NotRun, Verified } from '../domain/tool-calls.ts';
 import type { Spent, UsageStats } from '../domain/usage.ts';
 import type { CodeCallResult, Moment } from '../domain/execution.ts';
-import type { RunClock } from './state/clock.ts';
+import type { RunClock, RunState } from './state/run-state.ts';
 import type { Inbox } from './state/inbox.ts';
-import type { RunState } from './state/run-state.ts';
 
 /** The conversation by reference: the window of the run after `through` events. */
 export interface Conversation {

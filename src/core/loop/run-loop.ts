@@ -7,37 +7,49 @@ import type { RecordedResponse } from '../domain/model.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { CodeCallResult } from '../domain/execution.ts';
-import { accept, finish, finishChecked, mayRetryOutput } from './answer.ts';
-import { isAskedAbout } from './approvals/approvals.ts';
-import { settleDecisions } from './approvals/settle-decisions.ts';
-import { agentOfCall } from './children/call-of-agent.ts';
-import { afterCell, runCellPhase } from './code/cell-phase.ts';
-import { addResults, codeOf, dropCell } from './code/cells.ts';
-import { finalAnswerOfCode } from './code/final-answer.ts';
-import { countCalls } from './code/local-work.ts';
-import { closeRun } from './endings/close-run.ts';
-import { endAtLimit, endCancelled, endFailed } from './endings/endings.ts';
-import { isParallel } from './flows/branch-input.ts';
-import { endByGuardrail, recordReport, reportOf } from './guardrails/guardrail-note.ts';
-import { handOver } from './handoffs/switch-agent.ts';
-import { isTransfer } from './handoffs/transfer-calls.ts';
-import { asRewritten, noteRewrites } from './hooks/rewritten-arguments.ts';
-import { askAtLimit } from './limits/ask-at-limit.ts';
-import { reserveCalls } from './limits/limits.ts';
-import { runModelPhase } from './model-phase.ts';
-import type { Answered, CellPosition, Ending, NextStep, Position, RunPosition, ToolsPosition } from './next-step.ts';
-import { takeNarrowings } from './permissions/permission-changes.ts';
-import { permissionVerdict } from './permissions/run-permissions.ts';
+import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
+import { isAskedAbout } from './state/approval-state.ts';
+import { askAtLimit, settleDecisions } from './approvals.ts';
+import { agentOfCall } from './agent-calls.ts';
+import { afterCell, finalAnswerOfCode, runCellPhase } from './cell-phase.ts';
+import { addResults, codeOf, countCalls, dropCell } from './code-cells.ts';
+import { closeRun } from './close-run.ts';
+import {
+  type Answered,
+  type CellPosition,
+  endAtLimit,
+  endCancelled,
+  endFailed,
+  type Ending,
+  type NextStep,
+  type Position,
+  type RunPosition,
+  type ToolsPosition,
+} from './next-step.ts';
+import { isParallel } from './flows.ts';
+import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
+import { handOver, isTransfer } from './handoffs.ts';
+import { asRewritten, noteRewrites } from './hooks.ts';
+import { reserveCalls } from './limits.ts';
+import { permissionVerdict, takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import { takeMessages } from './requests/messages.ts';
+import { takeMessages } from './messages.ts';
 import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
-import { interrupted, overLimit, result } from './tool-phase/call-results.ts';
-import { endedByNoWorker, noWorker } from './tool-phase/no-worker.ts';
-import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './tool-phase/prepare-call.ts';
-import { recordResults, recordsOf, recordToolStep, resultOf } from './tool-phase/record-results.ts';
-import { isStopped } from './tool-phase/stop-batch.ts';
-import type { ToolBatch } from './tool-phase/tool-batch.ts';
-import { ToolScheduler } from './tool-phase/tool-scheduler.ts';
+import { callResult, endedByNoWorker, interruptedResult, noWorker, overLimitResult } from './call-results.ts';
+import {
+  finalOutput,
+  isFinalAnswer,
+  prepareCall,
+  type PreparedCall,
+  problemOf,
+  recordResults,
+  recordsOf,
+  recordToolStep,
+  resultOf,
+  type ToolBatch,
+  type ToolBatchContext,
+} from './tool-calls.ts';
+import { isStopped, ToolScheduler } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
 
@@ -90,7 +102,7 @@ async function checkOutput(state: RunState, ports: RunPorts, answered: Answered)
     ...report,
     ...(ended === undefined || outcome.type === 'cancelled' ? {} : { blocked: answerOffsets(state) }),
   });
-  return ended ?? accept(state, ports, answered, true);
+  return ended ?? acceptAnswer(state, ports, answered, true);
 }
 
 /** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
@@ -115,7 +127,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
   // Calls that have not begun must not run by permissions that a caller has narrowed before.
   takeNarrowings(state, ports);
-  const acting = actingOn(state, position);
+  const acting = batchContext(state, position);
   const cells = pendingCells(acting, position.outcomes);
   noteRewrites(state, position.response);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
@@ -131,7 +143,8 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   const [index] = cells;
   if (index !== undefined) {
     // Calls that wait for the cells are given up with them.
-    if (isStopped(state, ports, { outcomes })) for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interrupted();
+    if (isStopped(state, ports, { outcomes }))
+      for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interruptedResult();
     recordResults(acting, ports, outcomes);
     if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
   } else recordResults(acting, ports, outcomes);
@@ -152,14 +165,14 @@ interface CallsRun {
 }
 
 /** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
-async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
+async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
   const { state, response, calls } = acting;
   const { final } = position;
   const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
   const left = cells.length === 0 ? [] : [...cells, ...transfers];
   const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
   const before = indexes.map((index) => position.outcomes[index] ?? null);
-  const some: Acting = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
+  const some: ToolBatchContext = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
   const names = final ? [] : namesToStart(some, before);
   let reservation = reserveCalls(state, names);
   // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
@@ -173,7 +186,7 @@ async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition
   }
   const { refused } = reservation;
   const isOverLimit = refused.size > 0 || position.overLimit === true;
-  const prepared = prepare({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
+  const prepared = prepareCalls({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
   const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
     new ToolScheduler(turn, ports, batch).execute(),
   );
@@ -185,30 +198,32 @@ async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition
 }
 
 /** The indexes of the cells that have no outcome yet. */
-function pendingCells({ state, response, calls, final }: Acting, outcomes: readonly (ToolOutcome | null)[]): number[] {
+function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
   if (state.snapshot.code === undefined || final) return [];
   return calls.flatMap((call, index) =>
     call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
   );
 }
 
-function actingOn(state: RunState, { response, final, cell }: ToolsPosition): Acting {
+function batchContext(state: RunState, { response, final, cell }: ToolsPosition): ToolBatchContext {
   const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
   return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
 }
 
 /** True if the response holds the answer of the run. */
-function hasAnswer({ state, response, calls }: Acting): boolean {
+function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
   return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
 }
 
 /** Prepares the calls; one that the limits refuse has its result already. */
-function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
-  return acting.calls.map((call, index) => (refused.has(index) ? { type: 'immediate', outcome: overLimit() } : prepareCall(acting, call)));
+function prepareCalls(acting: ToolBatchContext, refused: ReadonlySet<number>): PreparedCall[] {
+  return acting.calls.map((call, index) =>
+    refused.has(index) ? { type: 'immediate', outcome: overLimitResult() } : prepareCall(acting, call),
+  );
 }
 
 /** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already, and so has one whose agent runs. */
-function namesToStart({ state, response, calls }: Acting, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
+function namesToStart({ state, response, calls }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
   const { tools } = state.snapshot;
   const { pending } = state.approvals;
   return calls.map((call, index) => {
@@ -228,25 +243,25 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
   });
 }
 
-function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
+function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
   const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
   if (isParallel(state)) {
     const merged = mergeOutcomes(state, calls, outcomes);
-    return 'status' in merged ? { type: 'finish', ending: merged } : finish(state, ports, { ...merged, final: false });
+    return 'status' in merged ? { type: 'finish', ending: merged } : finishWithAnswer(state, ports, { ...merged, final: false });
   }
   const ended = endOfFinalAgent(outcomes);
   if (ended !== undefined) {
     if (ended.status !== 'completed') return { type: 'finish', ending: ended };
     const { output, finishReason } = ended;
-    return finish(state, ports, { output, final: false, ...(finishReason === undefined ? {} : { finishReason }) });
+    return finishWithAnswer(state, ports, { output, final: false, ...(finishReason === undefined ? {} : { finishReason }) });
   }
   const answered = finalAnswerOfCode(state, outcomes);
-  if (answered !== undefined) return finish(state, ports, { output: answered.output, final: false });
+  if (answered !== undefined) return finishWithAnswer(state, ports, { output: answered.output, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
-  if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });
+  if (valid !== undefined) return finishWithAnswer(state, ports, { output: finalOutput(response, valid), final: false });
   if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
   if (answers.length === 0 || mayRetryOutput(state)) {
     handOver(state, ports, outcomes);
@@ -259,13 +274,13 @@ function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOut
 // Tool phase: the turns of the calls of a response.
 
 /** Schedules calls, and returns the outcome of each by index. */
-type Schedule = (acting: Acting, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
+type Schedule = (acting: ToolBatchContext, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
 
 /**
  * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
  * results. Returns the outcome of each call by index; null for those that are left to the next execution.
  */
-async function runInTurn(acting: Acting, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+async function runInTurn(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
   const isLater = calls.map((call) => isTransfer(state, call));
   if (!isLater.includes(true)) return runTogether(acting, batch, schedule);
@@ -273,7 +288,7 @@ async function runInTurn(acting: Acting, ports: RunPorts, batch: ToolBatch, sche
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
     // The run ends because no worker had a tool: no agent takes over.
-    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interrupted());
+    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
     const some: ToolBatch = {
       response: batch.response,
       prepared: pick(batch.prepared, indexes),
@@ -288,7 +303,7 @@ async function runInTurn(acting: Acting, ports: RunPorts, batch: ToolBatch, sche
 }
 
 /** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response goes on. */
-async function runTogether(acting: Acting, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+async function runTogether(acting: ToolBatchContext, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
   const { code, snapshot } = acting.state;
   const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
   return isDone ? batch.outcomes : schedule(acting, batch);
@@ -329,7 +344,7 @@ function mergeOutcomes(
 }
 
 /** Returns the answer of an agent, with the note that it was cut off. */
-function answerOf([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
+function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
   return notes.length === 0 ? answer : resultText([answer, ...notes]);
 }
 
@@ -337,7 +352,7 @@ function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch
   const usage = noUsage();
   if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
   const { status, content, ended } = outcome;
-  if (status === 'success') return { name, status: 'completed', output: answerOf(content), error: null, usage };
+  if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
   if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
   return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
 }
@@ -387,7 +402,7 @@ function reviewed(
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
 
 /** Records the results of calls that code made, and goes on with its cell; or ends the cell, if the run must not go on with it. */
-function afterCallsOfCode(acting: Acting, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
+function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
   const { state, calls } = acting;
   recordResults(acting, ports, outcomes);
   const code = codeOf(state);
@@ -411,7 +426,7 @@ function afterCallsOfCode(acting: Acting, ports: RunPorts, cell: CellPosition, o
   }
   addResults(
     state,
-    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interrupted()))),
+    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interruptedResult()))),
   );
   return cell;
 }
@@ -426,7 +441,7 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
 /** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */
 function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
   const missing = noWorker(outcomes);
-  if (missing !== undefined) return { ...result('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
+  if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
-  return ports.inbox.isSteered ? { ...result('error', STEERED), durationMs: null } : undefined;
+  return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
 }

@@ -12,15 +12,12 @@ import type { Principal, RunSubject } from '../domain/run.ts';
 import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
-import { approvalViews } from '../loop/approvals/approval-view.ts';
-import { childrenOf } from '../loop/children/children-of.ts';
+import { approvalViews, progressOf } from '../loop/progress.ts';
+import { childrenOf } from '../loop/children.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
-import { progressOf } from '../loop/state/progress.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StatusView, type StepsPage } from '../protocol.ts';
-import { limitsOf, sessionLimitReached } from '../sessions/limit-reached.ts';
-import { isSession } from '../sessions/open-session.ts';
-import { spentBySession } from '../sessions/spent.ts';
+import { isSession, limitsOf, sessionLimitReached, spentBySession } from '../sessions/open-session.ts';
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {

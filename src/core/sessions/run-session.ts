@@ -1,3 +1,5 @@
+import { cutText } from '../domain/byte-budgets.ts';
+import type { KeptAgent, NextTurnInput, ReadCallInput, Resolved } from '../domain/children.ts';
 import {
   type LimitChanges,
   limitNumbers,
@@ -7,31 +9,25 @@ import {
   shouldCompact,
   toolLimitName,
 } from '../domain/limits.ts';
-import type { NextTurnInput } from '../domain/children.ts';
-import { cutText } from '../domain/byte-budgets.ts';
-import { oneLine } from '../domain/text.ts';
-import { addRunUsage, noUsage } from '../domain/usage.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { MessageContent, TurnResultFields } from '../domain/sessions.ts';
-import { forgetCellsOfOtherCode, forgetLargeJournal } from '../loop/code/cells.ts';
-import { shortenConversation } from '../loop/compaction/compact.ts';
-import { fitsContinueAsNew } from '../loop/compaction/window-limit.ts';
-import { closeRun, closeUnstarted } from '../loop/endings/close-run.ts';
-import { endCancelled } from '../loop/endings/endings.ts';
-import { noteUnchecked } from '../loop/guardrails/unchecked.ts';
-import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
-import { raiseLimits } from '../loop/limits/limits.ts';
-import type { Ending, RunPosition } from '../loop/next-step.ts';
+import { oneLine } from '../domain/text.ts';
+import { addRunUsage, noUsage } from '../domain/usage.ts';
+import { closeRun, closeUnstarted } from '../loop/close-run.ts';
+import { forgetCellsOfOtherCode, forgetLargeJournal } from '../loop/code-cells.ts';
+import { shortenConversation } from '../loop/compaction.ts';
+import { fitsContinueAsNew } from '../loop/continue-as-new.ts';
+import { noteUnchecked } from '../loop/guardrails.ts';
+import { firstAgent, forgetActed } from '../loop/handoffs.ts';
+import { raiseLimits } from '../loop/limits.ts';
+import { takeMessages, takeRequests } from '../loop/messages.ts';
+import { endCancelled, type Ending, type RunPosition } from '../loop/next-step.ts';
 import type { RunPorts, SummaryOutcome } from '../loop/ports.ts';
-import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { BEGINNING, type LoopEnd, runTurn, type TurnEnd } from '../loop/run-loop.ts';
-import { forgetActed } from '../loop/state/first-step.ts';
+import { recordFailedCall, spend } from '../loop/spending.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
-import { beginRecall, noteError, recordEvent } from '../loop/state/run-state.ts';
-import { recordFailedCall, spend } from '../loop/state/spending.ts';
-import type { OpenSession } from './open-session.ts';
-import type { Beside, SessionPorts } from './session-ports.ts';
-import { spentBySession, withTurn } from './spent.ts';
+import { beginRecall, noteError, recordEvent, type RunState } from '../loop/state/run-state.ts';
+import { type OpenSession, spentBySession, withTurn } from './open-session.ts';
 
 /**
  * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
@@ -392,7 +388,7 @@ function noteAnswer({ session }: OpenSession): void {
  * Begins the model call that gives a session its title, beside the wait for the next message. Its cost is that of the session, and of
  * no turn.
  */
-function beginTitle(state: OpenSession, ports: SessionPorts): Beside<SummaryOutcome> | undefined {
+function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<SummaryOutcome> | undefined {
   const { session, window } = state;
   if (!session.titleDue) return undefined;
   delete session.titleDue;
@@ -424,7 +420,7 @@ function recordTitle(state: OpenSession, ports: SessionPorts, outcome: SummaryOu
 }
 
 /** Gives up the call, because nothing may wait for a title. Its cost is estimated. The next answer begins another call. */
-function giveUpTitle(state: OpenSession, ports: SessionPorts, call: Beside<SummaryOutcome>): void {
+function giveUpTitle(state: OpenSession, ports: SessionPorts, call: BackgroundWork<SummaryOutcome>): void {
   call.giveUp();
   besideTurns(state, (model) => {
     const spending = spend(state, { model, usage: null, answer: '' });
@@ -440,4 +436,44 @@ function besideTurns(state: OpenSession, record: (model: string) => void): void 
   record(snapshot.window?.summaryModel ?? snapshot.model);
   session.spent = { ...session.spent, usage: addRunUsage(session.spent.usage, state.usage) };
   state.usage = ofTurn;
+}
+
+/** Work beside the wait for a message. */
+export interface BackgroundWork<Outcome> {
+  /** Undefined until the work has ended. */
+  readonly outcome: Outcome | undefined;
+  /** Gives the work up: its outcome is not waited for any more. */
+  giveUp(): void;
+}
+
+/** Every effect of a session. */
+export interface SessionPorts extends RunPorts {
+  /** True if a session should continue as new before it waits: waking it would replay a long history. */
+  continueBeforeSleep(): boolean;
+  /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */
+  inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
+  /** Begins work that runs while the session waits for a message. It must not reject. */
+  beside<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome>;
+  /** Resolves the agent of the session again, with the deps that the session has now. */
+  refreshAgent(): Promise<Resolved>;
+  /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
+  readMessage(call: ReadCallInput): Promise<MessageContent>;
+  /** Tells the run that keeps the session of the end of a turn. */
+  turnEnded(runId: string, turn: number): Promise<void>;
+  /** Closes sessions that this one keeps. A running turn ends first. */
+  closeKept(kept: readonly KeptAgent[]): Promise<void>;
+  /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */
+  endChildren(state: RunState): Promise<void>;
+}
+
+/** Begins work beside the wait of a session where it cannot be cancelled: once it is given up, its outcome is dropped. */
+export function begunWork<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
+  let outcome: Outcome | undefined;
+  void work().then((ended) => (outcome = ended));
+  return {
+    get outcome() {
+      return outcome;
+    },
+    giveUp: () => undefined,
+  };
 }

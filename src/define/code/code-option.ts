@@ -1,5 +1,4 @@
-import { mayCall } from '../../core/code/callers.ts';
-import { spellingProblem } from '../../core/code/language-names.ts';
+import { mayCall, spellingProblem } from '../../core/code/callable-tools.ts';
 import type { ReplyFormat } from '../../core/domain/agent.ts';
 import type { PruneStrategy } from '../../core/domain/content.ts';
 import { UsageError } from '../../core/domain/errors.ts';

@@ -1,4 +1,4 @@
-import { mayCall } from '../../core/code/callers.ts';
+import { mayCall } from '../../core/code/callable-tools.ts';
 import { RUN_CODE } from '../../core/domain/tool-calls.ts';
 import { transferToolName } from '../handoffs/handoff-options.ts';
 import type { AnyAgent } from '../agent-definition.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { ChildCall } from '../../core/domain/children.ts';
-import type { ChildEffects } from '../../core/children/child-effects.ts';
+import type { ChildEffects } from '../../core/loop/children.ts';
 import { childOf } from './recorded-child.ts';
 import type { RecordedExecution } from '../recorded-execution.ts';
 import type { RecordedTasks } from '../recorded-tasks.ts';

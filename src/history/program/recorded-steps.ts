@@ -7,7 +7,7 @@ import {
   storeFailure,
   storeOutcome,
 } from '../../core/activity-requests/program-requests.ts';
-import { followChild } from '../../core/children/follow-child.ts';
+import { followChild } from '../../core/loop/children.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
 import type { StoredOutput } from '../../core/domain/program-run.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run-input.ts';

@@ -1,7 +1,6 @@
-import { toolsFor } from '../../core/code/callers.ts';
+import { LANGUAGE_NAMES, toolsFor } from '../../core/code/callable-tools.ts';
 import { describeFunctions } from '../../core/code/describe-functions.ts';
-import { codeRules, runCodeTool } from '../../core/code/describe-run-code.ts';
-import { LANGUAGE_NAMES } from '../../core/code/language-names.ts';
+import { codeRules, runCodeTool } from '../../core/code/run-code.ts';
 import type { AgentSnapshot, ReplyFormat } from '../../core/domain/agent.ts';
 import type { CodeLanguage } from '../../core/domain/code.ts';
 import {

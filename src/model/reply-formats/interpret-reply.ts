@@ -1,4 +1,4 @@
-import { checkRunCode } from '../../core/code/run-code-call.ts';
+import { checkRunCode } from '../../core/code/run-code.ts';
 import { cellCode } from '../../core/domain/execution.ts';
 import type { CodeLanguage } from '../../core/domain/code.ts';
 import { isToolCall } from '../../core/domain/content.ts';

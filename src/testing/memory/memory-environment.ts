@@ -10,7 +10,7 @@ import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
-import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import { approvalViews } from '../../core/loop/progress.ts';
 import { QUERIES, type RaiseInput, type SendInput, type SetPermissionsInput, type UPDATES } from '../../core/protocol.ts';
 import type { QueriedRun } from '../../core/queries/run-views.ts';
 import { answerQuery } from '../../core/queries/queries.ts';

@@ -30,19 +30,18 @@ import {
   queriedInput,
   withOpening,
 } from '../../core/first-start.ts';
-import type { MessageReceiver } from '../../core/handlers/message-receiver.ts';
+import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret } from '../../core/interpret.ts';
-import { closeRun, closeUnstarted } from '../../core/loop/endings/close-run.ts';
-import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
+import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
+import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
 import type { SIGNALS } from '../../core/protocol.ts';
-import { begunWork } from '../../core/sessions/begun-work.ts';
-import type { SessionPorts } from '../../core/sessions/session-ports.ts';
+import { begunWork, type SessionPorts } from '../../core/sessions/run-session.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import { roundTrip } from './payload-round-trip.ts';
 import type { VirtualTime } from './virtual-time.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ChildEffects, ChildEnd, MessageProblem, ReadChild } from '../../../src/core/children/child-effects.ts';
-import { followChild } from '../../../src/core/children/follow-child.ts';
+import { type ChildEffects, type ChildEnd, followChild, type MessageProblem, type ReadChild } from '../../../src/core/loop/children.ts';
 import type { ChildCall, ChildOutcome, NextTurnInput } from '../../../src/core/domain/children.ts';
-import { closeUnstarted } from '../../../src/core/loop/endings/close-run.ts';
+import { closeUnstarted } from '../../../src/core/loop/close-run.ts';
 
 const HOUR = 3_600_000;
 const START = { kind: 'agent' as const, input: { agent: 'a', input: 'Go' } };

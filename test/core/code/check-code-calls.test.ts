@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkCodeCalls } from '../../../src/core/code/check-code-calls.ts';
-import { isCodeCallId } from '../../../src/core/code/code-call-ids.ts';
+import { checkCodeCalls } from '../../../src/core/code/run-code.ts';
+import { isCodeCallId } from '../../../src/core/code/callable-tools.ts';
 import type { CodeCall } from '../../../src/core/domain/execution.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 

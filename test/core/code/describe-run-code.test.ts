@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { runCodeTool } from '../../../src/core/code/describe-run-code.ts';
-import { codeTools } from '../../../src/core/code/code-tools.ts';
+import { runCodeTool } from '../../../src/core/code/run-code.ts';
+import { codeTools } from '../../../src/core/code/describe-functions.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { custom, defineTool, python, quickjs, type ExecutorDefinition } from '../../../src/index.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';

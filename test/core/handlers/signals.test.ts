@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { takeSignal } from '../../../src/core/handlers/requests.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { modelRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import type { AgentSnapshot, ToolChoice } from '../../../src/core/domain/agent.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { isFirstStep } from '../../../src/core/loop/state/first-step.ts';
+import { isFirstStep } from '../../../src/core/loop/handoffs.ts';
 import { runFakeSession, type FakeSession } from '../sessions/fake-session.ts';
 import { sends } from './fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, message, runFake, said } from './fakes/fake-ports.ts';

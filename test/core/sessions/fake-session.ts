@@ -16,10 +16,8 @@ import {
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../src/core/loop/state/run-state.ts';
 import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
-import { begunWork } from '../../../src/core/sessions/begun-work.ts';
-import { runSession } from '../../../src/core/sessions/run-session.ts';
-import type { SessionPorts } from '../../../src/core/sessions/session-ports.ts';
-import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
+import { begunWork, runSession, type SessionPorts } from '../../../src/core/sessions/run-session.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { UPDATES } from '../../../src/core/protocol.ts';
 import { quietPorts } from '../loop/fakes/quiet-ports.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
 import { said } from '../loop/fakes/fake-ports.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';

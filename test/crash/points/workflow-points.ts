@@ -1,5 +1,5 @@
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import { decodedValue } from '../../../workflows/interceptors/raw-value.ts';
+import { decodedValue } from '../../../workflows/run/schedule-activity.ts';
 import {
   activityPoint,
   BEGIN,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { toolsFor } from '../../../src/core/code/callers.ts';
+import { toolsFor } from '../../../src/core/code/callable-tools.ts';
 import { defineAgent, defineTool, type PermissionOptions } from '../../../src/index.ts';
 import { toolSnapshot } from '../../../activities/agents/build-snapshot.ts';
 

@@ -16,13 +16,12 @@ import type { AggregatedUsage, SpentBelow } from '../../domain/usage.ts';
 import type { ParentRun } from '../../domain/run-input.ts';
 import type { CallsNotRun } from '../../domain/tool-calls.ts';
 import type { Window } from '../../domain/window.ts';
-import type { Approvals } from '../approvals/approvals.ts';
+import type { Approvals } from './approval-state.ts';
 import type { CellPosition, RunPosition, ToolsPosition } from '../next-step.ts';
-import type { CodeState } from '../code/code-state.ts';
-import type { CarriedInbox } from './carried-inbox.ts';
-import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
+import type { CodeState, LastStep, MeasuredWindow, RunState } from './run-state.ts';
+import type { CarriedInbox } from './inbox.ts';
+import { recordedResults, withoutRecorded } from '../call-results.ts';
 import { type CarriedProgram, fromCarriedProgram, toCarriedProgram } from '../../domain/program-run.ts';
-import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;

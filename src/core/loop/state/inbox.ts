@@ -1,12 +1,10 @@
-import type { LimitRaise } from '../../domain/limits.ts';
 import type { Decision, RefusedRequest } from '../../domain/approvals.ts';
-import type { NextTurnInput } from '../../domain/children.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_QUEUED_MESSAGES, newest } from '../../domain/byte-budgets.ts';
-import type { PermissionChange } from '../../domain/permissions.ts';
+import type { NextTurnInput } from '../../domain/children.ts';
 import type { QueuedMessage } from '../../domain/content.ts';
+import type { LimitRaise } from '../../domain/limits.ts';
+import type { PermissionChange } from '../../domain/permissions.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions.ts';
-import { AwaitedVerdicts } from './awaited-verdicts.ts';
-import type { CarriedInbox } from './carried-inbox.ts';
 
 // Shared state: requests from outside.
 
@@ -356,4 +354,91 @@ class AcceptedIds {
     }
     return parts;
   }
+}
+
+// Shared state: the outcomes of decisions for which callers wait.
+
+/** The outcome of a decision, for a sender who waits for it. */
+export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
+
+/** The outcome of a decision, and the number of callers who wait for it. */
+interface Awaited {
+  waiting: number;
+  verdict: Verdict | undefined;
+}
+
+/** The decisions whose senders wait for an outcome. It is kept only as long as one of them waits, because it holds arguments and answers. */
+class AwaitedVerdicts {
+  readonly #awaited = new Map<string, Awaited>();
+
+  /** Notes that a caller waits for the outcome of a decision, until `forget`. */
+  await(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
+    else awaited.waiting += 1;
+  }
+
+  /** Stores the outcome of a decision for the callers who wait for it. */
+  settle(id: string, verdict: Verdict): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited !== undefined) awaited.verdict = verdict;
+  }
+
+  /** Returns the outcome of a decision; undefined if there is none yet, or if no caller waits for it. */
+  on(id: string): Verdict | undefined {
+    return this.#awaited.get(id)?.verdict;
+  }
+
+  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped. */
+  forget(id: string): void {
+    const awaited = this.#awaited.get(id);
+    if (awaited === undefined) return;
+    awaited.waiting -= 1;
+    if (awaited.waiting === 0) this.#awaited.delete(id);
+  }
+
+  /** The number of decisions whose outcome a caller waits for. */
+  get size(): number {
+    return this.#awaited.size;
+  }
+}
+
+// Shared state: requests from outside, as they are carried into the next execution.
+
+/** The requests of callers that a run carries into its next execution. */
+export interface CarriedInbox {
+  /** Accepted messages that are not yet recorded, in order. */
+  messages: QueuedMessage[];
+  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
+  seen: string[];
+  /** For a session: the turns that answer these messages, each with the number of successive ids. 0: no message. Absent if none has a turn. */
+  seenTurns?: [turn: number, ids: number][];
+  paused: boolean;
+  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
+  cancelReason?: string;
+  /** A caller has asked for a cancellation by Signal. */
+  cancelAsked?: true;
+  /** Decisions that were accepted and not yet applied. */
+  decisions?: Decision[];
+  raises?: LimitRaise[];
+  /** Changes of the permissions that were accepted and not yet applied. */
+  permissionChanges?: PermissionChange[];
+  /** Refused requests that are not yet recorded. */
+  refused?: RefusedRequest[];
+  /** A caller has closed the session. */
+  closing?: CloseRequest;
+  /** A caller has interrupted the current turn. */
+  turnInterrupt?: TurnInterrupt;
+  /** The message of the run that keeps the session, before its turn has begun. */
+  nextTurn?: NextTurnInput;
+  /** The run that is told of the end of this one. */
+  reportTo?: string;
+  /** Ids of children that have told of their end. */
+  endedChildren?: string[];
+  /** Ids of children that wait for a person. */
+  waitingChildren?: string[];
+  /** The run above has paused this one. */
+  pausedAbove?: true;
+  /** The children have been told to pause, and not to go on. */
+  childrenPaused?: true;
 }

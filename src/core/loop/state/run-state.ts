@@ -1,15 +1,22 @@
-// Shared state: the run, and its record.
-
+import type { HookedCalls } from '../../domain/activity-messages.ts';
 import type { AgentSnapshot } from '../../domain/agent.ts';
-import type { HandoffState } from '../../domain/handoffs.ts';
 import { cutText, jsonBytes } from '../../domain/byte-budgets.ts';
-import { addEvent, type Event, type ExecutionContext, incrementStep, newEvent, newExecutionContext } from '../../domain/record.ts';
-import type { JsonObject, JsonValue } from '../../domain/json.ts';
-import type { Archiving, NotArchived, Notice, Principal, RunStatus } from '../../domain/run.ts';
-import type { RunLimits } from '../../domain/limits.ts';
-import type { ParentRun, RunOpening } from '../../domain/run-input.ts';
-import { givenEvents } from '../../domain/model.ts';
+import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
+import type { ContextOperation } from '../../domain/deps.ts';
+import type { CodeJournal } from '../../domain/execution.ts';
 import { guardrailsOf } from '../../domain/guardrails.ts';
+import type { HandoffState } from '../../domain/handoffs.ts';
+import type { HookRecord } from '../../domain/hooks.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import type { RunLimits } from '../../domain/limits.ts';
+import { givenEvents } from '../../domain/model.ts';
+import type { Permissions } from '../../domain/permissions.ts';
+import type { ProgramState } from '../../domain/program-run.ts';
+import { addEvent, type Event, type ExecutionContext, incrementStep, newEvent, newExecutionContext } from '../../domain/record.ts';
+import type { ParentRun, RunOpening } from '../../domain/run-input.ts';
+import type { Archiving, NotArchived, Notice, Principal, RunStatus } from '../../domain/run.ts';
+import type { SessionState, TurnResultFields } from '../../domain/sessions.ts';
+import { isoTime } from '../../domain/time.ts';
 import {
   addNotRun,
   type CallsNotRun,
@@ -20,17 +27,9 @@ import {
 } from '../../domain/tool-calls.ts';
 import { type AggregatedUsage, noUsage, type SpentBelow } from '../../domain/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/window.ts';
-import type { Approvals } from '../approvals/approvals.ts';
-import type { CodeState } from '../code/code-state.ts';
-import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
-import type { SessionState, TurnResultFields } from '../../domain/sessions.ts';
-import type { HookedCalls } from '../../domain/activity-messages.ts';
-import type { HookRecord } from '../../domain/hooks.ts';
-import type { Permissions } from '../../domain/permissions.ts';
-import type { ProgramState } from '../../domain/program-run.ts';
-import type { ChangesSoFar } from '../tool-phase/changes-meanwhile.ts';
-import type { RunClock } from './clock.ts';
-import { isoTime } from '../../domain/time.ts';
+import type { Approvals } from './approval-state.ts';
+
+// Shared state: the run, and its record.
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {
@@ -133,7 +132,7 @@ export interface RunState {
 }
 
 /** The phase of a step: `model` during a model call, `tools` during the calls of its response, `between` before the next step. */
-export type Phase = 'between' | 'model' | 'tools';
+type Phase = 'between' | 'model' | 'tools';
 
 /** The part of the last step that an ending needs. */
 export interface LastStep {
@@ -149,7 +148,7 @@ export interface MeasuredWindow {
 }
 
 /** The values with which a run begins. */
-export type RunBeginning = RunOpening & {
+type RunBeginning = RunOpening & {
   runId: string;
   snapshot: AgentSnapshot;
   deps?: JsonObject | undefined;
@@ -279,4 +278,104 @@ const LAST_ERROR_BYTES = 2_000;
 /** Stores an error as the newest one, which views of the run show. */
 export function noteError(state: RunState, message: string): void {
   state.lastError = cutText(message, LAST_ERROR_BYTES);
+}
+
+// Shared state: time and ids.
+
+/** The ports for time and ids. In a workflow, both are deterministic. */
+export interface RunClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  uuid(): string;
+}
+
+// Shared state: the code of a run.
+
+/** The code that a run has executed. Plain JSON: it is carried into the next execution as it is. */
+export interface CodeState {
+  journal: CodeJournal;
+  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
+  journalBytes: number;
+  /** The local segments since the last remote activity, and the bytes that they and their calls produced. */
+  localWork?: { bytes: number; segments: number };
+  /** The event of the calls that the cell in progress waits for. */
+  calls?: WindowEvent;
+  /** The calls that code has made in this step. */
+  records: ToolCallRecord[];
+}
+
+// Tool phase: the changes that other calls made while a call was running.
+
+/** The changes of deps and state in this execution. */
+interface ChangesSoFar {
+  count: number;
+  /** The path of each place that was changed, as JSON, and the number of its last change. */
+  last: Map<string, number>;
+}
+
+/** The part of a run that calls change. */
+interface ChangedRun {
+  deps: JsonObject;
+  changes?: ChangesSoFar;
+}
+
+/** What a call changes. */
+interface Changes {
+  state?: JsonObject;
+  contextUpdate?: ContextOperation[];
+}
+
+/** A place in the deps or the state: `deps` or `state`, the key, and the keys below it. */
+type Path = string[];
+
+/** Returns the number of changes so far. A call that starts now has seen all of them. */
+export function changesSoFar({ changes }: Pick<ChangedRun, 'changes'>): number {
+  return changes?.count ?? 0;
+}
+
+/**
+ * Returns the key of a change that would undo one which the call has not seen, because another call made it meanwhile. An element
+ * that is appended to a list undoes nothing, and nor does an object that is merged beside other keys.
+ */
+export function undoneKey({ changes, deps }: ChangedRun, made: Changes, seen: number): string | undefined {
+  if (changes === undefined || changes.count === seen) return undefined;
+  const unseen = [...changes.last].flatMap(([path, number]) => (number > seen ? [JSON.parse(path) as Path] : []));
+  const undone = placesOf(made).find(
+    ({ path, op }) =>
+      op !== 'append' &&
+      !(op === 'delete' && !Object.hasOwn(deps, path[1] ?? '')) &&
+      unseen.some((other) => other.every((key, index) => index >= path.length || key === path[index])),
+  );
+  return undone?.path[1];
+}
+
+/** Notes the changes that a call has made. */
+export function noteChanges(state: ChangedRun, made: Changes): void {
+  const places = placesOf(made);
+  if (places.length === 0) return;
+  const changes = (state.changes ??= { count: 0, last: new Map() });
+  changes.count += 1;
+  for (const { path } of places) changes.last.set(JSON.stringify(path), changes.count);
+}
+
+interface Place {
+  op: ContextOperation['op'];
+  path: Path;
+}
+
+function placesOf({ state = {}, contextUpdate = [] }: Changes): Place[] {
+  return [
+    ...Object.keys(state).map((key) => ({ op: 'set' as const, path: ['state', key] })),
+    ...contextUpdate.flatMap((operation): Place[] => {
+      const { op, key } = operation;
+      return op === 'merge' ? leavesOf(['deps', key], operation.value).map((path) => ({ op, path })) : [{ op, path: ['deps', key] }];
+    }),
+  ];
+}
+
+/** Returns the places that a merge changes: the values that are no objects, and the empty objects. */
+function leavesOf(path: Path, value: JsonObject): Path[] {
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [path];
+  return entries.flatMap(([key, inner]) => (isJsonObject(inner) ? leavesOf([...path, key], inner) : [[...path, key]]));
 }

@@ -2,10 +2,8 @@
 
 import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../../domain/limits.ts';
-import { requestDecision } from '../../loop/approvals/wait-for-decisions.ts';
-import { limitApproval } from '../../loop/limits/ask-at-limit.ts';
-import { raised } from '../../loop/limits/limits.ts';
-import { raisable } from '../../loop/limits/part-of-parent.ts';
+import { limitApproval, requestDecision } from '../../loop/approvals.ts';
+import { raisable, raised } from '../../loop/limits.ts';
 import type { RunPorts } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 

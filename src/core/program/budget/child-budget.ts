@@ -2,7 +2,7 @@ import type { OwnLimits } from '../../domain/agent.ts';
 import { type LimitChanges, limitNumbers, type LimitReached, toolLimitName, toolOfLimitName } from '../../domain/limits.ts';
 import { DEFAULT_MODEL_CALLS } from '../../domain/program-document.ts';
 import type { ProgramState } from '../../domain/program-run.ts';
-import { limitReached, reserveCalls, usedAmounts } from '../../loop/limits/limits.ts';
+import { limitReached, reserveCalls, usedAmounts } from '../../loop/limits.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { Verdict } from './admission.ts';
 

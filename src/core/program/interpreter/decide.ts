@@ -3,7 +3,7 @@
 import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../../domain/approvals.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { milliseconds } from '../../domain/time.ts';
-import { deadlineOf } from '../../loop/approvals/approvals.ts';
+import { deadlineOf } from '../../loop/state/approval-state.ts';
 import type { StepDeadlineDocument } from '../../domain/program-document.ts';
 import type { RecordedCall } from '../../domain/program-run.ts';
 import type { ProgramRun } from './program-run.ts';

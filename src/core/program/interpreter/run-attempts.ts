@@ -9,10 +9,9 @@ import type { AskDocument, HumanDocument, StepDocument } from '../../domain/prog
 import type { RunningChild } from '../../domain/program-run.ts';
 import { incrementStep } from '../../domain/record.ts';
 import { isoTime, milliseconds } from '../../domain/time.ts';
-import { answerOf } from '../../loop/state/answer-of.ts';
+import { answerOf, thoughtOf } from '../../loop/next-step.ts';
 import { noteError } from '../../loop/state/run-state.ts';
-import { recordFailedCall, recordInterrupted, spend } from '../../loop/state/spending.ts';
-import { thoughtOf } from '../../loop/state/thought.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../../loop/spending.ts';
 import { formatError } from '../errors/format-error.ts';
 import { exhaustionFailure, modelCallFailure, timeoutFailure } from '../errors/step-failures.ts';
 import { askTexts } from '../prompt/ask-prompt.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { toolSignature } from '../../../../src/core/code/describe-functions.ts';
-import { parameterNames } from '../../../../src/core/code/signature/parameters.ts';
+import { parameterNames, toolSignature } from '../../../../src/core/code/describe-functions.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { jsonSchemaOf } from '../../../../src/schema/zod-json-schema.ts';
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
-import type { CodeState } from '../../../../src/core/loop/code/code-state.ts';
-import { forgetCellsOfOtherCode } from '../../../../src/core/loop/code/cells.ts';
+import type { CodeState, RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { forgetCellsOfOtherCode } from '../../../../src/core/loop/code-cells.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
 
 const before: NonNullable<AgentSnapshot['code']> = {

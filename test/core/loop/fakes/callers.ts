@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import type { MessageMode } from '../../../../src/core/domain/content.ts';
 import type { ApproveInput, RejectInput, RespondInput, SIGNALS, UPDATES } from '../../../../src/core/protocol.ts';
-import type { MessageReceiver, Refusal } from '../../../../src/core/handlers/message-receiver.ts';
+import type { MessageReceiver, Refusal } from '../../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal, takeUpdate } from '../../../../src/core/handlers/requests.ts';
 import type { FakeRun, Caller } from './fake-ports.ts';
 

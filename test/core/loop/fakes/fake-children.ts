@@ -1,6 +1,6 @@
 import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput } from '../../../../src/core/domain/children.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
+import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 import type { Caller, FakeRun } from './fake-ports.ts';
 

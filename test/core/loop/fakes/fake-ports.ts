@@ -20,7 +20,7 @@ import type {
 } from '../../../../src/core/loop/ports.ts';
 import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
-import { beginFlow } from '../../../../src/core/loop/flows/turns.ts';
+import { beginFlow } from '../../../../src/core/loop/flows.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { carriedOver } from '../generated-runs/carried-over.ts';
 import { FakeScheduler } from './fake-scheduler.ts';

@@ -8,7 +8,7 @@ import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 import { quietPorts } from '../fakes/quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
-import { windowLimit } from '../../../../src/core/loop/compaction/window-limit.ts';
+import { windowLimit } from '../../../../src/core/loop/continue-as-new.ts';
 import { carriedOver, type ExecutionState } from './carried-over.ts';
 import { plannedAgent, type PlannedRun } from './planned-run.ts';
 import { type ActiveRun, ScriptedActors } from './scripted-run.ts';

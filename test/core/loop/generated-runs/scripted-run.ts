@@ -7,7 +7,7 @@ import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
 import type { Spent } from '../../../../src/core/domain/usage.ts';
 import type { Window } from '../../../../src/core/domain/window.ts';
 import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
-import type { MessageReceiver } from '../../../../src/core/handlers/message-receiver.ts';
+import type { MessageReceiver } from '../../../../src/core/handlers/decisions.ts';
 import { call, message, tokens } from '../fakes/fake-ports.ts';
 import { FakeScheduler } from '../fakes/fake-scheduler.ts';
 import { update } from '../fakes/callers.ts';

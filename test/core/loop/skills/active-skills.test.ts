@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import { planEviction } from '../../../../src/core/loop/compaction/compact.ts';
-import {
-  activeSkills,
-  isSkillText,
-  loadedSkillsLine,
-  narrowedBySkill,
-  noteLoadedSkill,
-} from '../../../../src/core/loop/skills/active-skills.ts';
+import { planEviction } from '../../../../src/core/loop/compaction.ts';
+import { activeSkills, isSkillText, loadedSkillsLine, narrowedBySkill, noteLoadedSkill } from '../../../../src/core/loop/skills.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import type { SkillSnapshot } from '../../../../src/core/domain/agent.ts';
 import { skillTools } from '../../../../src/core/domain/skills.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { beginArchiving, endArchiving } from '../../../../src/core/loop/state/archiving.ts';
+import { beginArchiving, endArchiving } from '../../../../src/core/loop/close-run.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
 

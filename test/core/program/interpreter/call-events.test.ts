@@ -4,7 +4,7 @@ import type { ToolInvocation } from '../../../../src/core/loop/ports.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
-import type { RunClock } from '../../../../src/core/loop/state/clock.ts';
+import type { RunClock } from '../../../../src/core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { defineProgram, parallel, sleep, tool, unit } from '../../../../src/define/program/index.ts';

@@ -9,7 +9,7 @@ import { Harness } from '../../../../src/testing/harness/harness.ts';
 import { programParts } from '../../../../src/testing/harness/program-parts.ts';
 import { approve, type Decide, respond, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { MemoryEnvironment } from '../../../../src/testing/memory/memory-environment.ts';
-import { checkStart, readProgramInput } from '../../../../workflows/run/start.ts';
+import { checkStart, readProgramInput } from '../../../../workflows/run/execute-run.ts';
 import { mutantOf } from './judge-mutant.ts';
 import { INPUT, TOOLS } from './valid-programs.ts';
 

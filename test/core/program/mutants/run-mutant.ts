@@ -5,7 +5,7 @@ import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program-document.ts';
 import type { AnswerVerdict } from '../../../../src/core/domain/verdicts.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
+import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
 import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/c
 import type { ModelRequest } from '../../../../src/core/domain/model.ts';
 import type { StepError } from '../../../../src/core/domain/verdicts.ts';
 import type { UnitResult } from '../../../../src/core/domain/program-run.ts';
-import { thoughtOf } from '../../../../src/core/loop/state/thought.ts';
+import { thoughtOf } from '../../../../src/core/loop/next-step.ts';
 import { failureText } from '../../../../src/core/program/errors/failure-text.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
 import { FAILURE_CONTEXT } from '../../../../src/core/program/prompt/ask-prompt.ts';

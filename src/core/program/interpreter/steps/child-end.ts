@@ -7,7 +7,7 @@ import type { Event } from '../../../domain/record.ts';
 import { endedEarly } from '../../../domain/tool-calls.ts';
 import { isoTime } from '../../../domain/time.ts';
 import type { RunResultFields } from '../../../domain/result.ts';
-import { spendChild } from '../../../loop/state/child-spending.ts';
+import { spendChild } from '../../../loop/spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { modelCallFailure } from '../../errors/step-failures.ts';
 import { insertedText } from '../../references/interpolate.ts';

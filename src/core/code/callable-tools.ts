@@ -1,0 +1,107 @@
+import type { ToolCaller, ToolSnapshot } from '../domain/agent.ts';
+import type { CodeLanguage } from '../domain/code.ts';
+import { isDeniedByName, type Permissions } from '../domain/permissions.ts';
+
+/** True if the model, or code, may call a tool. */
+export function mayCall(caller: ToolCaller, { callers }: { readonly callers?: readonly ToolCaller[] | undefined }): boolean {
+  return callers?.includes(caller) ?? true;
+}
+
+/** The tools of a run, and the policies that it began with. */
+interface PermittedTools {
+  readonly tools: readonly ToolSnapshot[];
+  readonly permissions?: readonly Permissions[] | undefined;
+}
+
+/** Returns the tools that a caller may call: without those that the permissions deny by name. */
+export function toolsFor(caller: ToolCaller, { tools, permissions = [] }: PermittedTools): ToolSnapshot[] {
+  return tools.filter((tool) => mayCall(caller, tool) && !isDeniedByName(permissions, tool));
+}
+
+/** Returns the id of a call that code makes: that of the call of `run_code`, and its number, from 1. */
+export function codeCallId(callId: string, number: number): string {
+  return `${callId}.${number}`;
+}
+
+/** True for an id that a call of code may have. No call of the model may have such an id, or two calls could have the same. */
+export function isCodeCallId(id: string): boolean {
+  return /\.[0-9]+$/.test(id);
+}
+
+/** Words of JavaScript that cannot be the name of a variable, in code that is strict or not, and those that cannot be one of the global object. */
+export const JAVASCRIPT_RESERVED_WORDS: ReadonlySet<string> = new Set(
+  (
+    'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for ' +
+    'function if implements import in Infinity instanceof interface let NaN new null package private protected public return static ' +
+    'super switch this throw true try typeof undefined var void while with yield'
+  ).split(' '),
+);
+
+/** Keywords of Python. */
+export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global if import in is ' +
+    'lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+
+/** Names that an executor gives to code besides those of the tools. */
+const PROVIDED_NAMES: ReadonlySet<string> = new Set(
+  'print console final_answer tools store recall observe memory uncertain explore commit'.split(' '),
+);
+
+/** Names that code in JavaScript has without declaring them. A tool of such a name would hide them. */
+const JAVASCRIPT_GLOBALS: ReadonlySet<string> = new Set(
+  (
+    'AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError ' +
+    'FinalizationRegistry Float16Array Float32Array Float64Array Function Int16Array Int32Array Int8Array Intl Iterator JSON Map Math ' +
+    'Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TypeError ' +
+    'URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet constructor decodeURI decodeURIComponent ' +
+    'encodeURI encodeURIComponent escape globalThis hasOwnProperty isFinite isNaN isPrototypeOf parseFloat parseInt ' +
+    'propertyIsEnumerable then toLocaleString toString unescape valueOf'
+  ).split(' '),
+);
+
+/** Functions and types that code in Python has without declaring them. */
+const PYTHON_BUILTINS: ReadonlySet<string> = new Set(
+  (
+    'abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod ' +
+    'enumerate eval exec exit filter float format frozenset getattr globals hasattr hash help hex id input int isinstance issubclass ' +
+    'iter len list locals map max memoryview min next object oct open ord pow property quit range repr reversed round set setattr ' +
+    'slice sorted staticmethod str sum super tuple type vars zip Ellipsis NotImplemented BaseException BaseExceptionGroup Exception ' +
+    'ExceptionGroup GeneratorExit KeyboardInterrupt StopAsyncIteration StopIteration SystemExit Warning'
+  ).split(' '),
+);
+
+/** The other exceptions of Python. */
+const PYTHON_EXCEPTION = /^[A-Z][A-Za-z]*(?:Error|Warning)$/;
+
+/** The names of a language in a text. */
+export const LANGUAGE_NAMES: Readonly<Record<CodeLanguage, string>> = { javascript: 'JavaScript', python: 'Python' };
+
+/** Returns the reason why code cannot call a tool by its name; undefined if it can. */
+export function spellingProblem(name: string, language: CodeLanguage): string | undefined {
+  const spoken = LANGUAGE_NAMES[language];
+  if (!isIdentifier(name)) return `${spoken} cannot spell this name: use letters, digits and "_", and begin with a letter`;
+  if (name.startsWith('__')) return 'a name that begins with "__" is reserved';
+  if (reservedWords(language).has(name)) return `it is a reserved word of ${spoken}`;
+  if (PROVIDED_NAMES.has(name)) return 'code has a function of this name already';
+  return isBuiltIn(name, language) ? `${spoken} has a function or a type of this name already` : undefined;
+}
+
+/** True if a parameter can have the name. */
+export function isParameterName(name: string, language: CodeLanguage): boolean {
+  return isIdentifier(name) && !reservedWords(language).has(name);
+}
+
+function isIdentifier(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+}
+
+function reservedWords(language: CodeLanguage): ReadonlySet<string> {
+  return language === 'python' ? PYTHON_KEYWORDS : JAVASCRIPT_RESERVED_WORDS;
+}
+
+function isBuiltIn(name: string, language: CodeLanguage): boolean {
+  return language === 'python' ? PYTHON_BUILTINS.has(name) || PYTHON_EXCEPTION.test(name) : JAVASCRIPT_GLOBALS.has(name);
+}

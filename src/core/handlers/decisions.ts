@@ -1,0 +1,290 @@
+import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval } from '../domain/approvals.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { LimitChanges, RunLimits } from '../domain/limits.ts';
+import type { SessionKind } from '../domain/run-input.ts';
+import type { Principal } from '../domain/run.ts';
+import { isoTime } from '../domain/time.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { abovePart, raised } from '../loop/limits.ts';
+import { deniedText, permissionVerdict } from '../loop/permissions.ts';
+import { decidedOf, pendingOf, withoutContent } from '../loop/state/approval-state.ts';
+import type { Inbox } from '../loop/state/inbox.ts';
+import { noApprovals, type RunState } from '../loop/state/run-state.ts';
+import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
+import { isSession, limitsOf } from '../sessions/open-session.ts';
+import { decisionProblem, raiseProblem } from '../wire-schemas/request-schemas.ts';
+import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/value-schemas.ts';
+
+type AnyInput = ApproveInput & RejectInput & RespondInput;
+
+/** Lets a call run, with the model's arguments or with edited ones. */
+export const approve = decisionKind<ApproveInput>(
+  'approve',
+  'Lets a call run: {"callId", "id": "your own", "digest", "arguments"?, "remember"?: "tool" or "arguments", "by"?}',
+);
+
+/** Rejects a call. The model reads the reason. */
+export const reject = decisionKind<RejectInput>(
+  'reject',
+  'Rejects a call, with a reason for the model: {"callId", "id": "your own", "digest", "reason"?, "remember"?: "tool" or "arguments", "by"?}',
+);
+
+/** Answers a call instead of its tool. */
+export const respond = decisionKind<RespondInput>(
+  'respond',
+  'Answers a call instead of its tool: {"callId", "id": "your own", "digest", "content", "by"?}',
+);
+
+function decisionKind<Input>(type: Decision['type'], description: string): RequestKind<Input, DecisionReceipt> {
+  return {
+    description,
+    refusal: (run, input) => decisionRefusal(run, type, input),
+    take(run, input, arrival) {
+      const request = input as AnyInput;
+      const known = sameDecision(run, request.id);
+      if (known !== undefined) return { version: 1, status: 'repeated', decision: known };
+      const decision = toDecision(run, type, request, arrival);
+      run.inbox.decide(decision);
+      return { version: 1, status: 'decided', decision: withoutContent(decision) };
+    },
+  };
+}
+
+function toDecision({ state }: MessageReceiver, type: Decision['type'], request: AnyInput, { source, now }: InboundMessage): Decision {
+  const waiting = pendingOf(state?.approvals ?? noApprovals(), request.callId);
+  return {
+    ...proposedLimits(waiting, type),
+    ...request,
+    type,
+    toolName: waiting?.toolName ?? '',
+    by: request.by ?? null,
+    source,
+    at: isoTime(now),
+  };
+}
+
+/** Returns the proposed limits for an approval of a limit, so that its record names the limits even if the approver gave none. */
+function proposedLimits(waiting: PendingApproval | undefined, type: Decision['type']): { arguments?: JsonObject } {
+  return type === 'approve' && waiting?.proposal !== undefined ? { arguments: { ...waiting.proposal } } : {};
+}
+
+/** Returns the decision with that id, applied before or still to be applied. */
+function sameDecision({ state, inbox }: MessageReceiver, id: string): DecidedCall | undefined {
+  const queued = inbox.decisions.find((one) => one.id === id);
+  return queued === undefined ? state?.approvals.decided.findLast((one) => one.id === id) : withoutContent(queued);
+}
+
+function decisionRefusal(run: MessageReceiver, type: Decision['type'], input: unknown): Refusal | undefined {
+  const problem = decisionProblem(type, input);
+  if (problem !== undefined) return invalidRequest(run, type, problem);
+  const request = input as AnyInput;
+  const { callId, id, digest } = request;
+  const same = sameDecision(run, id);
+  if (same !== undefined) return same.callId === callId && same.type === type ? undefined : alreadyDecided(run.runId, same);
+  const busy = unavailable(run, 'decisions');
+  if (busy !== undefined) return busy;
+
+  const waiting = run.state === undefined ? undefined : pendingOf(run.state.approvals, callId);
+  // If the worker authorizes decisions, it may still refuse the first one: it then checks both, in their order.
+  const queued = run.state?.snapshot.authorize ? undefined : run.inbox.decisions.find((one) => one.callId === callId);
+  const decided = queued ?? (waiting === undefined && run.state !== undefined ? decidedOf(run.state.approvals, callId) : undefined);
+  if (decided !== undefined) return alreadyDecided(run.runId, decided);
+  if (waiting === undefined) {
+    return { code: 'unknown_call', message: `No call "${callId}" of run "${run.runId}" waits for a decision` };
+  }
+  if (waiting.digest !== digest) {
+    const message = `The decision on call "${callId}" of "${waiting.toolName}" was made on other arguments than the call has: look at what waits now, and decide on that`;
+    return { code: 'digest_mismatch', message };
+  }
+  return contentRefusal(run, waiting, type, request) ?? noRoomForRequest(toDecision(run, type, request, { source: 'update', now: 0 }), run);
+}
+
+/** Refuses a decision whose type or content does not suit the pending approval. */
+function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: Decision['type'], request: AnyInput): Refusal | undefined {
+  const { kind, toolName, callId } = waiting;
+  const refused = (problem: string): Refusal => invalidRequest(run, type, problem);
+  if (kind === 'question' && type === 'approve') return refused(`call "${callId}" is a question: answer it with "respond", or reject it`);
+  if (kind === 'outcome' && type === 'approve') {
+    return refused(`call "${callId}" has been started, and is never started again: say what it gave with "respond", or reject it`);
+  }
+  if (kind === 'limit' && type === 'respond') return refused(`"${callId}" is a limit: approve or reject it`);
+  if (kind !== 'tool' && request.remember !== undefined) return refused(`"remember" is for calls of tools, and "${callId}" is a ${kind}`);
+  if (request.remember === 'arguments' && request.arguments !== undefined) {
+    return refused('"remember": "arguments" holds for the arguments that the model gave: leave out "arguments", or remember the tool');
+  }
+  if (kind === 'limit') return request.arguments === undefined ? undefined : limitsRefusal(run, request.arguments, refused);
+  const tool = run.state?.snapshot.tools.find(({ name }) => name === toolName);
+  if (type === 'approve' && request.arguments !== undefined) {
+    return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ?? permissionRefusal(run, waiting, request.arguments);
+  }
+  if (type === 'respond') return valueRefusal(waiting, 'content', request.content, tool?.answer);
+  return undefined;
+}
+
+/** Refuses edited arguments with which the permissions deny the call. */
+function permissionRefusal(
+  { runId, state }: MessageReceiver,
+  { toolName, callId }: PendingApproval,
+  args: JsonObject,
+): Refusal | undefined {
+  const tool = state?.snapshot.tools.find(({ name }) => name === toolName);
+  const { denied } = state === undefined || tool === undefined ? {} : permissionVerdict(state, tool, args);
+  if (denied === undefined) return undefined;
+  const message = `"arguments" for call "${callId}" of run "${runId}": ${deniedText(toolName, denied)} Edit them otherwise, or reject the call`;
+  return { code: 'not_permitted', message };
+}
+
+function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
+  const problems = checkJson(LIMIT_CHANGES_SCHEMA, limits);
+  if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
+  if (state === undefined) return undefined;
+  const lowered = loweredLimit(state.limits, limits);
+  if (lowered !== undefined) return refused(lowered);
+  const above = abovePart(state, limits);
+  return above === undefined ? undefined : { ...refused(above), code: 'budget_exceeded' };
+}
+
+function valueRefusal(
+  { callId, toolName }: PendingApproval,
+  field: 'arguments' | 'content',
+  value: JsonValue,
+  schema: JsonObject | undefined,
+): Refusal | undefined {
+  const bytes = jsonBytes(value);
+  if (bytes > BYTE_BUDGETS.decision) {
+    return {
+      code: 'payload_too_large',
+      message: `"${field}" for call "${callId}" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}`,
+    };
+  }
+  const problems = schema === undefined ? [] : checkJson(schema, value);
+  if (problems.length === 0) return undefined;
+  return {
+    code: 'invalid_arguments',
+    message: `"${field}" for call "${callId}" does not fit tool "${toolName}": ${problemsText(problems)}`,
+  };
+}
+
+/** Raises limits of the run while it runs or waits. */
+export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
+  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, "costUsd": 2, ...}, "by"?}',
+  refusal(run, input) {
+    const problem = raiseProblem(input);
+    if (problem !== undefined) return invalidRequest(run, 'raise', problem);
+    const busy = unavailable(run, 'decisions');
+    if (busy !== undefined) return busy;
+    const { id, limits = {}, session } = input as RaiseInput;
+    // This state is short: the first activity of the run resolves the agent.
+    if (run.state === undefined)
+      return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
+    if (run.inbox.has(id)) return undefined;
+    const lowered = loweredLimit(run.state.limits, limits) ?? loweredOfSession(run.state, session);
+    if (lowered !== undefined) return invalidRequest(run, 'raise', lowered);
+    const above = abovePart(run.state, limits);
+    return above === undefined ? noRoomForRequest(input, run) : { code: 'budget_exceeded', message: `Run "${run.runId}": ${above}` };
+  },
+  take(run, { id, limits = {}, session, by }, { now }) {
+    const isNew = run.inbox.raise({
+      id,
+      limits,
+      ...(session === undefined ? {} : { session }),
+      by: by ?? null,
+      at: isoTime(now),
+    });
+    const known = run.state?.limits ?? { steps: 0, finalAttempt: false };
+    return { version: 1, id, status: isNew ? 'raised' : 'duplicate', limits: isNew ? raised(known, limits) : known };
+  },
+};
+
+/** Returns why the changes do not raise the limits of the session: one of them would be lower, or the run is none. */
+function loweredOfSession(state: RunState, changes: RaiseInput['session']): string | undefined {
+  if (changes === undefined) return undefined;
+  if (!isSession(state)) return 'the run is no session: it has no limits of a session to raise';
+  const limits = limitsOf(state);
+  for (const [name, value] of Object.entries(changes) as [keyof typeof limits, number | null][]) {
+    const now = limits[name];
+    if (now === null && value !== null) return `the session has no limit "${name}" to raise`;
+    if (now !== null && value !== null && value < now) return `limit "${name}" of the session is ${now}, and ${value} would lower it`;
+  }
+  return undefined;
+}
+
+/** Returns why the changes do not raise the limits: one of them would be lower, or does not exist. Undefined if all do. */
+function loweredLimit(limits: RunLimits, changes: LimitChanges): string | undefined {
+  const { toolCallsByName = {}, ...rest } = changes;
+  for (const [name, value] of Object.entries(rest)) {
+    const now = limits[name as keyof typeof rest];
+    if (now === undefined) return `the run has no limit "${name}" to raise`;
+    if (value < now) return `limit "${name}" is ${now}, and ${value} would lower it`;
+  }
+  for (const [name, value] of Object.entries(toolCallsByName)) {
+    const now = Object.hasOwn(limits.toolCallsByName ?? {}, name) ? limits.toolCallsByName?.[name] : undefined;
+    if (now === undefined) return `the run has no limit "toolCallsByName.${name}" to raise`;
+    if (value < now) return `limit "toolCallsByName.${name}" is ${now}, and ${value} would lower it`;
+  }
+  return undefined;
+}
+
+/**
+ * The requests that a run accepts from callers, and their effects. The handlers of the workflow use them, and so does the client
+ * when it reads a run back from its history, so that both get the same result.
+ */
+
+/** The part of a run that receives requests. */
+export interface MessageReceiver {
+  readonly runId: string;
+  readonly inbox: Inbox;
+  /** Undefined until the agent is resolved. */
+  readonly state?: RunState;
+  /** Whom the run acts for, before it has a state. */
+  readonly principal?: Principal;
+  /** The kind of session that the run begins as, before it has a state. Absent for a run that ends with its answer. */
+  readonly opensAs?: SessionKind;
+}
+
+/** The reason for refusing a request. */
+export interface Refusal {
+  code: ErrorCode;
+  message: string;
+}
+
+/** The source and the time of a request. */
+export interface InboundMessage {
+  source: 'update' | 'signal';
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** The checks and the effect of one kind of request. */
+export interface RequestKind<Input, Receipt> {
+  /** Description for a person who sends the request from the Temporal UI. */
+  readonly description: string;
+  /** Returns why the request is refused; undefined if it is accepted. `now` is in milliseconds since the epoch. Must not change anything, and never throws. */
+  refusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined;
+  /** Accepts a request that was not refused: stores it for the loop and returns at once. */
+  take(run: MessageReceiver, input: Input, arrival: InboundMessage): Receipt;
+}
+
+/** Returns why a run accepts no requests at the moment, or no more at all; undefined if it accepts them. */
+export function unavailable(run: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
+  if (run.inbox.closed || !run.inbox.isBusy(about)) return endedRefusal(run);
+  return { code: 'busy', message: `Run "${run.runId}" accepts no requests until it has continued as new: send it again in a moment` };
+}
+
+/** Returns the refusal of a run that has ended; undefined for one that goes on. */
+export function endedRefusal({ runId, inbox }: MessageReceiver): Refusal | undefined {
+  return inbox.closed ? { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` } : undefined;
+}
+
+/** Returns why a run has no room for one more request; undefined if it has. There is room again once the loop has applied the others. */
+export function noRoomForRequest(request: unknown, { runId, inbox }: MessageReceiver): Refusal | undefined {
+  if (inbox.hasRoomForRequest(request)) return undefined;
+  return { code: 'busy', message: `Run "${runId}" has not applied the requests before this one yet: send it again in a moment` };
+}
+
+/** Returns the refusal of a request that does not have the expected shape. */
+export function invalidRequest({ runId }: MessageReceiver, request: string, problem: string): Refusal {
+  return { code: 'invalid_input', message: `Run "${runId}" refused "${request}": ${problem}` };
+}

@@ -1,0 +1,205 @@
+import { Finalizer, finalText, MultipleFinalAnswers } from '../domain/code.ts';
+import { isToolCall } from '../domain/content.ts';
+import { stateProblem } from '../domain/deps.ts';
+import { errorMessage } from '../domain/errors.ts';
+import { cellCode, type JournalCell } from '../domain/execution.ts';
+import type { JsonValue } from '../domain/json.ts';
+import { setState } from '../domain/record.ts';
+import { callResult, interruptedResult } from './call-results.ts';
+import {
+  addSegment,
+  beginCell,
+  beginJournal,
+  callsOf,
+  codeOf,
+  countSegment,
+  currentCell,
+  dropCell,
+  endsTask,
+  lastDigest,
+} from './code-cells.ts';
+import { continueBeforeTool } from './continue-as-new.ts';
+import { spendOnGuardrails } from './guardrails.ts';
+import type { CellPosition, NextStep, ToolsPosition } from './next-step.ts';
+import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from './ports.ts';
+import { findEvent, recordEvent, type RunState } from './state/run-state.ts';
+
+// Tool phase: one segment of a cell.
+
+/**
+ * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
+ * results. If the history is full, the run goes on with the segment in the next execution.
+ */
+export async function runCellPhase(state: RunState, ports: RunPorts, position: CellPosition): Promise<NextStep> {
+  const { tools, index } = position;
+  if (ports.cancelRequested()) return afterCell(position, interruptedResult());
+  if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
+  if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
+  const call = segmentCall(state, position);
+  const outcome = await ports.runSegment(call);
+  countSegment(state, state.snapshot.code?.tier === 'local' && call.remote !== true, outcome);
+  if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
+  addSegment(
+    state,
+    outcome.digest,
+    outcome.calls.map(({ name }) => name),
+  );
+  const { id, calls: content, problems, approvals, rewrites, hooks, guardrails, durationMs } = outcome;
+  const author = state.snapshot.name;
+  codeOf(state).calls = { offset: state.window.through, id, author, content };
+  const checked = guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
+  recordEvent(state, ports, { id, author, content, caller: 'code', ...checked });
+  return {
+    type: 'run_tools',
+    response: {
+      id,
+      content,
+      finishReason: 'tool_calls',
+      usage: null,
+      ...(problems === undefined ? {} : { problems }),
+      ...(approvals === undefined ? {} : { approvals }),
+      ...(rewrites === undefined ? {} : { rewrites }),
+      ...(hooks === undefined ? {} : { hooks }),
+      ...(guardrails === undefined ? {} : { guardrails: { findings: guardrails.findings } }),
+    },
+    final: false,
+    outcomes: [],
+    cell: { ...position, spentMs: (position.spentMs ?? 0) + durationMs },
+  };
+}
+
+/** Bytes of JSON of the journal from which on a checkpoint is wanted, so that it can be carried when the run continues as new. */
+const CHECKPOINT_BYTES = 100_000;
+
+/** Returns the next step after a cell with that outcome: the calls of its response go on. */
+export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome): ToolsPosition {
+  return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
+}
+
+function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
+  const call = response.content.filter(isToolCall)[index];
+  const moment = { now: response.receivedAt ?? ports.now(), seed: seedOf(`${response.id}/${index}`) };
+  return { code: call === undefined ? '' : (cellCode(response.content, call) ?? ''), moment, segments: [] };
+}
+
+function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {
+  const call = response.content.filter(isToolCall)[index];
+  if (call === undefined) throw new TypeError(`Response "${response.id}" has no call ${index}`);
+  const { code, moment, segments } = currentCell(state);
+  const results = segments.at(-1)?.results;
+  const after = lastDigest(codeOf(state).journal);
+  return {
+    step: state.context.currentStep + 1,
+    call,
+    offset: findEvent(state, response.id)?.offset ?? state.window.through - 1,
+    index: response.content.indexOf(call),
+    eventId: response.id,
+    code,
+    moment,
+    cell: codeOf(state).journal.cells.length - 1,
+    segment: segments.length,
+    ...(after === undefined ? {} : { after }),
+    calls: callsOf(currentCell(state)),
+    spentMs,
+    ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
+    ...(endsTask(state) ? { remote: true as const } : {}),
+    ...(results === undefined ? {} : { results }),
+  };
+}
+
+/** Applies the end of a cell to the namespace and the state of the run, and returns the result that the model reads. */
+function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'calls' }>): ToolOutcome {
+  const code = codeOf(state);
+  delete code.calls;
+  if (outcome.type !== 'ended') {
+    dropCell(state);
+    if (outcome.type === 'cancelled') return { type: 'cancelled' };
+    const { message, noWorker } = outcome;
+    return {
+      ...callResult('error', `The code could not be run: ${message}`),
+      durationMs: null,
+      ...(noWorker === undefined ? {} : { noWorker }),
+    };
+  }
+  if (outcome.digest === undefined) dropCell(state);
+  else addSegment(state, outcome.digest);
+  if (outcome.isLost) beginJournal(state);
+  if (outcome.checkpoint !== undefined) beginJournal(state, { checkpoint: outcome.checkpoint });
+  return toResult(state, outcome);
+}
+
+/** The text that the model reads before the first result after cells whose names and values were lost, by the reason. */
+const LOST = {
+  too_large: 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.',
+  agent_changed: 'The names and values of earlier cells are lost, because the way in which code runs has changed. Define them again.',
+} as const;
+
+function toResult(
+  state: RunState,
+  { id, content, isError, final, state: changes, durationMs }: SegmentOutcome & { type: 'ended' },
+): ToolOutcome {
+  const { journal } = codeOf(state);
+  const problem = changes && stateProblem(state.context.state, changes);
+  if (problem !== undefined) return { ...callResult('error', ...content, problem), durationMs };
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
+  const { isLost } = journal;
+  delete journal.isLost;
+  return {
+    type: 'result',
+    status: isError ? 'error' : 'success',
+    content: isLost === undefined ? content : [LOST[isLost], ...content],
+    durationMs,
+    // The worker's cache has the result without that text.
+    ...(isLost === undefined ? { resultId: id } : {}),
+    applied: true,
+    ...(final === undefined ? {} : { finalAnswer: final }),
+  };
+}
+
+// Tool phase: the randomness of a cell.
+
+/** Returns a whole number that a text always gives (FNV-1a, 32 bits). */
+function seedOf(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
+  return hash >>> 0;
+}
+
+// Tool phase: the final answer of a cell.
+
+type Outcomes = readonly (ToolOutcome | null)[];
+
+/**
+ * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
+ * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
+ */
+export function finalAnswerOfCode({ snapshot }: RunState, outcomes: Outcomes): { output: JsonValue } | undefined {
+  if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
+  const found = givenAnswer(outcomes);
+  if (found === undefined) return undefined;
+  if (snapshot.output !== undefined) return { output: found.value };
+  return { output: finalText(found.value, snapshot.code.executor) };
+}
+
+/**
+ * Returns the outcome of a cell, which is an error if the cell has given a final answer, and another cell of the same response has
+ * given that of the run.
+ */
+function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
+  if (snapshot.replyFormat !== 'code' || outcome.type !== 'result' || outcome.finalAnswer === undefined) return outcome;
+  const first = givenAnswer(outcomes);
+  const finalizer = new Finalizer();
+  try {
+    if (first !== undefined) finalizer.set(first.value, { now: ports.now() });
+    finalizer.set(outcome.finalAnswer.value, { now: ports.now() });
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof MultipleFinalAnswers)) throw error;
+    const { finalAnswer: _, resultId: __, ...others } = outcome;
+    return { ...others, status: 'error', content: [errorMessage(error), { first: error.first, attempted: error.attempted }] };
+  }
+}
+
+function givenAnswer(outcomes: Outcomes): { value: JsonValue } | undefined {
+  return outcomes.flatMap((outcome) => (outcome?.type === 'result' && outcome.finalAnswer !== undefined ? [outcome.finalAnswer] : []))[0];
+}

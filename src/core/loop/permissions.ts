@@ -1,0 +1,100 @@
+import type { ToolSnapshot } from '../domain/agent.ts';
+import type { JsonObject } from '../domain/json.ts';
+import {
+  checkAllPermissions,
+  isNarrowing,
+  type PermissionChange,
+  type Permissions,
+  type PermissionVerdict,
+  SET_PERMISSIONS,
+} from '../domain/permissions.ts';
+import type { Authorization, RunPorts } from './ports.ts';
+import { narrowedBySkill } from './skills.ts';
+import { noteError, recordEvent, type RunState } from './state/run-state.ts';
+
+// Shared state: the permissions of the run.
+
+type OfRun = Pick<RunState, 'snapshot' | 'permissions' | 'loadedSkills'>;
+
+/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and the runs above it. */
+export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permissions[] {
+  const pinned = snapshot.permissions ?? [];
+  return permissions === undefined ? pinned : [permissions, ...pinned.slice(1)];
+}
+
+/** Returns the verdict on a call of a tool with these arguments: that of the active skills first. */
+export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
+  const { name, category } = tool;
+  const narrowed = narrowedBySkill(run, tool);
+  if (narrowed !== undefined) return { denied: narrowed };
+  const layers = permissionsOf(run);
+  return layers.length === 0 ? {} : checkAllPermissions(layers, { tool: name, category, arguments: args });
+}
+
+/** Returns the text of a denied call for the model. */
+export function deniedText(tool: string, denied: string): string {
+  return `The permissions of this run do not allow this call of "${tool}": ${denied}.`;
+}
+
+// Shared state: changes of the permissions of the run.
+
+/** Returns the policy that a change replaces. */
+export function ownPermissions(state: Pick<RunState, 'snapshot' | 'permissions'>): Permissions {
+  return permissionsOf(state)[0] ?? { mode: 'default' };
+}
+
+/**
+ * Applies the changes that have come and narrow the permissions, and records them. One that widens waits for the worker, unless a
+ * later one narrows: each change replaces the whole policy, so the earlier one has no effect any more.
+ */
+export function takeNarrowings(state: RunState, ports: RunPorts): void {
+  const { inbox } = ports;
+  for (;;) {
+    const [change] = inbox.permissionChanges;
+    const own = ownPermissions(state);
+    if (change === undefined || !inbox.permissionChanges.some(({ permissions }) => isNarrowing(own, permissions))) return;
+    inbox.takePermissionChange();
+    if (isNarrowing(own, change.permissions)) applyPermissionChange(state, ports, change);
+    else refusePermissionChange(state, ports, change, 'a later change narrows them, and takes the place of this one');
+  }
+}
+
+/** Applies the changes that have come: the worker first authorizes each one that widens. */
+export async function settlePermissions(state: RunState, ports: RunPorts): Promise<void> {
+  for (takeNarrowings(state, ports); ports.inbox.permissionChanges.length > 0; takeNarrowings(state, ports)) {
+    const [change] = ports.inbox.permissionChanges;
+    if (change === undefined) return;
+    const verdict = await authorizePermissionChange(state, ports, change);
+    if (verdict.type === 'cancelled') return;
+    ports.inbox.takePermissionChange();
+    if (verdict.type === 'authorized') applyPermissionChange(state, ports, { ...change, verifiedBy: verdict.as });
+    else refusePermissionChange(state, ports, change, verdict.reason);
+  }
+}
+
+function applyPermissionChange(state: RunState, clock: RunPorts, change: PermissionChange): void {
+  state.permissions = change.permissions;
+  recordEvent(state, clock, { author: change.verifiedBy ?? change.by ?? 'user', content: [], permissions: change });
+}
+
+function refusePermissionChange(state: RunState, clock: RunPorts, { id, by }: PermissionChange, reason: string): void {
+  const message = `The permissions were not changed: ${reason}`;
+  noteError(state, message);
+  const refused = { request: 'setPermissions', id, ...(by === null ? {} : { by }), code: 'not_authorized', message };
+  recordEvent(state, clock, { author: by ?? 'user', content: [], refused });
+}
+
+function authorizePermissionChange(
+  state: RunState,
+  ports: RunPorts,
+  { id, permissions, by, at }: PermissionChange,
+): Promise<Authorization> {
+  // A change that narrowed when it was accepted may widen what another one left.
+  if (!state.snapshot.authorize)
+    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize" hook' });
+  const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
+  return ports.authorize(
+    { id, type: 'approve', ...about, arguments: { ...permissions } as never, by, source: 'update', at },
+    { kind: 'limit', ...about, key: id, step: state.context.currentStep + 1, requestedAt: ports.now() },
+  );
+}

@@ -1,0 +1,122 @@
+import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
+import { jsonBytes } from '../domain/byte-budgets.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { RunLimits } from '../domain/limits.ts';
+import type { Archiving, NotArchived } from '../domain/run.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
+import { isoTime } from '../domain/time.ts';
+import type { CallsNotRun } from '../domain/tool-calls.ts';
+import { addRunUsage, type AggregatedUsage, noUsage } from '../domain/usage.ts';
+import { hasSeveralAgents } from './handoffs.ts';
+import { rewrittenArguments } from './hooks.ts';
+import { usedAmounts } from './limits.ts';
+import { findEvent, type RunState } from './state/run-state.ts';
+
+// Shared state: the progress of a run.
+
+/** The progress of a run, and the tools that it waits for. */
+interface RunProgress {
+  currentStep: number;
+  usage: AggregatedUsage;
+  /** Present if runs below this one have ended, and their usage is not part of `usage`. */
+  treeUsage?: AggregatedUsage;
+  /** The calls that tools executed. */
+  toolCallsTotal: number;
+  /** The calls that did not run. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
+  toolCallsStarted: number;
+  /** The number of recorded events. */
+  events: number;
+  /** The names of the tools whose calls wait for a decision. */
+  waitingFor: string[];
+  /** Undefined until the agent is resolved, like the state. */
+  limits?: RunLimits;
+  /** The agent that acts, if the run was handed over. */
+  currentAgent?: string;
+  /** The ids of the agents that have ended in the step that goes on. */
+  endedChildren?: string[];
+  lastError?: string;
+  archiving?: Archiving;
+  notArchived?: NotArchived[];
+}
+
+/** Returns the progress of a run in that state; without a state, of a run that has not begun. */
+export function progressOf(state: RunState | undefined): RunProgress {
+  if (state === undefined) {
+    return { currentStep: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
+  }
+  const {
+    context,
+    limits,
+    usage,
+    toolCallsTotal,
+    toolCallsNotRun,
+    window,
+    approvals,
+    lastError,
+    archiving,
+    notArchived,
+    below,
+    endedChildren,
+    snapshot,
+  } = state;
+  return {
+    currentStep: context.currentStep,
+    usage,
+    ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
+    toolCallsTotal,
+    ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
+    toolCallsStarted: usedAmounts(state).toolCalls,
+    events: window.through,
+    waitingFor: approvals.pending.map(({ toolName }) => toolName),
+    limits,
+    ...(endedChildren === undefined ? {} : { endedChildren }),
+    ...(hasSeveralAgents(state) ? { currentAgent: snapshot.name } : {}),
+    ...(lastError === undefined ? {} : { lastError }),
+    ...(archiving === undefined ? {} : { archiving }),
+    ...(notArchived === undefined ? {} : { notArchived }),
+  };
+}
+
+// Shared state: pending decisions as a person sees them.
+
+/** Bytes of JSON of the arguments of one call in a list of pending approvals. */
+const MAX_ARGUMENT_BYTES = 20_000;
+
+/** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
+export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'code' | 'snapshot' | 'rewrites'>): ApprovalView[] {
+  const { approvals, snapshot } = state;
+  return approvals.pending.map((waiting) => {
+    const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
+    return { ...withIsoTimes(waiting), ...boundedArguments(argumentsOf(state, waiting)), ...(answer === undefined ? {} : { answer }) };
+  });
+}
+
+/**
+ * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
+ * that has started may have been approved with edited arguments.
+ */
+function argumentsOf(
+  state: Pick<RunState, 'approvals' | 'window' | 'code' | 'rewrites'>,
+  { kind, callId, proposal, key }: PendingApproval,
+): JsonObject {
+  if (kind === 'limit') return { ...proposal };
+  const approved = state.approvals.approved.find((one) => one.callId === callId);
+  if (approved?.arguments !== undefined) return approved.arguments;
+  const rewritten = rewrittenArguments(state, callId);
+  if (rewritten !== undefined) return rewritten;
+  const [eventId, index] = key.split('/');
+  const event = findEvent(state, eventId ?? '');
+  const call = event?.content[Number(index)];
+  return call?.type === 'tool_call' ? call.arguments : {};
+}
+
+/** Returns a pending approval with its times as they are shown. */
+function withIsoTimes({ requestedAt, deadlineAt, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
+  return { ...waiting, requestedAt: isoTime(requestedAt), ...(deadlineAt === undefined ? {} : { deadlineAt: isoTime(deadlineAt) }) };
+}
+
+function boundedArguments(whole: JsonObject): Pick<ApprovalView, 'arguments' | 'argumentsCut'> {
+  if (jsonBytes(whole) <= MAX_ARGUMENT_BYTES) return { arguments: whole };
+  return { arguments: { text: jsonTextPrefix(JSON.stringify(whole), MAX_ARGUMENT_BYTES) }, argumentsCut: true };
+}

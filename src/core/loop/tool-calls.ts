@@ -1,0 +1,383 @@
+import { hooksAfterCall } from '../domain/activity-messages.ts';
+import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
+import { type ApprovalRequirement, callDigest } from '../domain/approvals.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
+import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
+import { refusalIn } from '../domain/guardrails.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import { setState } from '../domain/record.ts';
+import { isoTime } from '../domain/time.ts';
+import {
+  FINAL_ANSWER,
+  noRetriesLeft,
+  notExecutable,
+  type NotRun,
+  resultText,
+  RUN_CODE,
+  type ToolCallRecord,
+  unknownTool,
+  UNUSABLE_REPLY,
+} from '../domain/tool-calls.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { callResult, interruptedResult, isOverLimit, notRunResult, runningResult, unknownResult } from './call-results.ts';
+import { agentOfStep, transfer, withoutTransfer } from './handoffs.ts';
+import { afterCall, asRewritten, hasHooksAfter, hooksOfCall, hooksOfStep, withInjection } from './hooks.ts';
+import { thoughtOf } from './next-step.ts';
+import { deniedText, permissionVerdict } from './permissions.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
+import { noteLoadedSkill } from './skills.ts';
+import { pendingOf } from './state/approval-state.ts';
+import { countToolCall, noteChanges, noteError, recordEvent, recordStep, type RunState, undoneKey } from './state/run-state.ts';
+
+// Tool phase: calls before they are scheduled.
+
+/** The response that asks for calls, and the run that executes them. */
+export interface ToolBatchContext {
+  state: RunState;
+  response: RecordedResponse;
+  calls: ToolCall[];
+  /** The offset of the event that holds the calls. */
+  offset: number;
+  /** True for the attempt after the step limit. */
+  final: boolean;
+  /** True if code makes the calls. */
+  inCode?: boolean;
+  /** True if the response ends the run: no other agent takes over. */
+  isLast?: boolean;
+}
+
+/** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
+export type PreparedCall =
+  /** `askedAgain`: true if its predicate was called a second time, with the current deps. */
+  | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
+  | { type: 'immediate'; outcome: ToolOutcome };
+
+/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
+export function prepareCall({ state, response, offset, final, isLast = false }: ToolBatchContext, call: ToolCall): PreparedCall {
+  // The final attempt offers no tools: a call that the model makes all the same is not executed.
+  if (final) return { type: 'immediate', outcome: interruptedResult() };
+  const problem = problemOf(response, call);
+  if (problem !== undefined) return { type: 'immediate', outcome: notRunBefore(reasonOf(state, response, call), problem) };
+  if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: callResult('success', finalOutput(response, call)) };
+  const tool = state.snapshot.tools.find((one) => one.name === call.name);
+  if (tool === undefined) return { type: 'immediate', outcome: notRunBefore('unknown', unknownTool(call.name)) };
+  const effective = asRewritten(response, call);
+  const { denied, asked } = permissionVerdict(state, tool, effective.arguments);
+  if (denied !== undefined) return { type: 'immediate', outcome: notRunBefore('refused', deniedText(call.name, denied)) };
+  const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
+  if (refused !== undefined) return { type: 'immediate', outcome: notRunBefore('not_started', refused) };
+  if (tool.notExecutable) return { type: 'immediate', outcome: notRunBefore('not_started', notExecutable(call.name)) };
+  const step = state.context.currentStep + 1;
+  const invocation = {
+    step,
+    call: effective,
+    tool,
+    offset,
+    index: response.content.indexOf(call),
+    eventId: response.id,
+    ...(effective === call ? {} : { edited: true as const }),
+  };
+  const requirement = requirementOf(state, response, invocation) ?? requirementByPermissions(asked, effective);
+  return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
+}
+
+/** The result of a call that is answered before it could start. It took no time. */
+function notRunBefore(reason: NotRun, text: string): ToolOutcome {
+  return { ...notRunResult(reason, text), durationMs: 0 };
+}
+
+/** Returns the reason why a call with a problem does not run: a hook or a guardrail refused it, there is no such tool, or it is invalid. */
+function reasonOf({ snapshot }: RunState, { hooks = [], guardrails }: RecordedResponse, { toolCallId, name }: ToolCall): NotRun {
+  if (hooks.some(({ callId, answer, denied }) => callId === toolCallId && (answer === 'deny' || denied))) return 'refused';
+  if (refusalIn({ findings: guardrails?.findings.filter(({ callId }) => callId === toolCallId) ?? [] }) !== undefined) return 'refused';
+  const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(name) || snapshot.tools.some((tool) => tool.name === name);
+  return isKnown ? 'invalid' : 'unknown';
+}
+
+/**
+ * Returns the requirement of a decision. A call of a tool that always needs a decision needs one even if the response
+ * recorded none. So does a call whose predicate was called again in the previous execution, and that has waited since then
+ * or has been approved.
+ */
+function requirementOf(
+  { approvals }: RunState,
+  response: RecordedResponse,
+  { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
+): ApprovalRequirement | undefined {
+  if (response.approvals !== undefined && Object.hasOwn(response.approvals, toolCallId)) return response.approvals[toolCallId];
+  const waiting = pendingOf(approvals, toolCallId);
+  if (waiting?.kind === 'tool') return { digest: waiting.digest };
+  const isApproved = approvals.approved.some(({ callId }) => callId === toolCallId);
+  return isApproved || tool.approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
+}
+
+/** Returns the requirement of a decision that the permissions ask for. */
+function requirementByPermissions(asked: string | undefined, { name, arguments: args }: ToolCall): ApprovalRequirement | undefined {
+  return asked === undefined ? undefined : { digest: callDigest(name, args), reason: asked };
+}
+
+/** True for the call that carries a structured answer. */
+export function isFinalAnswer(state: RunState, call: ToolCall): boolean {
+  return state.snapshot.output?.mode === 'final_answer' && call.name === FINAL_ANSWER;
+}
+
+/** Returns the reason why a call must not run. Call ids come from models: only own properties count. */
+export function problemOf(response: RecordedResponse, call: ToolCall): string | undefined {
+  const { problems } = response;
+  return problems !== undefined && Object.hasOwn(problems, call.toolCallId) ? problems[call.toolCallId] : undefined;
+}
+
+/** Returns the output of a valid `final_answer` call. */
+export function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
+  const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
+  // The recorded output belongs to the first answer that fits.
+  return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+}
+
+// Tool phase: the calls of one response.
+
+/** The calls of one response, and their outcomes so far by index; null for a call that has none yet. */
+export interface ToolBatch {
+  response: RecordedResponse;
+  prepared: PreparedCall[];
+  outcomes: (ToolOutcome | null)[];
+  /** The outcomes of calls of the response that have run before these. */
+  earlier?: readonly (ToolOutcome | null)[];
+}
+
+/**
+ * True for calls that must not overlap. One call alone is a sequence. A call that the limits refused in the execution before
+ * counts as little as it did there.
+ */
+export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
+  if (prepared.length === 1 || !snapshot.parallel) return true;
+  return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));
+}
+
+/** True if a call needs a decision, or if a person may have to be asked about the outcome of one. */
+export function needsDecisions({ snapshot }: RunState, { prepared }: ToolBatch): boolean {
+  return prepared.some((one) => {
+    if (one.type !== 'execute') return false;
+    return one.requirement !== undefined || (snapshot.onUnknownOutcome === 'ask' && one.invocation.tool.effect === 'once');
+  });
+}
+
+// Tool phase: the start of one call.
+
+/** Starts a call of a tool. */
+export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  countStart(state, invocation);
+  if (invocation.tool.handoff) return transfer(state, ports, invocation);
+  const started = invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
+  return hooksAfterCall(state.snapshot, invocation.tool).length === 0 ? started : withHooksAfter(state, ports, invocation, started);
+}
+
+async function withHooksAfter(
+  state: RunState,
+  ports: RunPorts,
+  invocation: ToolInvocation,
+  started: Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  const outcome = await started;
+  return hasHooksAfter(state, ports, invocation, outcome) ? afterCall(state, ports, invocation, outcome) : outcome;
+}
+
+/** Counts a call that starts. From here on it counts against the limits, however it ends. */
+export function countStart(state: RunState, { call: { name } }: ToolInvocation): void {
+  state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
+}
+
+/** Starts a call whose effect happens once, and never starts it again: if its answer is lost, the tool's `verify` is called, or its outcome is unknown. */
+async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tool } = invocation;
+  const started = await ports.runTool(invocation);
+  if (started.type !== 'lost') return started;
+  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
+  if (found.type === 'result') return found;
+  return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknownResult(tool.name), isUnknown: true };
+}
+
+// Tool phase: changes that calls make to the run.
+
+type Result = ToolOutcome & { type: 'result' };
+
+/**
+ * Applies the changes that a call makes to the run, once: its state, its deps, and how often its tool has asked the model to try
+ * again. Calls that overlap may each keep within the bounds and break them together, and one may undo what another has changed
+ * meanwhile: such a call becomes an error result, and changes nothing. `seen` is the number of changes when the call started.
+ */
+export function applyChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome, seen: number): ToolOutcome {
+  if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
+  const { tool, call } = prepared.invocation;
+  const { state: changes, asksRetry, ...kept } = outcome;
+  const undone = undoneKey(state, outcome, seen);
+  if (undone !== undefined) return conflictingChange(outcome, tool, undone);
+  const problem = changes && stateProblem(state.context.state, changes);
+  if (problem !== undefined) return refusedChange(outcome, `Tool '${call.name}' keeps too much. ${problem}`);
+  const updated = updatedDeps(state, outcome);
+  if (!updated.ok)
+    return refusedChange(outcome, `The update of the deps by tool '${call.name}' was refused, and changed nothing: ${updated.problem}`);
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
+  state.deps = updated.deps;
+  noteChanges(state, outcome);
+  const result: Result = { ...kept, applied: true };
+  if (asksRetry) return withinRetries(state, tool.modelRetries ?? DEFAULT_POLICY.modelRetries, call.name, result);
+  if (result.status === 'success') state.modelRetries.delete(call.name);
+  return result;
+}
+
+/** Returns the deps after an update; or the problem, if the update cannot be applied or its result does not fit. */
+function updatedDeps(
+  { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
+  { contextUpdate }: Pick<Result, 'contextUpdate'>,
+): UpdatedDeps {
+  if (contextUpdate === undefined) return { ok: true, deps };
+  const updated = applyOperations(deps, contextUpdate);
+  if (!updated.ok) return updated;
+  const bytes = jsonBytes(updated.deps);
+  if (bytes > BYTE_BUDGETS.deps) return { ok: false, problem: `the deps would be ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}` };
+  const problems = snapshot.deps === undefined ? [] : checkJson(snapshot.deps, updated.deps);
+  return problems.length === 0 ? updated : { ok: false, problem: `deps: ${problemsText(problems)}` };
+}
+
+/** Limits the number of times in a row that a tool may ask the model to try again. */
+function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
+  const before = modelRetries.get(name) ?? 0;
+  if (before < allowed) {
+    modelRetries.set(name, before + 1);
+    return result;
+  }
+  return refusedChange(result, noRetriesLeft(name, allowed, resultText(result.content)));
+}
+
+/** Returns the result of a call whose change would undo another one. A call that acts once must not be made again for it, and its result is kept. */
+function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key: string): Result {
+  const problem = `The update by tool '${name}' was refused, and changed nothing: another call changed "${key}" while this one was running.`;
+  if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);
+  const { content, spilled } = outcome;
+  const refused = refusedChange(outcome, `${problem} The call itself took effect: do not make it again. Its result:`);
+  return { ...refused, content: [...refused.content, ...content], ...(spilled === undefined ? {} : { spilled }) };
+}
+
+/** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
+function refusedChange({ durationMs }: Result, message: string): Result {
+  return { type: 'result', status: 'error', content: [message], durationMs, applied: true };
+}
+
+// Tool phase: results in the record.
+
+type Outcomes = readonly (ToolOutcome | null)[];
+
+/**
+ * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
+ * response wait for a decision, that is a part of them; marks each with the time, for the step.
+ */
+export function recordResults(
+  { state, calls, response, inCode }: ToolBatchContext,
+  ports: RunPorts,
+  outcomes: (ToolOutcome | null)[],
+): void {
+  const recordedAt = isoTime(ports.now());
+  const results: ToolResult[] = [];
+  const resultIds: string[] = [];
+  const contextUpdates: RecordedUpdate[] = [];
+  calls.forEach((call, index) => {
+    const outcome = outcomes[index];
+    if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
+    // Code reads values: a text beside them would be one.
+    const result = inCode ? resultOf(call, outcome) : withInjection(response, call, resultOf(call, outcome));
+    results.push(toolResult(call, result));
+    if (result.resultId !== undefined) resultIds.push(result.resultId);
+    if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
+    outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : result), recordedAt };
+  });
+  const isPartial = outcomes.includes(null);
+  const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
+  if (results.length === 0 && (isPartial || calls.length > 0)) return;
+  recordEvent(state, ports, {
+    author: state.snapshot.name,
+    content: results,
+    // Made of the id that the history holds: no activity has an input that names it.
+    ...(inCode ? { caller: 'code' as const, id: `${response.id}/results-${before}` } : {}),
+    ...(isPartial ? { partial: true as const } : {}),
+    ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
+  });
+  if (!inCode && resultIds.length === results.length) state.resultIds = resultIds;
+}
+
+/** Records one step with one record per call. All results are in the record already. */
+export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): void {
+  const { state, response, final } = acting;
+  const records = recordsOf(acting, outcomes);
+  for (const record of records) countToolCall(state, record);
+  acting.calls.forEach((call, index) => {
+    if (records[index]?.isError === false) noteLoadedSkill(state, call);
+  });
+  delete state.endedChildren;
+  recordStep(state, {
+    ...agentOfStep(state),
+    thought: thoughtOf(response.content),
+    toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
+    usage: response.usage,
+    finishReason: 'tool_calls',
+    ...hooksOfStep(response),
+    ...(final ? { final: true } : {}),
+  });
+  if (state.code === undefined) return;
+  state.code.records = [];
+  // The next activity is a model call, which is remote.
+  delete state.code.localWork;
+}
+
+/** Returns the records of calls, in their order. */
+export function recordsOf(acting: ToolBatchContext, outcomes: Outcomes): ToolCallRecord[] {
+  return acting.calls.map((call, index) => toolCallRecord(acting, call, resultOf(call, outcomes[index] ?? interruptedResult())));
+}
+
+/** Returns the result that is recorded for a call with that outcome. */
+export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
+  if (outcome.type === 'result') return outcome;
+  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknownResult(name) : runningResult();
+  return {
+    ...instead,
+    ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }),
+    ...(outcome.type === 'cancelled' && outcome.childRunId !== undefined ? { childRunId: outcome.childRunId } : {}),
+  };
+}
+
+function isRecorded(outcome: ToolOutcome): boolean {
+  return outcome.recordedAt !== undefined;
+}
+
+function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {
+  return { type: 'tool_result', toolCallId, name, status, content, ...(spilled === undefined ? {} : { spilled }) };
+}
+
+function toolCallRecord(
+  { state, response }: ToolBatchContext,
+  call: ToolCall,
+  { status, content, notRun, durationMs, spilled, verified, childRunId, hooks, recordedAt = '' }: Result,
+): ToolCallRecord {
+  const isError = status === 'error';
+  const result = resultText(content);
+  if (isError) noteError(state, result);
+  const toolVersion = state.snapshot.tools.find(({ name }) => name === call.name)?.version;
+  return {
+    toolName: call.name,
+    ...(toolVersion === undefined ? {} : { toolVersion }),
+    callId: call.toolCallId,
+    arguments:
+      state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,
+    result,
+    isError,
+    ...(notRun === undefined ? {} : { notRun }),
+    durationMs,
+    timestamp: recordedAt,
+    ...(spilled === undefined ? {} : { spilled }),
+    ...(verified === undefined ? {} : { verified }),
+    ...(childRunId === undefined ? {} : { childRunId }),
+    ...hooksOfCall(response, call, hooks),
+  };
+}

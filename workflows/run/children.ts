@@ -1,0 +1,400 @@
+import { type SearchAttributePair, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  type ChildWorkflowHandle,
+  condition,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  sleep,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import {
+  checkParentRequest,
+  childProblem,
+  ENDED_SESSION,
+  endOfFailure,
+  messageOfCall,
+  messageProblem,
+  readChildRequest,
+  referringToCall,
+} from '../../src/core/activity-requests/child-requests.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput } from '../../src/core/domain/children.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
+import { DEFAULT_CHILD_CHECK_MS, openingText, type ParentRun } from '../../src/core/domain/run-input.ts';
+import { isTerminal } from '../../src/core/domain/run.ts';
+import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions.ts';
+import { summaryText } from '../../src/core/domain/text.ts';
+import {
+  type ChildEffects,
+  type ChildEnd,
+  childrenOf,
+  END_WAIT_MS,
+  followChild,
+  mayHaveChildren,
+  type MessageProblem,
+  type ReadChild,
+} from '../../src/core/loop/children.ts';
+import { countsOf } from '../../src/core/loop/close-run.ts';
+import { spendChild } from '../../src/core/loop/spending.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import {
+  AGENT_RUN,
+  type ChildEndedInput,
+  type ChildWaitingInput,
+  type PausedAboveInput,
+  PROGRAM_RUN,
+  type ReportEndInput,
+  SEARCH_ATTRIBUTES,
+  SIGNALS,
+  type StartedAgainInput,
+} from '../../src/core/protocol.ts';
+import type { LiveRun } from './live-run.ts';
+import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
+
+type RunWorkflow = (input: object) => Promise<RunResultFields>;
+
+/** Runs a child, or waits for one that an earlier execution has started. Never rejects. */
+export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
+  const scope = CancellationScope.current();
+  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = run.snapshot?.timing ?? {};
+  return CancellationScope.nonCancellable(async () => {
+    try {
+      return await followChild(
+        childEffects(run, call, () => scope.consideredCancelled),
+        call,
+        childCheckMs,
+      );
+    } catch (error) {
+      return { type: 'failed', code: 'child_failed', message: errorMessage(error) };
+    } finally {
+      // A run whose steps are all children makes progress too: it may continue as new.
+      run.activitiesEnded += 1;
+    }
+  });
+}
+
+function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled: () => boolean): ChildEffects {
+  let end = turn === undefined ? undefined : run.keptEnds?.get(runId);
+  const noteEnd = (ended: ChildEnd): void => {
+    end = ended;
+    if (turn !== undefined) (run.keptEnds ??= new Map()).set(runId, ended);
+  };
+  return {
+    start: async (whole) => {
+      // A command that is too large would fail the workflow task repeatedly.
+      const problem = childProblem(whole);
+      if (problem !== undefined) return problem;
+      const start = referringToCall(whole, of);
+      try {
+        const child = await startAlone(run, { runId, start, isCancelled });
+        child.result().then(
+          (result) => noteEnd({ type: 'ended', result }),
+          (error: unknown) => noteEnd(endOfFailure(error)),
+        );
+        noteStarted(run, runId);
+        // An earlier run of the same id may have told of itself. A session may have answered already.
+        if (turn === undefined) run.inbox.forgetChild(runId);
+        return undefined;
+      } catch (error) {
+        return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
+      }
+    },
+    sendNext: (next) => sendNext(run, { runId, ...(of === undefined ? {} : { of }) }, next),
+    end: () => end,
+    hasReported: () => run.inbox.hasChildEnded(runId),
+    isCancelled,
+    tell: () => signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId }),
+    cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
+    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...(turn === undefined ? {} : { turn }), ...options })),
+    wait: async (isMet, deadline) => {
+      if (deadline === undefined) await condition(isMet);
+      else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
+    },
+    now: () => Date.now(),
+  };
+}
+
+/** The first wait for the end of a run that has the id of a child, and the longest. Each one is twice as long as the one before. */
+const ID_WAIT_MS = { first: 1_000, last: 32_000 };
+
+/**
+ * Starts a child. A run that has its id already may be the child of a run that was terminated and started again under the same
+ * id: it is told so, cancels itself, and is waited for. Throws WorkflowExecutionAlreadyStartedError if it goes on.
+ */
+async function startAlone(
+  run: LiveRun,
+  { runId, start, isCancelled }: { runId: string; start: ChildStart; isCancelled: () => boolean },
+): Promise<ChildWorkflowHandle<RunWorkflow>> {
+  const { firstExecutionRunId: firstRunId } = workflowInfo();
+  for (let waitMs = ID_WAIT_MS.first; ; waitMs *= 2) {
+    try {
+      return await startInTurn(run, start, () => startRun(runId, withFirstRun(start, firstRunId)));
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || waitMs > ID_WAIT_MS.last) throw error;
+    }
+    await signalRun<StartedAgainInput>(runId, SIGNALS.startedAgain, { runId: run.runId, firstRunId });
+    await condition(isCancelled, waitMs, { summary: 'end of an earlier run with the id of the child' });
+    if (isCancelled()) throw new TypeError('the run was cancelled before its child could start');
+  }
+}
+
+function withFirstRun(start: ChildStart, firstRunId: string): ChildStart {
+  const { parent } = start.input;
+  if (parent === undefined) return start;
+  const named = { ...parent, firstRunId };
+  if (start.kind === 'agent') return { ...start, input: { ...start.input, parent: named } };
+  return { ...start, input: { ...start.input, parent: named } };
+}
+
+function takenProblem(runId: string): string {
+  return `a run "${runId}" goes on already, which another run than this one started: cancel it, or start this one under another run id`;
+}
+
+/**
+ * Starts the workflow of a child. The server applies the close policy of a child also when its parent continues as new: with
+ * any policy but ABANDON, the child would end then.
+ */
+function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle<RunWorkflow>> {
+  return startChild<RunWorkflow>(start.kind === 'agent' ? AGENT_RUN : PROGRAM_RUN, {
+    args: [start.input],
+    workflowId: runId,
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+    staticSummary: summaryText(summaryOf(start)),
+    ...attributesOfPrincipal(),
+  });
+}
+
+/** Returns the search attributes of the principal, which a child has from its parent: the workflow does not know the key that hashes users. */
+function attributesOfPrincipal(): { typedSearchAttributes?: SearchAttributePair[] } {
+  const own: readonly string[] = [SEARCH_ATTRIBUTES.tenant, SEARCH_ATTRIBUTES.user];
+  const pairs = workflowInfo()
+    .typedSearchAttributes.getAll()
+    .filter(({ key }) => own.includes(key.name));
+  return pairs.length === 0 ? {} : { typedSearchAttributes: pairs };
+}
+
+function summaryOf(start: ChildStart): string {
+  if (start.kind === 'agent') return `${start.input.agent}: ${openingText(start.input)}`;
+  const { program } = start.input;
+  return typeof program === 'string' ? program : program.name;
+}
+
+/** Bytes of the inputs of children that one workflow task may start: its commands are one message of at most 4 MB. */
+const MAX_STARTING_BYTES = 1_500_000;
+
+/** Starts a child once there is room for its input among those that are being started. */
+async function startInTurn<Child>(run: LiveRun, { input }: ChildStart, start: () => Promise<Child>): Promise<Child> {
+  const bytes = jsonBytes(input);
+  const hasRoom = (): boolean => (run.startingBytes ?? 0) === 0 || (run.startingBytes ?? 0) + bytes <= MAX_STARTING_BYTES;
+  // Several may wait, and each start takes room from the others.
+  while (!hasRoom()) await condition(hasRoom);
+  run.startingBytes = (run.startingBytes ?? 0) + bytes;
+  try {
+    return await start();
+  } finally {
+    run.startingBytes -= bytes;
+  }
+}
+
+/** Sends a session that the run keeps its next message. Returns the problem if it does not arrive. */
+async function sendNext(
+  run: LiveRun,
+  { runId, of }: Pick<ChildCall, 'runId' | 'of'>,
+  next: NextTurnInput,
+): Promise<MessageProblem | undefined> {
+  const problem = messageProblem(next);
+  if (problem !== undefined) return problem;
+  if (!(await signalRun<NextTurnInput>(runId, SIGNALS.nextTurn, messageOfCall(next, of)))) return ENDED_SESSION;
+  noteStarted(run, runId);
+  return undefined;
+}
+
+/** Interrupts a turn of a session that the run keeps. The session goes on. */
+async function interruptTurn(runId: string, turn: number): Promise<void> {
+  await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
+}
+
+/** Closes sessions that a run keeps. A running turn ends first. */
+export async function closeKept(kept: readonly KeptAgent[] = []): Promise<void> {
+  if (kept.length === 0) return;
+  await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));
+}
+
+/**
+ * Cancels the children that no step waits for any more, because the run ends first, and waits for their ends, for a bounded
+ * time: the run could not be carried into its next execution, for instance. Returns the result of the run with their usage.
+ */
+export async function cancelChildren(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
+  const { state } = run;
+  if (state === undefined || childrenOf(state).length === 0) return result;
+  await endChildren(run, state);
+  return { ...result, ...countsOf(state) };
+}
+
+/** Cancels the children that are left, waits for their ends for a bounded time, and counts what they have used. */
+export async function endChildren(run: LiveRun, state: RunState): Promise<void> {
+  const left = childrenOf(state);
+  if (left.length === 0) return;
+  const ends = await CancellationScope.nonCancellable(() =>
+    Promise.all(left.map((runId) => cancelChild(run, runId, turnOf(state, runId)))),
+  );
+  for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
+}
+
+/** Returns the turn that is waited for, of a session that the run keeps. */
+function turnOf({ children = [] }: RunState, runId: string): number | undefined {
+  return children.find((child) => child.runId === runId)?.turn;
+}
+
+async function cancelChild(run: LiveRun, runId: string, turn: number | undefined): Promise<ReadChild> {
+  if (turn !== undefined) {
+    await interruptTurn(runId, turn);
+    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    return hasEnded ? scheduleActivity(run, readChildRequest({ runId, turn })) : { type: 'running' };
+  }
+  const isTold = await signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId });
+  if (isTold) {
+    await cancelRun(runId);
+    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    if (!hasEnded) return { type: 'running' };
+  }
+  return scheduleActivity(run, readChildRequest({ runId }));
+}
+
+/**
+ * Pauses the children with the run, and lets them go on with it: one signal to each child for each change. A child that has
+ * ended needs none. The next execution tells the children again if this one ends before all of them were told.
+ */
+export function pauseChildren(run: LiveRun): void {
+  void CancellationScope.nonCancellable(() => tellChanges(run));
+}
+
+async function tellChanges(run: LiveRun): Promise<void> {
+  const { inbox } = run;
+  for (;;) {
+    const isChanged = (): boolean => inbox.paused !== inbox.childrenPaused || run.startedPaused !== undefined;
+    await condition(() => isChanged() && run.state !== undefined && mayHaveChildren(run.state));
+    const { paused } = inbox;
+    const told = paused === inbox.childrenPaused ? (run.startedPaused ?? []) : childrenOf(run.state);
+    delete run.startedPaused;
+    await Promise.all(told.map((runId) => signalRun<PausedAboveInput>(runId, SIGNALS.pausedAbove, { paused })));
+    inbox.childrenPaused = paused;
+  }
+}
+
+/** Notes that a child has started: it may have missed that the run is paused. */
+function noteStarted(run: LiveRun, runId: string): void {
+  if (run.inbox.paused) run.startedPaused = [...(run.startedPaused ?? []), runId];
+}
+
+/** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
+export async function reportEnd(run: LiveRun): Promise<void> {
+  const { runId, inbox } = run;
+  const { reportTo } = inbox;
+  if (reportTo === undefined) return;
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(reportTo, SIGNALS.childEnded, { runId }));
+}
+
+/** Tells the run that keeps a session of the end of a turn, and waits until the server has delivered it. */
+export async function reportTurn({ runId }: LiveRun, to: string, turn: number): Promise<void> {
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId, turn }));
+}
+
+/**
+ * Returns a function that tells the parent when the run begins to wait for a person, and when it no longer does. The
+ * execution before has told what was carried.
+ */
+export function tellsWaiting(run: LiveRun): (state: RunState) => void {
+  const { runId, inbox, state: carried } = run;
+  const isWaiting = ({ approvals }: RunState): boolean => approvals.pending.length > 0 || inbox.hasWaitingChild;
+  let told = carried !== undefined && isWaiting(carried);
+  return (state) => {
+    const { parent } = state;
+    const waiting = !isTerminal(state.status) && isWaiting(state);
+    if (parent === undefined || waiting === told) return;
+    told = waiting;
+    run.telling += 1;
+    void CancellationScope.nonCancellable(async () => {
+      await signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting });
+      run.telling -= 1;
+    });
+  };
+}
+
+/** Waits until the server has delivered what the parent is being told: it drops a signal of an execution that closes before. */
+export async function finishTelling(run: LiveRun): Promise<void> {
+  if (run.telling === 0) return;
+  await CancellationScope.nonCancellable(() => condition(() => run.telling === 0));
+}
+
+/**
+ * Checks from time to time that the parent is alive, and cancels the run once it is not: a parent that was terminated
+ * cancels nothing. Does nothing for a run without a parent.
+ */
+export function watchParent(run: LiveRun, parent: ParentRun | undefined): void {
+  if (parent === undefined) return;
+  const watching = parent.kept ? checkDuringTurns(run, parent) : checkUntilEnded(run, parent);
+  watching.catch(() => undefined);
+}
+
+async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
+  for (let checkAt = parent.checkAt ?? 0; ; checkAt = Date.now() + parent.checkMs) {
+    noteNextCheck(run, checkAt);
+    await sleep(Math.max(1, checkAt - Date.now()), { summary: NEXT_CHECK });
+    if (await hasParentEnded(run, parent)) return cancelOrphan(run, parent);
+  }
+}
+
+/** Checks the parent of a session that it keeps, while a turn goes on: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
+async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> {
+  const isIdle = (): boolean => run.state !== undefined && run.state.session?.turn === undefined;
+  let checkAt = parent.checkAt ?? 0;
+  for (;;) {
+    await condition(() => !isIdle());
+    const waitMs = checkAt - Date.now();
+    if (waitMs > 0 && (await condition(isIdle, waitMs, { summary: NEXT_CHECK }))) continue;
+    if (await hasParentEnded(run, parent)) return cancelOrphan(run, parent);
+    checkAt = Date.now() + parent.checkMs;
+    noteNextCheck(run, checkAt);
+  }
+}
+
+const NEXT_CHECK = 'next check that the parent is alive';
+
+/** Notes when the next execution checks the parent. */
+function noteNextCheck({ state }: LiveRun, checkAt: number): void {
+  if (state?.parent !== undefined) state.parent.checkAt = checkAt;
+}
+
+function hasParentEnded(run: LiveRun, parent: ParentRun): Promise<boolean> {
+  return performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
+}
+
+function cancelOrphan({ inbox }: LiveRun, { runId }: ParentRun): void {
+  inbox.cancelReason ??= `The run "${runId}", which started this one, has ended`;
+  inbox.cancelAsked = true;
+}
+
+/** Sends a signal to another run. Returns false if that has ended. */
+async function signalRun<Input>(runId: string, name: string, input: Input): Promise<boolean> {
+  try {
+    await getExternalWorkflowHandle(runId).signal<[Input]>(name, input);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Cancels another run, unless it has ended. */
+async function cancelRun(runId: string): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(runId).cancel();
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,98 @@
+import { CancellationScope, proxySinks } from '@temporalio/workflow';
+import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
+import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
+import { newEvents } from '../../src/core/queries/queries.ts';
+import type { BackgroundWork } from '../../src/core/sessions/run-session.ts';
+import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
+import { scheduleActivity, startActivity } from './schedule-activity.ts';
+
+const { longhaul } = proxySinks<LonghaulSinks>();
+
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run goes on. */
+export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
+  const scope = scopeOf(run);
+  run.modelCall = scope;
+  const news = newEvents(run.state, call);
+  if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
+  const { returned, failed, ...activity } = modelRequest(run, { ...call, ...(news === undefined ? {} : { news: news.digest }) });
+  return scheduleActivity<CallModelInput, CallModelOutput, ModelCallOutcome>(
+    run,
+    {
+      ...activity,
+      returned: (output) => interruptible(run, returned(output)),
+      failed: (error) => interruptible(run, failed(error)),
+    },
+    (request) => scope.run(() => startActivity(request)),
+  );
+}
+
+/**
+ * Returns the scope for model calls, which is reused until one is interrupted: in the sandbox every promise of a new
+ * scope costs a stack trace.
+ */
+function scopeOf(run: LiveRun): CancellationScope {
+  if (run.modelScope === undefined || run.modelScope.consideredCancelled) run.modelScope = new CancellationScope({ cancellable: true });
+  return run.modelScope;
+}
+
+/** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
+export function interruptModelCall(run: LiveRun): void {
+  if (run.inbox.isInterrupted) abortModelCall(run);
+}
+
+/** Gives up the model call in flight, if there is one. The run goes on. */
+export function abortModelCall(run: LiveRun): void {
+  if (run.modelCall === undefined) return;
+  longhaul.interruptRequested(run.key ?? '');
+  run.modelCall.cancel();
+}
+
+/** Turns the cancellation of a call into an interruption if the run itself is not cancelled. */
+function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcome {
+  delete run.modelCall;
+  if (outcome.type !== 'cancelled' || CancellationScope.current().consideredCancelled) return outcome;
+  return { ...outcome, type: 'interrupted' };
+}
+
+/** Runs a turn of a session in a cancellation scope of its own: an interrupt cancels what it waits for, and the session goes on. */
+export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
+  const scope = new CancellationScope({ cancellable: true });
+  run.turnScope = scope;
+  // The execution before was interrupted in the middle of the turn.
+  if (run.inbox.turnInterrupt !== undefined) scope.cancel();
+  try {
+    return await scope.run(turn);
+  } finally {
+    delete run.turnScope;
+    // Model calls of the next turn need a scope that is not cancelled.
+    delete run.modelScope;
+  }
+}
+
+/** Begins work beside the wait of a session, in a cancellation scope of its own: what it waits for is cancelled once it is given up. */
+export function inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
+  const scope = new CancellationScope({ cancellable: true });
+  let outcome: Outcome | undefined;
+  scope.run(work).then(
+    (ended) => (outcome = ended),
+    () => undefined,
+  );
+  return {
+    get outcome() {
+      return outcome;
+    },
+    giveUp() {
+      if (outcome !== undefined) return;
+      longhaul.cancelRequested();
+      scope.cancel();
+    },
+  };
+}
+
+/** Cancels the current turn, if a caller has interrupted it. */
+export function interruptTurn(run: LiveRun): void {
+  if (run.inbox.turnInterrupt === undefined || run.turnScope === undefined || run.turnScope.consideredCancelled) return;
+  longhaul.cancelRequested();
+  run.turnScope.cancel();
+}
