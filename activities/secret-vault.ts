@@ -2,10 +2,9 @@ import { inspect } from 'node:util';
 import { credentialKey, isSecretReference, type SecretReference } from '../src/core/domain/deps.ts';
 import { LonghaulError, memberOf, UsageError } from '../src/core/domain/errors.ts';
 import { isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
-import type { RunLog } from '../src/define/context/run-context.ts';
-import { secret } from '../src/define/context/secret.ts';
-import { environmentSecrets } from '../src/secrets/environment-secrets.ts';
-import type { NamedSecretSource, SecretSource } from '../src/secrets/secret-source.ts';
+import type { RunLog } from '../src/define/context.ts';
+import { secret } from '../src/define/resources.ts';
+import { environmentSecrets, type NamedSecretSource, type SecretSource } from '../src/secrets/secret-sources.ts';
 
 /** Options of a vault. */
 export interface SecretVaultOptions {

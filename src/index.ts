@@ -2,33 +2,33 @@
  * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
  * steps of programs, `longhaul/client` starts runs, `longhaul/worker` executes them, and `longhaul/executors` runs code without any.
  */
-export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
-export { inProcess, type InProcessExecutorOptions } from './define/code/in-process.ts';
-export { python } from './define/code/python.ts';
-export { quickjs } from './define/code/quickjs.ts';
-export { agentTool, type AgentToolOptions } from './define/children/agent-tool.ts';
-export { askHuman } from './define/tools/ask-human.ts';
+export { custom, type CustomExecutorOptions } from './define/code.ts';
+export { inProcess, type InProcessExecutorOptions } from './define/code.ts';
+export { python } from './define/code.ts';
+export { quickjs } from './define/code.ts';
+export { agentTool, type AgentToolOptions } from './define/agent-tool.ts';
+export { askHuman } from './define/define-tool.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
-export { type CommonGuardrailOptions, defineGuardrail, type GuardrailOptions } from './define/guardrails/define-guardrail.ts';
-export { callRules, type CallRulesOptions } from './define/guardrails/prebuilt/call-rules.ts';
-export { contentFilter, type ContentFilterOptions } from './define/guardrails/prebuilt/content-filter.ts';
-export { maxTokens, type MaxTokensOptions } from './define/guardrails/prebuilt/max-tokens.ts';
-export { personalData, type PersonalDataKind, type PersonalDataOptions } from './define/guardrails/prebuilt/personal-data.ts';
-export { promptInjection, type PromptInjectionOptions } from './define/guardrails/prebuilt/prompt-injection.ts';
-export { defineHook, type HookOptions } from './define/hooks/define-hook.ts';
-export { defineFlow, type FlowDefinition, type FlowOptions } from './define/flows/define-flow.ts';
+export { type CommonGuardrailOptions, defineGuardrail, type GuardrailOptions } from './define/guardrails.ts';
+export { callRules, type CallRulesOptions } from './define/guardrails.ts';
+export { contentFilter, type ContentFilterOptions } from './define/guardrails.ts';
+export { maxTokens, type MaxTokensOptions } from './define/guardrails.ts';
+export { personalData, type PersonalDataKind, type PersonalDataOptions } from './define/guardrails.ts';
+export { promptInjection, type PromptInjectionOptions } from './define/guardrails.ts';
+export { defineHook, type HookOptions } from './define/hooks.ts';
+export { defineFlow, type FlowDefinition, type FlowOptions } from './define/flows.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
-export { defineTool } from './define/tools/define-tool.ts';
-export { mcpServer } from './define/mcp/mcp-server.ts';
-export { secret, type SecretOptions } from './define/context/secret.ts';
-export { resource } from './define/context/resource.ts';
-export { applyContextUpdate } from './define/context/apply-context-update.ts';
-export { contextUpdate, withUpdate } from './define/context/context-update.ts';
-export { savedContext } from './define/context/saved-context.ts';
+export { defineTool } from './define/define-tool.ts';
+export { mcpServer } from './define/mcp.ts';
+export { secret, type SecretOptions } from './define/resources.ts';
+export { resource } from './define/resources.ts';
+export { applyContextUpdate } from './define/context.ts';
+export { contextUpdate, withUpdate } from './define/context.ts';
+export { savedContext } from './define/context.ts';
 export { patchDanglingToolCalls } from './core/saved/saved-context.ts';
-export { ModelRetry, ToolFailure } from './define/tools/tool-failure.ts';
-export { toolOutput } from './define/tools/tool-output.ts';
+export { ModelRetry, ToolFailure } from './define/tool-definition.ts';
+export { toolOutput } from './define/tool-definition.ts';
 export type {
   AgentDefinition,
   AnyAgent,
@@ -41,19 +41,13 @@ export type {
   ResultOf,
   UnfinishedOf,
 } from './define/agent-definition.ts';
-export type { CodeOptions } from './define/code/code-option.ts';
-export type {
-  CodeDefinition,
-  CreateOwnExecutor,
-  ExecutorDefinition,
-  Inject,
-  OwnExecutorSettings,
-} from './define/code/executor-definition.ts';
-export type { ExecutorOptions } from './define/code/executor-options.ts';
-export type { MemoryOptions, RecallOptions } from './define/options/memory-option.ts';
+export type { CodeOptions } from './define/code.ts';
+export type { CodeDefinition, CreateOwnExecutor, ExecutorDefinition, Inject, OwnExecutorSettings } from './define/code.ts';
+export type { ExecutorOptions } from './define/code.ts';
+export type { MemoryOptions, RecallOptions } from './define/memory.ts';
 export type { MemoryNote } from './core/domain/record.ts';
-export type { ResourcesOption } from './define/options/needed-resources.ts';
-export type { AgentOptions } from './define/agent-options.ts';
+export type { ResourcesOption } from './define/agent-definition.ts';
+export type { AgentOptions } from './define/define-agent.ts';
 export type {
   ApprovalAnswer,
   ApprovalContext,
@@ -63,15 +57,15 @@ export type {
   ApprovalPredicate,
   ApprovalRule,
   ToolApproval,
-} from './define/options/approval-options.ts';
-export type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './define/mcp/mcp-definition.ts';
-export type { McpOptions, McpServerOptions } from './define/mcp/mcp-server.ts';
-export type { McpHttpOptions, McpStdioOptions, McpTransportOptions } from './define/mcp/mcp-transport.ts';
-export type { Anchor, AnchorConstraint, AnchorContext } from './anchors/anchor.ts';
-export type { AskHumanOptions } from './define/tools/ask-human.ts';
-export type { ToolOptions } from './define/tools/define-tool.ts';
-export type { ContextUpdate, UpdatingResult } from './define/context/context-update.ts';
-export type { BackoffOptions, RetryOn, ToolPolicyOptions, VerifiedOutcome, Verify } from './define/options/tool-policy-options.ts';
+} from './define/approvals.ts';
+export type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './define/tool-definition.ts';
+export type { McpOptions, McpServerOptions } from './define/mcp.ts';
+export type { McpHttpOptions, McpStdioOptions, McpTransportOptions } from './define/mcp.ts';
+export type { Anchor, AnchorConstraint, AnchorContext } from './anchors/anchors.ts';
+export type { AskHumanOptions } from './define/define-tool.ts';
+export type { ToolOptions } from './define/define-tool.ts';
+export type { ContextUpdate, UpdatingResult } from './define/context.ts';
+export type { BackoffOptions, RetryOn, ToolPolicyOptions, VerifiedOutcome, Verify } from './define/tool-policy.ts';
 export type { Backoff, ToolPolicy } from './core/domain/agent.ts';
 export type { ContextOperation, RecordedUpdate } from './core/domain/deps.ts';
 export type { Duration } from './core/domain/time.ts';
@@ -83,25 +77,25 @@ export type {
   GuardrailContext,
   GuardrailContexts,
   GuardrailDefinition,
-} from './define/guardrails/guardrail-definition.ts';
+} from './define/guardrails.ts';
 export type { GuardrailFinding, GuardrailNote, GuardrailReport, GuardrailTrip, GuardrailType } from './core/domain/guardrails.ts';
-export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from './define/hooks/hook-definition.ts';
-export type { HookPayloads } from './define/hooks/hook-payload.ts';
+export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from './define/hooks.ts';
+export type { HookPayloads } from './define/hooks.ts';
 export type { HookEvent } from './core/domain/hooks.ts';
 export type { HookRecord } from './core/domain/hooks.ts';
-export type { PermissionOptions, PermissionRuleOption } from './define/permissions/permissions-option.ts';
+export type { PermissionOptions, PermissionRuleOption } from './define/permissions.ts';
 export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions.ts';
 export type { ModelName } from './core/domain/model.ts';
-export type { Overflow } from './define/options/result-budget.ts';
-export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/context/resource.ts';
-export type { Resources, RunContext, RunLog } from './define/context/run-context.ts';
-export type { EventsOptions, ReadEvents, RecordedEvent, RecordedEvents } from './define/context/record-events.ts';
+export type { Overflow } from './define/tool-policy.ts';
+export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resources.ts';
+export type { Resources, RunContext, RunLog } from './define/context.ts';
+export type { EventsOptions, ReadEvents, RecordedEvent, RecordedEvents } from './define/context.ts';
 export type { Principal } from './core/domain/run.ts';
-export type { AgentToolDefinition } from './define/children/agent-tool-definition.ts';
+export type { AgentToolDefinition } from './define/tool-definition.ts';
 export type { ChildrenOptions } from './core/domain/limits.ts';
 export type { AgentOfTool } from './core/domain/agent.ts';
-export type { AnyTool, ToolDefinition } from './define/tools/tool-definition.ts';
-export type { ToolOutput } from './define/tools/tool-output.ts';
+export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
+export type { ToolOutput } from './define/tool-definition.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
 
 export type {

@@ -13,14 +13,13 @@ import {
 } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { unreachable } from '../src/client/connect.ts';
-import type { CodecOptions } from '../src/codec/codec-options.ts';
+import type { CodecOptions } from '../src/codec/encryption.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
-import type { AnyAgent } from '../src/define/agent-definition.ts';
-import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
-import { nonEmpty, requireKnown } from '../src/define/options/option-checks.ts';
-import type { LogOptions } from '../src/log/log-choice.ts';
+import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
+import { nonEmpty, requireKnown } from '../src/define/option-checks.ts';
+import type { LogOptions } from '../src/log/log-writer.ts';
 import { streamsNotice } from '../src/streams/streams-notice.ts';
 import { resolveServer } from '../src/temporal/server-address.ts';
 import { bundleWorkflows, RUNS_MODULE } from './bundle-workflows.ts';

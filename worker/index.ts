@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../src/node-version/require-node.ts';
-export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
+export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/encryption.ts';
 export {
   type ApiKey,
   type GivenKey,
@@ -33,17 +33,17 @@ export type {
   DecisionToAuthorize,
   NotifyWaiting,
   WaitingNotice,
-} from '../src/define/decision-hooks.ts';
-export type { EndedNotice, NotifyEnded } from '../src/define/ended-hook.ts';
+} from '../src/define/approvals.ts';
+export type { EndedNotice, NotifyEnded } from '../src/define/hooks.ts';
 export type { ModelPrice } from '../src/core/domain/usage.ts';
-export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/environment-secrets.ts';
-export { fileSecrets, type FileSecretsOptions } from '../src/secrets/file-secrets.ts';
-export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-source.ts';
+export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/secret-sources.ts';
+export { fileSecrets, type FileSecretsOptions } from '../src/secrets/secret-sources.ts';
+export type { NamedSecretSource, SecretProvider, SecretSource } from '../src/secrets/secret-sources.ts';
 export { COMMAND_RECORDER_MODULE } from './bundle-workflows.ts';
 export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.ts';
 export type { Divergence } from './replayer.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
-export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-choice.ts';
+export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-writer.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory/memory-streams.ts';
 export { heartbeatStreams, type HeartbeatStreamsOptions } from '../src/streams/heartbeat/heartbeat-streams.ts';
 export { redisStreams, type RedisStreamsOptions } from '../src/streams/redis/redis-streams.ts';

@@ -1,7 +1,6 @@
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
 import { UsageError } from '../src/core/domain/errors.ts';
-import { chosenLog, type LogChoice, type LogOptions } from '../src/log/log-choice.ts';
-import { logWriter } from '../src/log/log-writer.ts';
+import { chosenLog, type LogChoice, type LogOptions, logWriter } from '../src/log/log-writer.ts';
 
 /** The log of this process, if a worker has installed it. */
 let installed: LogChoice | undefined;

@@ -1,12 +1,12 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
-import type { CodecOptions } from '../src/codec/codec-options.ts';
+import type { CodecOptions } from '../src/codec/encryption.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { activityStep } from '../src/core/domain/activity-messages.ts';
 import { ACTIVITIES } from '../src/core/protocol.ts';
 import type { HistoryEvent } from '../src/history/history-events.ts';
-import { localActivityOf } from '../src/history/recorded-markers.ts';
+import { localActivityOf } from '../src/history/recorded-execution.ts';
 import type { CommandType, RecordedCommand, ReplaySinks } from '../workflows/interceptors/command-recorder.ts';
 import { bundleForReplay } from './bundle-workflows.ts';
 import { LonghaulPlugin } from './plugin.ts';

@@ -18,7 +18,7 @@ import { usedAmounts } from '../src/core/loop/limits.ts';
 import { thoughtOf } from '../src/core/loop/next-step.ts';
 import { approvalViews } from '../src/core/loop/progress.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
-import { waitingSteps } from '../src/core/program/state/waiting-steps.ts';
+import { waitingSteps } from '../src/core/program/program-index.ts';
 import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../src/core/protocol.ts';
 import { isSession, limitsOf, type OpenSession, sessionLimitReached, spentBySession } from '../src/core/sessions/open-session.ts';
 import type { LiveRun } from './run/live-run.ts';

@@ -1,7 +1,5 @@
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
+import type { AnyTool, McpServerDefinition } from '../../src/define/tool-definition.ts';
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors.ts';
 import { type HookSnapshot, INLINE_HOOK_MS, joinedHooks } from '../../src/core/domain/hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
@@ -10,9 +8,8 @@ import type { ToolOwner } from '../../src/core/domain/agent.ts';
 import { memoryTools } from '../../src/core/domain/memory.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
 import type { GuardrailSnapshot } from '../../src/core/domain/guardrails.ts';
-import type { AnyGuardrail } from '../../src/define/guardrails/guardrail-definition.ts';
-import type { AnyHook } from '../../src/define/hooks/hook-definition.ts';
-import { checkHooks, requireOwnNames } from '../../src/define/hooks/hook-list.ts';
+import type { AnyGuardrail } from '../../src/define/guardrails.ts';
+import { type AnyHook, checkHooks, requireOwnNames } from '../../src/define/hooks.ts';
 import { MissingOnWorkerError } from '../attempts/failure.ts';
 
 /** The tools that a worker has for programs. */

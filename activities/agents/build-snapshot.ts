@@ -17,13 +17,11 @@ import { effectivePermissions, type Permissions } from '../../src/core/domain/pe
 import type { AnswerRules } from '../../src/core/domain/program-document.ts';
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { agentOfTool } from '../../src/define/children/sub-agents.ts';
-import { requireToolsOfRules } from '../../src/define/permissions/permissions-option.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { contextTokens } from '../../src/model/context-tokens.ts';
-import { priceOf, type PriceTable } from '../../src/model/prices.ts';
-import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import { agentOfTool, type AnyAgent } from '../../src/define/agent-definition.ts';
+import { requireToolsOfRules } from '../../src/define/permissions.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { contextTokens, priceOf, type PriceTable } from '../../src/model/models.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { snapshotGuardrails } from '../guardrails/run-guardrails.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { SkillFields } from '../skills/skill-tool.ts';

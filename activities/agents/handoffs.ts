@@ -3,10 +3,8 @@ import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { flowAgent } from '../../src/define/flows/flow-agent.ts';
-import { untilProblem } from '../../src/define/flows/until-problem.ts';
-import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
+import { flowAgent, untilProblem } from '../../src/define/flows.ts';
 import type { AgentRegistry } from './agent-registry.ts';
 
 /** Returns the agent that a run names; or the flow, if the order of its agents is in the input. Throws `invalid_input` for an order that cannot work. */

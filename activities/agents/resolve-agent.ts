@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
+import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import { mayCall } from '../../src/core/code/callable-tools.ts';
 import {
   type AgentDocument,
@@ -21,11 +21,10 @@ import { depsProblem } from '../../src/core/domain/deps.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import { injectionProblem } from '../../src/core/domain/execution.ts';
 import { type ChildInputAnswer, type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
-import type { AnyAgent, OutputDefinition } from '../../src/define/agent-definition.ts';
-import { parseDeps } from '../../src/define/options/parse-deps.ts';
-import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
-import { withOverrides } from '../../src/define/options/with-overrides.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { type AnyAgent, type OutputDefinition, parseDeps } from '../../src/define/agent-definition.ts';
+import { RESERVED_TOOL_NAMES } from '../../src/define/define-tool.ts';
+import { withOverrides } from '../../src/define/model-settings.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
@@ -158,7 +157,7 @@ async function toolsOfServers(
 ): Promise<ListedMcpTools> {
   if (mcp.length === 0) return { tools: [], notices: [] };
   const taken = new Set([
-    ...RESERVED_NAMES,
+    ...RESERVED_TOOL_NAMES,
     ...SKILL_TOOLS,
     ...(memory?.tools ? MEMORY_TOOLS : []),
     TRANSFER_TO_AGENT,

@@ -17,7 +17,7 @@ import {
   QUERIES,
   type StatusView,
 } from '../../src/core/protocol.ts';
-import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize, WaitingNotice } from '../../src/define/decision-hooks.ts';
+import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize, WaitingNotice } from '../../src/define/approvals.ts';
 import { runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError } from '../attempts/failure.ts';

@@ -6,7 +6,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import { withStreamedOutput } from '../../src/core/domain/stream.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
 
 /** The controls of one attempt of an activity. */

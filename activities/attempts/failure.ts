@@ -4,7 +4,7 @@ import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-bud
 import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** Parts of a failure besides its code. */
 interface FailureParts {

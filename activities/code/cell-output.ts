@@ -7,8 +7,8 @@ import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-bud
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { cellFeedback, type ExecutionError, type ExecutionResult, namespaceNote } from '../../src/core/domain/execution.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
-import { finalValue } from '../../src/model/reply-formats/code/final-value.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
+import { finalValue } from '../../src/model/check-output.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { DEFAULT_BUDGET, limitResultSize, shortId } from '../tool-calls/execute-tool.ts';

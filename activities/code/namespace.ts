@@ -11,7 +11,7 @@ import {
   type Moment,
   type Segment,
 } from '../../src/core/domain/execution.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import type { RunKey } from '../run-queries/query-run.ts';
 
 /** Bytes that an executor takes beside the values of its code. */

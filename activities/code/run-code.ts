@@ -13,7 +13,7 @@ import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { CALL_EVENTS, inlineHooks } from '../../src/core/domain/hooks.ts';
 import { isJsonObject } from '../../src/core/domain/json.ts';
 import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../../src/core/protocol.ts';
-import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
+import type { ExecutorDefinition } from '../../src/define/code.ts';
 import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
 import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';

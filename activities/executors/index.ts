@@ -4,7 +4,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../../src/node-version/require-node.ts';
 export { createExecutor, type StandaloneExecutor } from './create-executor.ts';
-export type { CreateOwnExecutor, ExecutorDefinition, OwnExecutorSettings } from '../../src/define/code/executor-definition.ts';
+export type { CreateOwnExecutor, ExecutorDefinition, OwnExecutorSettings } from '../../src/define/code.ts';
 export type { Scratchpad } from '../../src/core/domain/code.ts';
 export type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 export type { ExecutionLimits } from '../../src/core/domain/code.ts';

@@ -14,17 +14,11 @@ import type { ModelRequest } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
 import type { DataView, OfRun } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { Resources } from '../../src/define/context/run-context.ts';
-import type {
-  AnyGuardrail,
-  GuardrailAnswer,
-  GuardrailContext,
-  GuardrailContexts,
-} from '../../src/define/guardrails/guardrail-definition.ts';
-import { parseJsonText } from '../../src/model/parse-json-text.ts';
-import { requireAnswer } from '../../src/model/require-answer.ts';
-import { splitReasoning } from '../../src/model/split-reasoning.ts';
-import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import type { Resources } from '../../src/define/context.ts';
+import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts } from '../../src/define/guardrails.ts';
+import { parseJsonText } from '../../src/model/parse-json.ts';
+import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';

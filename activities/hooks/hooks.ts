@@ -5,8 +5,8 @@ import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlockin
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
-import type { AnyHook, HookContext } from '../../src/define/hooks/hook-definition.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 

@@ -6,7 +6,7 @@ import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { Notice } from '../../src/core/domain/run.ts';
 import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
-import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { McpEffect, McpServerDefinition } from '../../src/define/tool-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
 import { checkableSchema, FURTHER_TOOLS, modernSchema, nameOfTool, readTool, type ReadTool, references } from './read-tool.ts';

@@ -1,4 +1,4 @@
-import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { McpServerDefinition } from '../../src/define/tool-definition.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import type { McpOutcome } from './call-outcome.ts';

@@ -3,7 +3,7 @@ import { ReadBuffer, SSEClientTransport, StreamableHTTPClientTransport } from '@
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { isJsonObject } from '../../src/core/domain/json.ts';
-import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/mcp/mcp-definition.ts';
+import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/tool-definition.ts';
 import type { SecretVault } from '../secret-vault.ts';
 import { connectProblem, failAtStreamEnd, statusOf } from './call-outcome.ts';
 import { type Link, McpConnection, ServerMessages } from './mcp-connection.ts';

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** A tool of a server as it can be used. */
 export interface ReadTool {

@@ -17,9 +17,7 @@ import {
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
-import { readCallsInText } from '../../src/model/calls-in-text.ts';
-import { requireAnswer } from '../../src/model/require-answer.ts';
-import { ReasoningSplitter, splitReasoning } from '../../src/model/split-reasoning.ts';
+import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';

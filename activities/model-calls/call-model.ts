@@ -28,12 +28,11 @@ import {
   type RecordedResponse,
 } from '../../src/core/domain/model.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
-import { UnitContext } from '../../src/core/program/state/unit-context.ts';
+import { UnitContext } from '../../src/core/program/scope.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import { recallText, shownEntry, type ShownEntry } from '../../src/memory/recall-text.ts';
-import { formattedRequest } from '../../src/model/reply-formats/formatted-request.ts';
-import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
+import { formattedRequest, interpretReply } from '../../src/model/reply-formats.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';

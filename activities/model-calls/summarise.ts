@@ -7,7 +7,7 @@ import { type HookRecord, hooksFor } from '../../src/core/domain/hooks.ts';
 import type { ModelRequest } from '../../src/core/domain/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
-import { contextTokens } from '../../src/model/context-tokens.ts';
+import { contextTokens } from '../../src/model/models.ts';
 import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
 import { runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';

@@ -1,4 +1,4 @@
-import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
+import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent.ts';
 import type { SpilledContent } from '../../src/core/domain/content.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
@@ -14,12 +14,10 @@ import type {
   StoreOutputsOutput,
 } from '../../src/core/domain/program-run.ts';
 import { answerOf } from '../../src/core/loop/next-step.ts';
-import { contextOf, lookupOf } from '../../src/core/program/interpreter/values.ts';
-import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';
-import { type Lookup, resolveValue } from '../../src/core/program/references/interpolate.ts';
-import { parseAddress, type StepAddress } from '../../src/core/program/state/address.ts';
-import { type IndexedStep, indexOf } from '../../src/core/program/state/program-index.ts';
-import type { UnitContext } from '../../src/core/program/state/unit-context.ts';
+import { contextOf, lookupOf, type UnitContext } from '../../src/core/program/scope.ts';
+import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/ask-prompt.ts';
+import { type Lookup, resolveValue } from '../../src/core/program/references.ts';
+import { type IndexedStep, indexOf, parseAddress, type StepAddress } from '../../src/core/program/program-index.ts';
 import type { AskStepInput, AskStepOutput, UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import type { MemorySource, MemoryStore } from '../../src/memory/memory-store.ts';

@@ -1,11 +1,10 @@
-import type { Anchor } from '../../src/anchors/anchor.ts';
-import { BUILT_IN_ANCHORS } from '../../src/anchors/built-in-anchors.ts';
+import { type Anchor, BUILT_IN_ANCHORS } from '../../src/anchors/anchors.ts';
 import { type ErrorCode, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { knownText } from '../../src/core/domain/missing-definitions.ts';
 import type { ProgramDocument } from '../../src/core/domain/program-document.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { MissingOnWorkerError } from '../attempts/failure.ts';
 
 /** The programs of a worker, and the tools that their steps call, by name. */

@@ -14,13 +14,13 @@ import { isSameIdentity, type Principal } from '../../src/core/domain/run.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
 import { invalidProgram } from '../../src/core/program/check/problems.ts';
-import { REVIEW } from '../../src/core/program/interpreter/review.ts';
+import { REVIEW_SUFFIX } from '../../src/core/program/approvals.ts';
 import { QUERIES, type ReadProgramInput, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { executionBeginning } from '../../src/history/execution-beginning.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
-import { priceOf, type PriceTable } from '../../src/model/prices.ts';
+import { priceOf, type PriceTable } from '../../src/model/models.ts';
 import { runNotFound } from '../../src/temporal/run-outcome.ts';
 import { checkSnapshotSize, commonFields, type CommonInputs, snapshotDigest, toolSnapshot, workerFacts } from '../agents/build-snapshot.ts';
 import { runAttempt } from '../attempts/attempt.ts';
@@ -167,7 +167,8 @@ function questionTools(program: ProgramDocument): ToolSnapshot[] {
     if (step.human !== undefined) asked.push(questionTool(name, { answer: step.human.output ?? { type: 'string' } }));
     // A question and its approval have one name: what is answered in place of the question is an answer to it.
     else if (step.approval !== undefined && step.tool === undefined) asked.push(questionTool(name, {}));
-    if (step.review !== undefined) asked.push(questionTool(`${name}${REVIEW}`, { schema: { type: 'object', required: ['output'] } }));
+    if (step.review !== undefined)
+      asked.push(questionTool(`${name}${REVIEW_SUFFIX}`, { schema: { type: 'object', required: ['output'] } }));
     return asked;
   });
 }

@@ -1,5 +1,4 @@
-import type { Anchor } from '../../src/anchors/anchor.ts';
-import { checkAnchors } from '../../src/anchors/check-anchors.ts';
+import { type Anchor, checkAnchors } from '../../src/anchors/anchors.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -7,10 +6,10 @@ import type { ModelResponse, RecordedResponse } from '../../src/core/domain/mode
 import type { AskDocument } from '../../src/core/domain/program-document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/verdicts.ts';
 import { answerOf, thoughtOf } from '../../src/core/loop/next-step.ts';
-import { insertedText } from '../../src/core/program/references/interpolate.ts';
-import { ContextError, type UnitContext } from '../../src/core/program/state/unit-context.ts';
-import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { insertedText } from '../../src/core/program/references.ts';
+import { ContextError, type UnitContext } from '../../src/core/program/scope.ts';
+import { validateAnswer } from '../../src/core/program/validation.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** The checks of the answers of a step. */
 interface AnswerChecks {

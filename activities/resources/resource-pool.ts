@@ -1,6 +1,6 @@
 import { errorMessage, LonghaulError, memberOf, UsageError } from '../../src/core/domain/errors.ts';
-import { isResource, type ReadSecret, type ResourceDefinition } from '../../src/define/context/resource.ts';
-import type { Resources } from '../../src/define/context/run-context.ts';
+import { isResource, type ReadSecret, type ResourceDefinition } from '../../src/define/resources.ts';
+import type { Resources } from '../../src/define/context.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 
 /**

@@ -17,7 +17,7 @@ import {
   type ResolveAgentInput,
   scopedName,
 } from '../../src/core/protocol.ts';
-import type { EventsOptions, ReadEvents } from '../../src/define/context/record-events.ts';
+import type { EventsOptions, ReadEvents } from '../../src/define/context.ts';
 import { isUnanswered } from '../../src/temporal/grpc-code.ts';
 import { isRetryableQueryError, retryQueryAfterMs } from '../../src/temporal/query-retry.ts';
 

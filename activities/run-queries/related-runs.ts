@@ -12,8 +12,7 @@ import {
   type ReadResultInput,
   type RequestCancelInput,
 } from '../../src/core/protocol.ts';
-import { readExecution } from '../../src/history/read-run.ts';
-import { recordedTurn, turnOfEndedSession } from '../../src/history/recorded-turn.ts';
+import { readExecution, recordedTurn, turnOfEndedSession } from '../../src/history/read-run.ts';
 import { requestCancel } from '../../src/temporal/request-cancel.ts';
 import { runOutcome } from '../../src/temporal/run-outcome.ts';
 import { hasEndedAs } from '../../src/temporal/run-state.ts';

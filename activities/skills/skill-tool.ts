@@ -10,8 +10,7 @@ import {
 import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
+import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';

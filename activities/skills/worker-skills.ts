@@ -9,7 +9,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { DEFAULT_PRIORITY, type Skill } from '../../src/core/domain/skills.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { SkillSource } from '../../src/define/skills/skill-sources.ts';
+import type { SkillSource } from '../../src/define/skills.ts';
 
 /** A skill as the worker has read it. */
 export interface LoadedSkill extends RegisteredSkill {

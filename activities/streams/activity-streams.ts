@@ -1,12 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
-import type { Anchor } from '../../src/anchors/anchor.ts';
+import type { Anchor } from '../../src/anchors/anchors.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { guardsAnswers } from '../../src/core/domain/guardrails.ts';
 import { type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/domain/stream.ts';
 import { type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import { type Attempt, attemptNumber } from '../attempts/attempt.ts';
 import { executionKey, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';

@@ -8,13 +8,10 @@ import { errorMessage, isInstance } from '../../src/core/domain/errors.ts';
 import type { HookRecord } from '../../src/core/domain/hooks.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { type ContextOperation, operationProblem } from '../../src/core/domain/deps.ts';
-import { isUpdatingResult } from '../../src/define/context/context-update.ts';
-import type { RunContext } from '../../src/define/context/run-context.ts';
-import type { ResultBudget } from '../../src/define/options/result-budget.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { isModelRetry, isToolFailure } from '../../src/define/tools/tool-failure.ts';
-import { isToolOutput, type ToolOutput } from '../../src/define/tools/tool-output.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import { isUpdatingResult, type RunContext } from '../../src/define/context.ts';
+import type { ResultBudget } from '../../src/define/tool-policy.ts';
+import { type AnyTool, isModelRetry, isToolFailure, isToolOutput, type ToolOutput } from '../../src/define/tool-definition.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** One call to execute. */
 interface Execution {

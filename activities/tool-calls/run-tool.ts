@@ -16,9 +16,9 @@ import {
   type VerifyCallInput,
   type VerifyCallOutput,
 } from '../../src/core/protocol.ts';
-import type { Resources } from '../../src/define/context/run-context.ts';
-import type { VerifiedOutcome } from '../../src/define/options/tool-policy-options.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import type { Resources } from '../../src/define/context.ts';
+import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store/spill.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';

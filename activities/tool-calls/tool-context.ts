@@ -5,8 +5,8 @@ import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '.
 import { depsProblem } from '../../src/core/domain/deps.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import { type CallArgumentsQuestion, type CallUsage, type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
-import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
+import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import { type Attempt, attemptNumber, heartbeatDetails, lastDetails } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
 import { fetchTranscript } from '../model-calls/call-model.ts';

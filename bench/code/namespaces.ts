@@ -1,6 +1,6 @@
 import { createAgentExecutor } from '../../activities/executors/create-executor.ts';
 import type { CodeCallResult, Executor, Segment } from '../../src/core/domain/execution.ts';
-import { quickjs } from '../../src/define/code/quickjs.ts';
+import { quickjs } from '../../src/define/code.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
 import { uniqueText } from '../script/unique-text.ts';

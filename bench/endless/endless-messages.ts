@@ -1,4 +1,4 @@
-import type { WindowOptions } from '../../src/define/options/window-options.ts';
+import type { WindowOptions } from '../../src/define/agent-definition.ts';
 
 /** The settings of the endless run's worker process, passed as the JSON of its first argument. */
 export interface EndlessSetting {

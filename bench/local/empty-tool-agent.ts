@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { ModelName } from '../../src/core/domain/model.ts';
 import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 

@@ -1,7 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { executionChain } from '../../src/history/execution-chain.ts';
-import { executionHistory } from '../../src/history/execution-history.ts';
-import type { HistoryEvent } from '../../src/history/history-events.ts';
+import { executionChain, executionHistory, type HistoryEvent } from '../../src/history/history-events.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { measureHistory } from '../figures/encoded-history.ts';
 

@@ -1,4 +1,4 @@
-import type { CodecOptions } from '../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../src/codec/encryption.ts';
 import type { Codec } from './side.ts';
 
 /** The options of a worker and of a client for a codec of the bench: `zstd` compresses at every size. */

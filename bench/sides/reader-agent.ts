@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyAgent, WindowOptions } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
-import type { WindowOptions } from '../../src/define/options/window-options.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { ModelName } from '../../src/core/domain/model.ts';
 import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';

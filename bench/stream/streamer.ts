@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 
 const note = defineTool({ name: 'note', description: 'Notes something', parameters: z.object({}), execute: () => 'noted' });
 const ask = defineTool({

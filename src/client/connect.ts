@@ -1,7 +1,7 @@
 import { Client, type ClientOptions, Connection } from '@temporalio/client';
-import type { CodecOptions } from '../codec/codec-options.ts';
+import type { CodecOptions } from '../codec/encryption.ts';
 import { withCodec } from '../codec/with-codec.ts';
-import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
+import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import { connectionReason, LonghaulError } from '../core/domain/errors.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { LonghaulClient } from './longhaul-client.ts';

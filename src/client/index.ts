@@ -1,7 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../node-version/require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
-export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
+export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/encryption.ts';
 export type { ApproveOptions, DecisionOptions, RejectOptions } from './updates/decide-call.ts';
 export type { DecidedOn, ListedApproval } from './updates/decided-run.ts';
 export type { DeleteOptions, DeleteOutcome, RunStores } from './removal/delete-run.ts';

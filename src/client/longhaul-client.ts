@@ -7,7 +7,7 @@ import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
-import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
+import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store/spill.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-reachability.ts';

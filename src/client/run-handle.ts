@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/options/option-checks.ts';
+import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../core/domain/content.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
@@ -28,7 +28,7 @@ import { type DeleteOptions, type DeleteOutcome, deleteRun, type RunStores } fro
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
-import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
+import type { PermissionOptions } from '../define/permissions.ts';
 import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { setRunPermissions, type SetPermissionsOptions } from './updates/set-permissions.ts';
 import { AuthorizedRun, type KnownRun } from './principals/authorized-run.ts';

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
-import type { CodecOptions } from './codec-options.ts';
+import type { CodecOptions } from './encryption.ts';
 import { createCodecs } from './with-codec.ts';
 
 /** The options of a codec server. */

@@ -4,21 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import {
+  type ConverterHint,
   type DataConverter,
   defaultPayloadConverter,
   type LoadedDataConverter,
   type Payload,
   type PayloadCodec,
+  type PayloadConverter,
   type SerializationContext,
 } from '@temporalio/common';
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { readOrMark, UNREADABLE_ENCODING } from '../core/domain/json.ts';
 import { didYouMean } from '../core/domain/text.ts';
-import { UNREADABLE_ENCODING } from '../core/domain/json.ts';
-import type { CodecOptions } from './codec-options.ts';
-import { EncryptionCodec } from './encryption-codec.ts';
-import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
+import { type CodecOptions, EncryptionCodec, environmentKeys, Keyring, KEYS_VARIABLE } from './encryption.ts';
 import { failureConverter } from './failure-converter.ts';
-import { Keyring } from './keyring.ts';
 import { isEncodedAs, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
 
 /**
@@ -227,4 +226,25 @@ function thresholdOf(compression: CodecOptions['compression']): number {
   const { threshold } = compression === true ? { threshold: DEFAULT_THRESHOLD } : compression;
   if (Number.isSafeInteger(threshold) && threshold >= 0) return threshold;
   throw new UsageError(`codec.compression.threshold is "${threshold}": give a whole number of bytes, 0 for all payloads`);
+}
+
+/**
+ * Returns the same converter for values of any sender: a value that cannot be read becomes an `Unreadable`, as in the
+ * workflow, so that it does not keep a client from reading the rest of a run. Still throws `encryption_key_missing`,
+ * and the errors of the user's own codecs.
+ */
+export function markingConverter(converter: LoadedDataConverter): LoadedDataConverter {
+  return {
+    ...converter,
+    payloadCodecs: markingCodecs(converter.payloadCodecs),
+    payloadConverter: markingPayloads(converter.payloadConverter),
+  };
+}
+
+function markingPayloads(converter: PayloadConverter): PayloadConverter {
+  return {
+    toPayload: (value, context, hint) => converter.toPayload(value, context, hint),
+    fromPayload: <Value>(payload: Payload, context?: SerializationContext, hint?: ConverterHint<Value>): Value =>
+      readOrMark(payload, () => converter.fromPayload<Value>(payload, context, hint)) as Value,
+  };
 }

@@ -18,25 +18,17 @@ import type { Ending, RunPosition } from './loop/next-step.ts';
 import { takeRequests } from './loop/messages.ts';
 import { BEGINNING, type LoopEnd, runLoop } from './loop/run-loop.ts';
 import type { RunState } from './loop/state/run-state.ts';
-import { failureText } from './program/errors/failure-text.ts';
-import type { StepList, StepsEnd } from './program/interpreter/ends.ts';
-import { loadForRun } from './program/interpreter/outputs/load-for-run.ts';
-import { loadNeeded, loadOutputs, loadStored, type NotLoaded } from './program/interpreter/outputs/load-outputs.ts';
-import { neededBefore } from './program/interpreter/outputs/needed-values.ts';
-import { spillOutputs } from './program/interpreter/outputs/spill-outputs.ts';
-import type { ProgramPorts } from './program/interpreter/program-ports.ts';
-import { ProgramRun, type Stop } from './program/interpreter/program-run.ts';
-import { beginStep, endStep, type RunningStep } from './program/interpreter/record.ts';
-import { runAttempts } from './program/interpreter/run-attempts.ts';
-import { runUnits } from './program/interpreter/run-units.ts';
-import { contextOf, forgetInside, lookupAt, lookupOf, resolveReference } from './program/interpreter/values.ts';
-import { conditionHolds } from './program/references/condition-holds.ts';
-import { resolveValue } from './program/references/interpolate.ts';
-import { addressText, type StepAddress } from './program/state/address.ts';
-import { ITEMS } from './program/state/carried-outputs.ts';
-import { namedOutputs } from './program/state/needed-outputs.ts';
-import { indexOf } from './program/state/program-index.ts';
-import { reusableOutput } from './program/state/reusable.ts';
+import { failureText } from './program/step-errors.ts';
+import { ProgramRun, type StepList, type StepsEnd, type Stop } from './program/program-run.ts';
+import { loadForRun, loadNeeded, loadOutputs, loadStored, neededBefore, type NotLoaded, spillOutputs } from './program/stored-outputs.ts';
+import type { ProgramPorts } from './program/program-ports.ts';
+import { beginStep, endStep, type RunningStep } from './program/record.ts';
+import { runAttempts } from './program/step-attempts.ts';
+import { runUnits } from './program/run-units.ts';
+import { contextOf, forgetInside, lookupAt, lookupOf, resolveReference } from './program/scope.ts';
+import { conditionHolds, resolveValue } from './program/references.ts';
+import { addressText, indexOf, type StepAddress } from './program/program-index.ts';
+import { ITEMS_SUFFIX, namedOutputs, reusableOutput } from './program/needed-outputs.ts';
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 
@@ -337,7 +329,7 @@ function itemsThatEnded(state: StepState): (index: number) => boolean {
 async function loadItems(run: ProgramRun, { address, at, state }: RunningStep): Promise<NotLoaded[]> {
   const { spilledItems } = state;
   if (spilledItems === undefined) return [];
-  const stored = spilledItems.map(({ id, spilled }) => ({ address: `${at}${ITEMS}`, id, spilled }));
+  const stored = spilledItems.map(({ id, spilled }) => ({ address: `${at}${ITEMS_SUFFIX}`, id, spilled }));
   const items = { ...state.items };
   const unloaded = await loadStored(run, address, stored, (_, value) => {
     if (isJsonObject(value)) Object.assign(items, value);

@@ -1,20 +1,20 @@
-import type { SkillSource } from './skills/skill-sources.ts';
 import type { z } from 'zod';
 import type { FlowPolicy, MemoryPolicy, ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
 import type { ApprovalDeadline } from '../core/domain/approvals.ts';
-import type { JsonObject } from '../core/domain/json.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { ChildrenOptions, RunLimits } from '../core/domain/limits.ts';
 import type { ModelName } from '../core/domain/model.ts';
 import type { Permissions } from '../core/domain/permissions.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/result.ts';
-import type { AnyGuardrail } from './guardrails/guardrail-definition.ts';
-import type { AnyHook } from './hooks/hook-definition.ts';
-import type { CodeDefinition } from './code/executor-definition.ts';
-import type { McpServerDefinition } from './mcp/mcp-definition.ts';
-import type { RequiresSomething } from './options/requires-something.ts';
-import type { Resources } from './context/run-context.ts';
-import type { AnyTool } from './tools/tool-definition.ts';
-import type { WindowOptions } from './options/window-options.ts';
+import type { CodeDefinition } from './code.ts';
+import type { Resources } from './context.ts';
+import type { AnyGuardrail } from './guardrails.ts';
+import type { AnyHook } from './hooks.ts';
+import { requireKnown, wholeNumber } from './option-checks.ts';
+import type { ResourceDefinition } from './resources.ts';
+import type { SkillSource } from './skills.ts';
+import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
 export type Instructions<Deps> =
@@ -141,3 +141,141 @@ export type DepsOption<Given> = unknown extends Given
   : RequiresSomething<Given> extends true
     ? { /** Run-scoped JSON data: user id, session, preferences. */ deps: Given }
     : { /** Run-scoped JSON data: user id, session, preferences. */ deps?: Given };
+
+/** Returns the agent that a tool was made of; undefined for any other tool, and for one that names its agent. */
+export function agentOfTool({ agent }: Pick<AnyTool, 'agent'>): AnyAgent | undefined {
+  return agent?.definition as AnyAgent | undefined;
+}
+
+/** Returns agents with those that their tools run, and those below, each once. */
+export function withSubAgents(agents: readonly AnyAgent[]): AnyAgent[] {
+  const all = [...agents];
+  const known = new Set<AnyAgent>(agents);
+  for (const agent of all) {
+    for (const tool of agent.tools) {
+      const below = agentOfTool(tool);
+      if (below === undefined || known.has(below)) continue;
+      known.add(below);
+      all.push(below);
+    }
+  }
+  return all;
+}
+
+/** Returns why an agent cannot run with these fields of the deps alone; undefined if it can. */
+export function shareProblem({ name, depsSchema }: AnyAgent, share: readonly string[]): string | undefined {
+  if (depsSchema === undefined) return undefined;
+  const { properties, required } = depsSchema;
+  const known = isJsonObject(properties) ? Object.keys(properties) : [];
+  const isOpen = depsSchema['additionalProperties'] !== undefined && depsSchema['additionalProperties'] !== false;
+  const unknown = share.find((field) => !isOpen && !known.includes(field));
+  if (unknown !== undefined) return `the deps of agent "${name}" have no field "${unknown}" (they have: ${known.join(', ') || 'none'})`;
+  const needed = Array.isArray(required) ? required.filter((field) => typeof field === 'string') : [];
+  const missing = needed.find((field) => !share.includes(field));
+  return missing === undefined ? undefined : `agent "${name}" requires the field "${missing}" of its deps: share it`;
+}
+
+/** Returns the deps parsed by the agent's schema, defaults filled in. Throws `invalid_input` with the path of a value that is missing or does not fit. */
+export function parseDeps(agent: AnyAgent, deps: unknown): unknown {
+  if (agent.deps === undefined) return deps;
+  const parsed = agent.deps.safeParse(deps);
+  if (parsed.success) return parsed.data;
+  throw new LonghaulError('invalid_input', `The deps do not fit agent "${agent.name}": ${depsIssues(deps, parsed.error)}`);
+}
+
+/** Returns what does not fit. A value that is missing is named as the option of the start that lacks it. */
+function depsIssues(deps: unknown, { issues }: z.ZodError): string {
+  const missing = issues.filter(({ path }) => isMissing(deps, path));
+  const texts = issues.map(
+    ({ path, message }) => `${['deps', ...path].join('.')}${isMissing(deps, path) ? ' is missing' : `: ${message}`}`,
+  );
+  const names = [...new Set(missing.flatMap(({ path }) => path.slice(0, 1)))].map((name) => `${String(name)}: …`);
+  return `${texts.join('; ')}${names.length === 0 ? '' : `. Start it with { deps: { ${names.join(', ')} } }`}`;
+}
+
+/** True if a value has nothing at a path whose parent it has. */
+function isMissing(value: unknown, path: readonly PropertyKey[]): boolean {
+  if (path.length === 0) return value === undefined;
+  const [name, ...rest] = path;
+  const member: unknown = isJsonObject(value) ? value[String(name)] : undefined;
+  return member === undefined ? rest.length === 0 : isMissing(member, rest);
+}
+
+/** Returns what does not fit a schema, each value with its path below `root`. */
+export function issuesText(root: string, { issues }: Pick<z.ZodError, 'issues'>): string {
+  return issues.map((issue) => `${[root, ...issue.path].join('.')}: ${issue.message}`).join('; ');
+}
+
+/** The size to which the conversation of a run may grow before its older part is compacted. */
+export interface WindowOptions {
+  /** Tokens of a request, instructions and tools included. Default: the model's context window, minus room for its answer. */
+  maxTokens?: number;
+  /** Bytes of JSON, at most 1,200,000: the conversation goes to the next execution in one payload. Default 1,000,000. */
+  maxBytes?: number;
+  /** The number of newest tool results that are removed only if nothing else can be. Default 4. */
+  keepResults?: number;
+  /** True to let a model call summarise the older part if removing tool results is not enough. If false, such a run ends with an error. Default true. */
+  summarise?: boolean;
+  /** The model that summarises, `provider/model`. Default: the agent's own. */
+  summaryModel?: ModelName;
+}
+
+const WINDOW_OPTIONS = ['maxTokens', 'maxBytes', 'keepResults', 'summarise', 'summaryModel'];
+
+/** The largest window: it goes to the next execution of a run together with snapshot, state and queue, in one payload. */
+const MOST_WINDOW_BYTES = 1_200_000;
+
+/** Returns the options if they are valid; otherwise throws a UsageError that names the agent and the option. */
+export function checkWindow(owner: string, window: WindowOptions): WindowOptions {
+  requireKnown(`${owner}: "window"`, window, WINDOW_OPTIONS);
+  const { maxTokens, maxBytes, keepResults, summarise, summaryModel } = window;
+  if (summarise !== undefined && typeof summarise !== 'boolean') {
+    throw new UsageError(`${owner}: "window.summarise" is ${JSON.stringify(summarise)}: write true or false`);
+  }
+  if (maxTokens !== undefined) wholeNumber(`${owner}: "window.maxTokens"`, maxTokens, 100);
+  if (maxBytes !== undefined) wholeNumber(`${owner}: "window.maxBytes"`, maxBytes, 1_000);
+  if (maxBytes !== undefined && maxBytes > MOST_WINDOW_BYTES) {
+    throw new UsageError(`${owner}: "window.maxBytes" is ${maxBytes}: a run can carry on at most ${MOST_WINDOW_BYTES}`);
+  }
+  if (keepResults !== undefined) wholeNumber(`${owner}: "window.keepResults"`, keepResults, 0);
+  if (summaryModel !== undefined && !/^[^/]+\/./.test(summaryModel)) {
+    throw new UsageError(`${owner}: "window.summaryModel" is "${summaryModel}": write "provider/model"`);
+  }
+  return window;
+}
+
+/** The intersection of the types in a union; `Resources` if there are none. */
+type AllOf<Union> = [Union] extends [never]
+  ? Resources
+  : (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+    ? All
+    : never;
+
+type ResourcesOfTool<Tool> =
+  Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
+
+/** The resources that any of these tools names in the type of its context. */
+export type ResourcesOfTools<Tools extends readonly AnyTool[]> = AllOf<ResourcesOfTool<Tools[number]>>;
+
+/** The resources that the tools of any of these agents name. */
+export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;
+
+/** The resources by name as the option takes them: the live object, or a definition made by `resource()`. */
+type ResourceOption<Needed> = {
+  [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]>;
+};
+
+/**
+ * The option `resources` of a worker or a test: required if a tool lists a resource in the type of its context, each with
+ * its type. Further resources are allowed. `Provided` names those that are there in any case.
+ */
+export type ResourcesOption<Needed, Provided extends string = never> =
+  RequiresSomething<Omit<ResourceOption<Needed>, Provided>> extends true
+    ? { resources: Omit<ResourceOption<Needed>, Provided> & Resources }
+    : { resources?: Omit<ResourceOption<Needed>, Provided> & Resources };
+
+/** The members of an object type that have a name of their own: without its index signature. */
+type Named<Type> = { [Name in keyof Type as string extends Name ? never : number extends Name ? never : Name]: Type[Name] };
+
+/** True if an object of the type must have a member. */
+export type RequiresSomething<Type> = Partial<Named<Type>> extends Named<Type> ? false : true;

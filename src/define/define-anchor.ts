@@ -1,7 +1,6 @@
-import type { Anchor, AnchorConstraint } from '../anchors/anchor.ts';
-import { builtInAnchor } from '../anchors/built-in-anchors.ts';
+import { type Anchor, type AnchorConstraint, builtInAnchor } from '../anchors/anchors.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { nonEmpty, requireKnown } from './options/option-checks.ts';
+import { nonEmpty, requireKnown } from './option-checks.ts';
 
 /** The options of an anchor of one's own. */
 export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
@@ -11,7 +10,7 @@ export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
   check: Anchor['check'];
 }
 
-const OPTIONS: Record<keyof AnchorOptions, true> = {
+const ANCHOR_OPTIONS: Record<keyof AnchorOptions, true> = {
   name: true,
   require: true,
   reject: true,
@@ -22,7 +21,7 @@ const OPTIONS: Record<keyof AnchorOptions, true> = {
   check: true,
 };
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const ANCHOR_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Defines an anchor: a named check of a model's answers that programs refer to. The constraint that it declares is added to the system
@@ -39,7 +38,7 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
  */
 export function defineAnchor(options: AnchorOptions): Anchor {
   const owner = `anchor "${checkName(options.name)}"`;
-  requireKnown(owner, options, Object.keys(OPTIONS));
+  requireKnown(owner, options, Object.keys(ANCHOR_OPTIONS));
   const { name, require, reject, enforce, confidenceFloor, unknownResponse, onViolation = 'raise', check } = options;
   if (typeof check !== 'function') throw new UsageError(`${owner}: "check" is missing: write (text) => [...] with the violations`);
   if (onViolation !== 'raise' && onViolation !== 'warn') {
@@ -58,7 +57,7 @@ export function defineAnchor(options: AnchorOptions): Anchor {
 }
 
 function checkName(name: unknown): string {
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (typeof name !== 'string' || !ANCHOR_NAME.test(name)) {
     throw new UsageError(`anchor ${JSON.stringify(name) ?? 'without a name'}: use 1 to 64 letters, digits, "_" or "-" as "name"`);
   }
   if (builtInAnchor(name) === undefined) return name;

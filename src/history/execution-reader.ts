@@ -1,13 +1,15 @@
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { markingConverter } from '../codec/marking-converter.ts';
+import { markingConverter } from '../codec/with-codec.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
+import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program-run.ts';
+import type { Principal } from '../core/domain/run.ts';
+import { type ContinueAsNewState, originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import {
   ACTIVITIES,
   type AskStepInput,
@@ -21,28 +23,32 @@ import {
   type RunToolOutput,
   SIGNALS,
 } from '../core/protocol.ts';
-import { originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import { type ChildAnswer, childAnswer, childOf, type ChildPart, childRequest } from './children/recorded-child.ts';
-import { continuedFrom } from './execution-chain.ts';
-import { type HistoryEvent, runHistory } from './history-events.ts';
-import { sizeAt, type TaskSize } from './program/full-history.ts';
+import { continuedFrom, type HistoryEvent, runHistory, startedEvent } from './history-events.ts';
 import {
   attemptAddress,
   callKey,
+  type ChildAnswer,
+  childAnswer,
+  childOf,
+  type ChildPart,
+  childRequest,
   emptyExecution,
   loadAddress,
+  localActivityOf,
+  type Marker,
+  patchOf,
   type RecordedActivity,
   type RecordedExecution,
   type RecordedInboundMessage,
+  sizeAt,
+  type TaskSize,
 } from './recorded-execution.ts';
-import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
-import { type NamedActivity, rescheduledActivity } from './rescheduled-activity.ts';
-import { segmentAddress } from './tools/recorded-segments.ts';
+import { segmentAddress } from './recorded-tool-calls.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
 /** The activities that pin what a run needs of its worker. */
-const RESOLVING: readonly string[] = [ACTIVITIES.resolveAgent, ACTIVITIES.resolveProgram];
+const RESOLVING_ACTIVITIES: readonly string[] = [ACTIVITIES.resolveAgent, ACTIVITIES.resolveProgram];
 
 /** An event that the next workflow task sees. */
 interface Unseen {
@@ -224,7 +230,7 @@ export class ExecutionReader {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
     Object.assign(activity, ending);
-    const resolves = RESOLVING.includes(activity.name) && !isHandoff(activity) && ending.output !== undefined;
+    const resolves = RESOLVING_ACTIVITIES.includes(activity.name) && !isHandoff(activity) && ending.output !== undefined;
     this.#unseen.push({
       see: (task) => {
         activity.task = task;
@@ -356,7 +362,7 @@ function addActivity(execution: RecordedExecution, activity: NamedActivity): voi
     case ACTIVITIES.checkParent:
       return;
     case ACTIVITIES.readResult:
-      return addRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
+      return addResultRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
     case ACTIVITIES.readCallInput:
       execution.messageReads.push(activity as RecordedExecution['messageReads'][number]);
       return;
@@ -454,7 +460,7 @@ function addOfProgram(execution: RecordedExecution, activity: NamedActivity): vo
 }
 
 /** Adds the reading of the result of a child. */
-function addRead(execution: RecordedExecution, read: RecordedActivity<ReadResultInput, unknown>): void {
+function addResultRead(execution: RecordedExecution, read: RecordedActivity<ReadResultInput, unknown>): void {
   childOf(execution, read.input.runId).reads.push(read);
 }
 
@@ -466,4 +472,76 @@ function setByKey<Input extends { at: [offset: number, index: number]; callId: s
 ): void {
   const call = activity as RecordedActivity<Input, Output>;
   calls.set(callKey(execution, call.input), call);
+}
+
+/** An activity with the name that history gives it. */
+type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
+
+/**
+ * Returns the earlier activity that this one schedules again for other workers: to the run the two are one, which
+ * ends as the last one does. Returns undefined for any other activity, and also after a local call, whose record is
+ * removed as if it had never been made.
+ */
+function rescheduledActivity(execution: RecordedExecution, { name, input }: NamedActivity): NamedActivity | undefined {
+  if (!isJsonObject(input) || !('awaitsWorker' in input)) return undefined;
+  const { ended, localCalls } = execution;
+  const request = withoutWait(input);
+  const index = ended.findLastIndex(
+    (one) => one.failure !== undefined && (one as NamedActivity).name === name && withoutWait(one.input) === request,
+  );
+  const [before] = index < 0 ? [] : ended.splice(index, 1);
+  if (before !== undefined) {
+    delete before.failure;
+    delete before.task;
+    return before as NamedActivity;
+  }
+  const local = localCalls.findIndex(({ input: call, failure }) => call.name === name && failure !== undefined);
+  if (local >= 0) localCalls.splice(local, 1);
+  return undefined;
+}
+
+function withoutWait(input: unknown): string {
+  return JSON.stringify(isJsonObject(input) ? { ...input, awaitsWorker: null } : input);
+}
+
+/** One execution of a run, and the first event and step that it records. */
+export interface ChainedExecution {
+  /** Temporal's run id. */
+  executionId: string;
+  /** The execution before; undefined for the first. */
+  continuedFrom?: string;
+  /** Offset of the first event that it records. */
+  firstOffset: number;
+  /** Index of the first step that it records. */
+  firstStep: number;
+  /** The first turn that can end in it, if the run is a session. 1-based. */
+  firstTurn: number;
+}
+
+/** The beginning of an execution. */
+export interface ExecutionBeginning {
+  /** The execution before; undefined for the first. */
+  before?: string;
+  /** The state that it carried over. */
+  carry?: ContinueAsNewState;
+  /** Whom the run acts for. */
+  principal?: Principal;
+  /** The run that started this one. Absent: none did. */
+  parentRunId?: string;
+}
+
+/** Returns the beginning of an execution, by default the newest one; undefined if the server does not have it. */
+export async function executionBeginning(client: Client, runId: string, executionId?: string): Promise<ExecutionBeginning | undefined> {
+  const event = await startedEvent(client, runId, executionId);
+  if (event === undefined) return undefined;
+  const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
+  await reader.read(event);
+  const { carry, input, program, continuedFrom: before } = reader.execution;
+  const { principal, parent } = carry ?? program ?? input ?? {};
+  return {
+    ...(principal === undefined ? {} : { principal }),
+    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
+    ...(before === undefined ? {} : { before }),
+    ...(carry === undefined ? {} : { carry }),
+  };
 }

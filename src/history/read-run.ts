@@ -1,11 +1,28 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
+import { failedHooks } from '../core/activity-requests/hook-requests.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import type { Principal } from '../core/domain/run.ts';
+import type { TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
-import { isGone } from './execution-chain.ts';
-import { type ReadBackRun, readBack } from './read-back.ts';
-import { recordedExecution } from './execution-reader.ts';
-import type { ExecutionEnd } from './recorded-execution.ts';
-import { type ChainedExecution, executionBeginning } from './execution-beginning.ts';
+import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
+import { interpret } from '../core/interpret.ts';
+import { beginArchiving, endArchiving, noteNotifyEndedFailure, withNotArchived } from '../core/loop/close-run.ts';
+import { firstAgent } from '../core/loop/handoffs.ts';
+import { endedWithHooks } from '../core/loop/hooks.ts';
+import type { RunPosition } from '../core/loop/next-step.ts';
+import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
+import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../core/loop/state/run-state.ts';
+import { runOutcome } from '../temporal/run-outcome.ts';
+import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
+import { isGone } from './history-events.ts';
+import type { ExecutionEnd, RecordedExecution } from './recorded-execution.ts';
+import { recordedCallEvents, recordedEventIds, RecordedPorts } from './recorded-ports.ts';
+import { RecordedTasks } from './recorded-tasks.ts';
 
 /** The record of one execution of a run, read from its history. */
 export interface ReadExecution {
@@ -57,7 +74,7 @@ export async function readExecution(client: Client, runId: string, executionId: 
  * The part of a run to read: from the execution that holds the given event or step, to the last one that begins
  * before `untilOffset`.
  */
-export interface ReadRange {
+interface ReadRange {
   fromOffset?: number;
   fromStep?: number;
   /** 1-based. */
@@ -66,7 +83,7 @@ export interface ReadRange {
 }
 
 /** Finds the executions of a run, the oldest first. */
-export interface ExecutionLookUp {
+interface ExecutionLookUp {
   executions(): Promise<ChainedExecution[]>;
 }
 
@@ -116,4 +133,187 @@ function firstIndex(
       ({ firstOffset, firstStep, firstTurn }) => firstOffset <= fromOffset && firstStep <= fromStep && firstTurn <= fromTurn,
     ),
   );
+}
+
+/** The state of a run that results from running the loop again over the history of one execution. */
+export interface ReadBackRun {
+  /** The agent that the input names; empty if the input names none. */
+  agentName: string;
+  /** Whom the run acts for. */
+  principal?: Principal;
+  /** The start of the first execution of the run, in milliseconds since the epoch. */
+  startedAt: number;
+  /** The number of executions of the run up to this one. */
+  executions: number;
+  /** The number of messages in the queue. */
+  queued: number;
+  /** Ids of the calls that have waited for a decision in this execution, decided or not. */
+  waited: ReadonlySet<string>;
+  /** The state with the events and steps of this execution only. Undefined if the agent was never resolved. */
+  state?: RunState;
+  /** Undefined if the run has not ended in this execution. */
+  result?: RunResultFields;
+}
+
+/**
+ * Runs the loop again over the record of one execution, with every answer taken from history. This gives the events,
+ * steps and result of the run without a worker. Ids that only the workflow knew are taken from the inputs that name
+ * them and from `next`, the state carried into the next execution; all others are derived from the offset.
+ */
+export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
+  const { input, program, carry, startedAt } = recorded;
+  const named =
+    program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
+  const principal = carry === undefined ? (program ?? input)?.principal : carry.principal;
+  const known = {
+    agentName: carry === undefined ? named : firstAgent(carry),
+    ...(principal === undefined ? {} : { principal }),
+    startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
+    executions: (carry?.executions ?? 0) + 1,
+  };
+  const tasks = new RecordedTasks(runId, recorded, next?.window.through);
+  const ports = new RecordedPorts(recorded, tasks, {
+    ids: recordedEventIds(recorded, next),
+    callEvents: recordedCallEvents(recorded, next),
+  });
+  const beginning = beginningOf(runId, recorded, { tasks, ports });
+  if (beginning === undefined) {
+    tasks.reach();
+    return { ...known, queued: tasks.inbox.queued, waited: ports.waited };
+  }
+  const { state, position } = beginning;
+  const first = await replayLoop({ tasks, ports }, state, position);
+  const end =
+    first?.type === 'continue' && wasCancelled(recorded)
+      ? await finishCancelled({ tasks, ports }, state, { position: first.position, recorded })
+      : first;
+  readArchivings(recorded, state);
+  readEndNotification(recorded, state);
+  // A run that has decided to end refuses later messages.
+  tasks.inbox.closed = end?.type === 'finished';
+  tasks.reach();
+  const result = end?.type === 'finished' ? end.result : undefined;
+  return {
+    ...known,
+    queued: tasks.inbox.queued,
+    waited: ports.waited,
+    state,
+    ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
+  };
+}
+
+/** The tasks of an execution, and the loop's ports over them. */
+interface Replay {
+  tasks: RecordedTasks;
+  ports: RecordedPorts;
+}
+
+/**
+ * Returns the state and position that the loop begins with. A new run has a state only once its agent is resolved:
+ * messages before that found none. A continued run has its state from the start.
+ */
+function beginningOf(
+  runId: string,
+  { carry, input, program, resolved, startedAt }: RecordedExecution,
+  { tasks, ports }: Replay,
+): { state: RunState; position: RunPosition } | undefined {
+  if (resolved === undefined) return undefined;
+  if (carry !== undefined) {
+    // The loop modifies the state that it begins with.
+    const beginning = fromContinueAsNewState(structuredClone(carry));
+    tasks.state = beginning.state;
+    tasks.reach(resolved.task);
+    return beginning;
+  }
+  tasks.reach(resolved.task);
+  const given: FirstStart | undefined =
+    program !== undefined ? { type: 'program', input: program } : input === undefined ? undefined : { type: 'input', input };
+  if (given === undefined) return undefined;
+  const start = withOpening(given, resolved.opening);
+  // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
+  let offset = 0;
+  const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };
+  const deps = start.input.deps ?? {};
+  tasks.state = firstState(start, { runId, snapshot: resolved.snapshot, deps, startedAt, notices: resolved.notices }, clock);
+  return { state: tasks.state, position: BEGINNING };
+}
+
+/**
+ * Runs the loop to its end, or returns undefined if history ends first. All work of one task settles before the next
+ * task.
+ */
+async function replayLoop({ tasks, ports }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
+  const loop = interpret(state, ports, from);
+  let end: LoopEnd | undefined;
+  do end = await Promise.race([loop, setImmediate(undefined)]);
+  while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));
+  ports.end();
+  return end;
+}
+
+/** True if the run was cancelled before it could continue as new. While its events are archived, it has not decided yet. */
+function wasCancelled({ archivings, cancel, end }: RecordedExecution): boolean {
+  const isArchiving = archivings.length > 0 && archivings[0]?.task === undefined;
+  return end?.type !== 'continued' && cancel?.task !== undefined && !isArchiving;
+}
+
+/**
+ * Finishes a run that was cancelled just before it would have continued as new: it ends in this execution, from its
+ * position.
+ */
+async function finishCancelled(
+  replay: Replay,
+  state: RunState,
+  { position, recorded }: { position: RunPosition; recorded: RecordedExecution },
+): Promise<LoopEnd | undefined> {
+  replay.tasks.reach(recorded.archivings[0]?.task);
+  return replayLoop(replay, state, position);
+}
+
+/** Applies the recorded calls of the archive to the state. The run does not know an end that no task has seen. */
+function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
+  for (const { input, scheduledIn, failure, task } of archivings) {
+    beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
+    if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
+  }
+}
+
+/** Returns the result with the recorded answers of the hooks at the end of the run. */
+function withEndHooks(result: RunResultFields, { endHooks }: RecordedExecution): RunResultFields {
+  if (endHooks?.task === undefined) return result;
+  const { input, output, failure } = endHooks;
+  return endedWithHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
+}
+
+/** Applies the recorded notification of the end to the state, if a task has seen its outcome. */
+function readEndNotification({ endNotification }: RecordedExecution, state: RunState): void {
+  if (endNotification?.task === undefined || endNotification.failure === undefined) return;
+  const outcome = notifyFailure(endNotification.failure);
+  if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
+}
+
+/** Returns the result of a turn of a session from its histories, the newest first. Undefined if the turn has not ended, or if the server has removed its history. */
+export async function recordedTurn(client: Client, sessionId: string, turn: number): Promise<TurnResultFields | undefined> {
+  const { runId } = await client.workflow.getHandle(sessionId).describe();
+  let executionId: string | undefined = runId;
+  while (executionId !== undefined) {
+    const read = await readExecution(client, sessionId, executionId);
+    const result = read?.run.state?.turns?.find((one) => one.turn === turn);
+    if (result !== undefined) return result;
+    executionId = read?.continuedFrom;
+  }
+  return undefined;
+}
+
+/**
+ * Returns the result of a turn of a session that has ended. If the session ended without ending the turn, for instance because its agent
+ * could not be resolved, that is the result of the session. Throws `run_ended` if it was closed before the turn, `run_terminated` and
+ * `run_timed_out`.
+ */
+export async function turnOfEndedSession(client: Client, sessionId: string, turn: number): Promise<RunResultFields | TurnResultFields> {
+  const recorded = await recordedTurn(client, sessionId, turn);
+  if (recorded !== undefined) return recorded;
+  const result = await runOutcome(client, sessionId);
+  if ((result.turns ?? turn) >= turn) return result;
+  throw new LonghaulError('run_ended', `Session "${sessionId}" ended before its turn ${turn}: begin another session`);
 }

@@ -1,35 +1,7 @@
-import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import type { Resolved } from '../core/domain/children.ts';
-import type { RunResultFields } from '../core/domain/result.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
 import type { ApprovalRequirement } from '../core/domain/approvals.ts';
-import type {
-  ArchiveEventsInput,
-  AskStepInput,
-  AskTermsInput,
-  AuthorizeDecisionInput,
-  AuthorizeDecisionOutput,
-  CallModelInput,
-  CheckGuardrailsInput,
-  CheckGuardrailsOutput,
-  CallModelOutput,
-  NotifyEndedInput,
-  NotifyWaitingInput,
-  ProgramInput,
-  ReadCallInput,
-  ReadResultInput,
-  ResolveAgentInput,
-  ResolveAgentOutput,
-  RunInput,
-  RunSegmentInput,
-  RunSegmentOutput,
-  RunToolInput,
-  RunToolOutput,
-  SummariseInput,
-  SummariseOutput,
-  UseMemoryInput,
-  VerifyCallInput,
-  VerifyCallOutput,
-} from '../core/protocol.ts';
+import type { Resolved } from '../core/domain/children.ts';
+import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type {
   EarlierRun,
   LoadOutputInput,
@@ -38,9 +10,41 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../core/domain/program-run.ts';
-import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
-import type { TaskSize } from './program/full-history.ts';
-import type { LocalActivity } from './recorded-markers.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run.ts';
+import type { Growth } from '../core/loop/ports.ts';
+import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import { ACTIVITY } from '../core/program/program-run.ts';
+import {
+  type ArchiveEventsInput,
+  type AskStepInput,
+  type AskTermsInput,
+  type AuthorizeDecisionInput,
+  type AuthorizeDecisionOutput,
+  type CallModelInput,
+  type CallModelOutput,
+  type CheckGuardrailsInput,
+  type CheckGuardrailsOutput,
+  type NotifyEndedInput,
+  type NotifyWaitingInput,
+  type ProgramInput,
+  type ReadCallInput,
+  type ReadResultInput,
+  type ResolveAgentInput,
+  type ResolveAgentOutput,
+  type RunInput,
+  type RunSegmentInput,
+  type RunSegmentOutput,
+  type RunToolInput,
+  type RunToolOutput,
+  SIGNALS,
+  type SummariseInput,
+  type SummariseOutput,
+  type UseMemoryInput,
+  type VerifyCallInput,
+  type VerifyCallOutput,
+} from '../core/protocol.ts';
+import type { HistoryEvent } from './history-events.ts';
 
 /**
  * A recorded activity and its end. Workflow tasks are numbered from 1: each task sees the events since the task
@@ -58,7 +62,7 @@ export interface RecordedActivity<Input, Output> {
 }
 
 /** The requests of a run about one of its children, or about the run that keeps it. Each is recorded like an activity: with its end, and the task that saw it. */
-export interface RecordedChild {
+interface RecordedChild {
   /** The start. It ends when the server has started the child. */
   started?: RecordedActivity<undefined, unknown>;
   /** The run of the child, for the execution that has started it. */
@@ -227,4 +231,152 @@ export function emptyExecution(executionId: string): RecordedExecution {
     taskTimes: [],
     archivings: [],
   };
+}
+
+/** Returns what is recorded of a child, and adds it if there is nothing yet. */
+export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {
+  let child = children.get(runId);
+  if (child === undefined) children.set(runId, (child = { nextTurns: [], interrupts: [], reports: [], reads: [] }));
+  return child;
+}
+
+/** The part of a child that an event is about. */
+export type ChildPart = 'started' | 'closed' | 'told' | 'cancelled';
+
+/** The signals of which a child may receive several. */
+type SignalList = 'nextTurns' | 'interrupts' | 'reports';
+
+const SIGNAL_LISTS = new Map<string, SignalList>([
+  [SIGNALS.nextTurn, 'nextTurns'],
+  [SIGNALS.interrupt, 'interrupts'],
+  [SIGNALS.childEnded, 'reports'],
+]);
+
+/** The request of an event to a child: the parts that begin with it, and the list that a signal belongs to. */
+interface ChildRequest {
+  runId: string;
+  parts: ChildPart[];
+  list?: SignalList;
+}
+
+/** Returns the child that an event requests something of, and the parts that begin with it. */
+export function childRequest(event: HistoryEvent): ChildRequest | undefined {
+  const start = event.startChildWorkflowExecutionInitiatedEventAttributes;
+  if (start) return { runId: start.workflowId ?? '', parts: ['started', 'closed'] };
+  const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+  if (signal?.signalName === SIGNALS.reportEnd) return { runId: signal.workflowExecution?.workflowId ?? '', parts: ['told'] };
+  const list = SIGNAL_LISTS.get(signal?.signalName ?? '');
+  if (list !== undefined) return { runId: signal?.workflowExecution?.workflowId ?? '', parts: ['told'], list };
+  const cancel = event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes;
+  return cancel ? { runId: cancel.workflowExecution?.workflowId ?? '', parts: ['cancelled'] } : undefined;
+}
+
+/** The answer to a request: its event, the part that ends with it, and what the answer holds. */
+export interface ChildAnswer {
+  initiatedEventId: unknown;
+  part: ChildPart;
+  result?: { payloads?: object[] | null } | null | undefined;
+  failure?: object | null | undefined;
+  /** The kind of an end without a failure of its own. */
+  ended?: 'failed' | 'cancelled' | 'terminated' | 'timed_out';
+}
+
+/** Returns the answer that an event is to an earlier request; undefined for any other event. */
+export function childAnswer(event: HistoryEvent): ChildAnswer | undefined {
+  const answer = (
+    part: ChildPart,
+    attributes: { initiatedEventId?: unknown } | null | undefined,
+    more: Partial<ChildAnswer> = {},
+  ): ChildAnswer[] => (attributes ? [{ initiatedEventId: attributes.initiatedEventId, part, ...more }] : []);
+  const completed = event.childWorkflowExecutionCompletedEventAttributes;
+  const failed = event.childWorkflowExecutionFailedEventAttributes;
+  const [found] = [
+    ...answer('started', event.childWorkflowExecutionStartedEventAttributes),
+    ...answer('started', event.startChildWorkflowExecutionFailedEventAttributes, { ended: 'failed' }),
+    ...answer('closed', completed, { result: completed?.result }),
+    ...answer('closed', failed, { failure: failed?.failure, ended: 'failed' }),
+    ...answer('closed', event.childWorkflowExecutionCanceledEventAttributes, { ended: 'cancelled' }),
+    ...answer('closed', event.childWorkflowExecutionTerminatedEventAttributes, { ended: 'terminated' }),
+    ...answer('closed', event.childWorkflowExecutionTimedOutEventAttributes, { ended: 'timed_out' }),
+    ...answer('told', event.externalWorkflowExecutionSignaledEventAttributes),
+    ...answer('told', event.signalExternalWorkflowExecutionFailedEventAttributes, { ended: 'failed' }),
+    ...answer('cancelled', event.externalWorkflowExecutionCancelRequestedEventAttributes),
+    ...answer('cancelled', event.requestCancelExternalWorkflowExecutionFailedEventAttributes, { ended: 'failed' }),
+  ];
+  return found;
+}
+
+/**
+ * The attributes of a marker event. The SDK's core writes them below the data converter, so no codec has changed
+ * them.
+ */
+export type Marker = NonNullable<HistoryEvent['markerRecordedEventAttributes']>;
+
+/** The description of a local activity in its marker. */
+interface LocalActivity {
+  /** The position among all activities of the execution, in the order in which the workflow requested them. */
+  seq: number;
+  name: string;
+  /**
+   * The time of the workflow's clock from then on, in milliseconds since the epoch. Undefined for a cancelled
+   * activity.
+   */
+  endedAt?: number;
+}
+
+/** Returns the id of the patch that a marker records, if it records one. */
+export function patchOf({ markerName, details }: Marker): string | undefined {
+  const patch = markerName === 'core_patch' ? markerJson(details?.['patch-data']) : undefined;
+  return typeof patch?.['id'] === 'string' ? patch['id'] : undefined;
+}
+
+/**
+ * Returns the local activity whose end a marker records. Undefined for another marker, and for an attempt that is
+ * retried later.
+ */
+export function localActivityOf({ markerName, details }: Marker): LocalActivity | undefined {
+  const data = markerName === 'core_local_activity' ? markerJson(details?.['data']) : undefined;
+  if (data === undefined || isJsonObject(data['backoff'])) return undefined;
+  const { seq, activity_type: name, complete_time: time } = data;
+  return {
+    seq: Number(seq),
+    name: typeof name === 'string' ? name : '',
+    ...(isJsonObject(time) ? { endedAt: Number(time['seconds']) * 1000 + Math.floor(Number(time['nanos']) / 1_000_000) } : {}),
+  };
+}
+
+function markerJson(payloads: { payloads?: { data?: Uint8Array | null }[] | null } | undefined): JsonObject | undefined {
+  const data = payloads?.payloads?.[0]?.data;
+  const value: unknown = data ? JSON.parse(Buffer.from(data).toString()) : undefined;
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The size of a history at the start of a workflow task, as the server told it to the workflow. */
+export interface TaskSize {
+  events: number;
+  bytes: number;
+  /** The server suggested to continue as new. */
+  isSuggested: boolean;
+}
+
+/** Returns the size that the start of a workflow task tells. */
+export function sizeAt(
+  { eventId }: HistoryEvent,
+  { historySizeBytes, suggestContinueAsNew }: NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>,
+): TaskSize {
+  return { events: Number(eventId), bytes: Number(historySizeBytes ?? 0), isSuggested: suggestContinueAsNew ?? false };
+}
+
+/** True if the history was too full at a task to grow by that much. */
+export function isFull(size: TaskSize | undefined, growth: Growth, limit: ContinueAsNewThresholds = DEFAULT_THRESHOLDS): boolean {
+  if (size === undefined) return false;
+  return size.isSuggested || size.events + growth.events > limit.events || size.bytes + growth.bytes > limit.bytes;
+}
+
+/**
+ * False if a history in which the run has decided to continue was full for the growth of an activity, but not for this one: in one
+ * workflow task, steps that run side by side ask for both. True if something else than the size has decided.
+ */
+export function isFullFor(growth: Growth, size: TaskSize | undefined, limit?: ContinueAsNewThresholds): boolean {
+  return size === undefined || isFull(size, growth, limit) || !isFull(size, ACTIVITY, limit);
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   authorizationFailure,
   modelFailure,
@@ -6,14 +7,14 @@ import {
   summaryFailure,
   summaryOutcome,
 } from '../core/activity-requests/activity-request.ts';
-import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/hook-requests.ts';
-import { unreadMessage } from '../core/activity-requests/child-requests.ts';
-import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import { splitResolved, unresolved } from '../core/activity-requests/agent-requests.ts';
+import { unreadMessage } from '../core/activity-requests/child-requests.ts';
+import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/hook-requests.ts';
+import { earlierFailure } from '../core/activity-requests/program-requests.ts';
+import type { ReviewedCalls } from '../core/domain/activity-messages.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome, Resolved } from '../core/domain/children.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import type { ReviewedCalls } from '../core/domain/activity-messages.ts';
 import type { RecordedResponse } from '../core/domain/model.ts';
 import type { MessageContent } from '../core/domain/sessions.ts';
 import type {
@@ -34,23 +35,16 @@ import type {
   ToolResultOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
+import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import type {
-  AskCall,
-  AskOutcome,
-  EarlierOutcome,
-  MemoryCall,
-  MemoryOutcome,
-  ProgramPorts,
-} from '../core/program/interpreter/program-ports.ts';
+import { callIdAt } from '../core/program/program-index.ts';
+import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/program-ports.ts';
 import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
-import { childOf } from './children/recorded-child.ts';
-import { derivedEventId } from './event-ids.ts';
-import { RecordedSteps } from './program/recorded-steps.ts';
-import type { RecordedExecution } from './recorded-execution.ts';
+import { childOf, type RecordedExecution } from './recorded-execution.ts';
+import { RecordedSteps } from './recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
-import { RecordedToolCalls } from './tools/recorded-tool-calls.ts';
+import { RecordedToolCalls } from './recorded-tool-calls.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
 interface RecordedIds {
@@ -377,4 +371,52 @@ class RecordedAgents {
     if ([...children.values()].some(({ told }) => told?.scheduledIn === task)) return true;
     return end?.type === 'continued' && this.#left.size === 0 && this.#tasks.isDecided;
   }
+}
+
+/**
+ * Returns the ids of the events that the workflow created itself, by offset, as far as history records them: the
+ * inputs of model calls and summaries name some, and the state of the next execution names those that it carries
+ * over.
+ */
+export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
+  const ids = new Map<number, string>();
+  for (const { input } of [...summaries, ...modelCalls]) ids.set(input.through - 1, input.lastEventId);
+  for (const { input } of modelCalls) {
+    const earlier = input.earlierIds ?? [];
+    for (const [index, id] of earlier.entries()) if (id !== '') ids.set(input.through - 1 - earlier.length + index, id);
+  }
+  if (next === undefined) return ids;
+  ids.set(next.window.through - 1, next.window.lastEventId);
+  for (const { offset, id } of next.window.events) ids.set(offset, id);
+  return ids;
+}
+
+/**
+ * Returns the ids of the events of calls of a program, by the ids of the calls, as far as activities and the state of the next execution
+ * name them.
+ */
+export function recordedCallEvents(
+  { toolCalls, termsRequests, notifications }: RecordedExecution,
+  next: ContinueAsNewState | undefined,
+): Map<string, string> {
+  const calls = [...toolCalls.values(), ...termsRequests.values()].map(({ input }): [string, string] => [input.callId, input.eventId]);
+  const waiting = notifications.map(
+    ({
+      input: {
+        waiting: { callId, key },
+      },
+    }): [string, string] => [callId, key.split('/')[0] ?? ''],
+  );
+  const carried = (next?.program?.steps ?? []).flatMap(([at, { attempts, progress }]): [string, string][] => {
+    const { call, callEventId } = progress ?? {};
+    const reserved: [string, string][] = callEventId === undefined ? [] : [[callIdAt(at, attempts), callEventId]];
+    return [...reserved, ...(call === undefined ? [] : [[call.callId, call.eventId] satisfies [string, string]])];
+  });
+  return new Map([...calls, ...waiting, ...carried]);
+}
+
+/** Returns an id for an event whose own id is not in history. It is the same each time the run is read back. */
+function derivedEventId(executionId: string, offset: number | string): string {
+  const hex = createHash('sha256').update(`${executionId}/${offset}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }

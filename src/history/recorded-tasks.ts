@@ -7,17 +7,17 @@ import type { RunState } from '../core/loop/state/run-state.ts';
 import type { RecordedActivity, RecordedExecution, RecordedInboundMessage } from './recorded-execution.ts';
 
 /** The end of an activity. */
-export type Ended<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
+export type ActivityEnd<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
 
 /** An activity that the loop waits for. */
-interface Running {
+interface RunningActivity {
   resolve: () => void;
   /** The loop waits for its end even after a cancellation. */
   isWaitedFor: boolean;
 }
 
 /** A condition that the loop waits for. */
-interface Waiting {
+interface WaitingCondition {
   isMet: () => boolean;
   /** Milliseconds since the epoch. */
   deadlineAt: number;
@@ -39,8 +39,8 @@ export class RecordedTasks {
   readonly #inboundMessages: RecordedInboundMessage[];
   /** The tasks that deliver events, the next one last. */
   readonly #tasks: number[];
-  readonly #running = new Map<RecordedActivity<unknown, unknown>, Running>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #running = new Map<RecordedActivity<unknown, unknown>, RunningActivity>();
+  readonly #waiting = new Set<WaitingCondition>();
   /**
    * Local calls whose end the loop has not seen yet, in the order of their ends, with the time of the workflow's
    * clock from then on.
@@ -157,7 +157,7 @@ export class RecordedTasks {
   async endOf<Output>(
     recorded: RecordedActivity<unknown, Output> | undefined,
     { isWaitedFor, isNeverRefused = false }: { isWaitedFor: boolean; isNeverRefused?: boolean },
-  ): Promise<Ended<Output>> {
+  ): Promise<ActivityEnd<Output>> {
     const isRefused = recorded === undefined && this.cancelRequested() && !isNeverRefused;
     const activity = recorded ?? { input: undefined, scheduledIn: this.#task };
     if (!isRefused && !this.#hasEnded(activity)) {
@@ -189,10 +189,10 @@ export class RecordedTasks {
     await this.#wait(isMet, { deadlineAt, endsByCancel: false });
   }
 
-  async #wait(isMet: () => boolean, { deadlineAt, endsByCancel }: Pick<Waiting, 'deadlineAt' | 'endsByCancel'>): Promise<void> {
+  async #wait(isMet: () => boolean, { deadlineAt, endsByCancel }: Pick<WaitingCondition, 'deadlineAt' | 'endsByCancel'>): Promise<void> {
     if (isMet() || deadlineAt <= this.now()) return;
     await new Promise<void>((resolve) => {
-      const waiting: Waiting = {
+      const waiting: WaitingCondition = {
         isMet,
         deadlineAt,
         endsByCancel,
@@ -219,8 +219,8 @@ export class RecordedTasks {
    * Removes and returns the local calls that end now, in order, up to the first one that the loop has not requested
    * yet: their ends lead to that request.
    */
-  #endingLocalCalls(): Running[] {
-    const ending: Running[] = [];
+  #endingLocalCalls(): RunningActivity[] {
+    const ending: RunningActivity[] = [];
     for (const call of this.#localCalls.keys()) {
       const running = this.#isEndVisible(call) ? this.#running.get(call) : undefined;
       if (running === undefined) break;

@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
-import { joinedLines, printable } from '../core/domain/text.ts';
-import { connectionReason, errorMessage, isOfConnection, memberOf } from '../core/domain/errors.ts';
+import { connectionReason, errorMessage, isOfConnection, memberOf, UsageError } from '../core/domain/errors.ts';
+import { didYouMean, joinedLines, printable } from '../core/domain/text.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
-import { LOG_LEVELS, type LogChoice } from './log-choice.ts';
 
 /** The components of the SDK under which the user's code logs: `context.log` of a tool, `log` of a workflow. */
 const OF_AUTHORS: readonly unknown[] = ['activity', 'workflow', 'nexus'];
@@ -94,9 +93,9 @@ export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry)
   const { error } = meta;
   const facts = [
     message,
-    ...named('', meta['activityType']),
-    ...named('run ', meta['workflowId']),
-    ...named('attempt ', meta['attempt']),
+    ...namedError('', meta['activityType']),
+    ...namedError('run ', meta['workflowId']),
+    ...namedError('attempt ', meta['attempt']),
     ...(Object.keys(rest).length === 0 ? [] : [asJson(rest)]),
     ...(error === undefined ? [] : [errorMessage(error)]),
   ];
@@ -118,14 +117,14 @@ function timeOf(nanos: bigint): string {
   return new Date(Number(nanos / 1_000_000n)).toISOString();
 }
 
-function named(prefix: string, value: unknown): string[] {
+function namedError(prefix: string, value: unknown): string[] {
   return typeof value === 'string' || typeof value === 'number' ? [`${prefix}${value}`] : [];
 }
 
 /** Returns a value as JSON. Parts that are not JSON become text, so that no log line is lost because of its content. */
 function asJson(value: object): string {
   try {
-    return JSON.stringify(value, (_key, member: unknown) => shown(member));
+    return JSON.stringify(value, (_key, member: unknown) => visibleText(member));
   } catch {
     const texts = Object.entries(value).map(([name, member]) => [
       name,
@@ -135,7 +134,7 @@ function asJson(value: object): string {
   }
 }
 
-function shown(member: unknown): unknown {
+function visibleText(member: unknown): unknown {
   if (typeof member === 'bigint') return String(member);
   if (!(member instanceof Error)) return member;
   const { name, message, stack, cause } = member;
@@ -161,4 +160,66 @@ function linesOf(error: unknown, depth: number): string[] {
   const cause = memberOf(error, 'cause');
   if (typeof cause !== 'object' || cause === null || depth >= MOST_CAUSES) return frames;
   return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...linesOf(cause, depth + 1)];
+}
+
+/** The log levels, from everything to nothing. */
+export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The formats of a log line: text for people, or one JSON object. */
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/** The level and format of a log. */
+export interface LogChoice {
+  level: LogLevel;
+  format: LogFormat;
+}
+
+/** The log options of a worker. */
+export interface LogOptions {
+  /**
+   * The lowest level at which messages of your tools and workflows are written. Messages of Temporal's SDK itself are
+   * written from `WARN` on, unless this is `ERROR` or `OFF`. Default: `LONGHAUL_LOG_LEVEL`, else `INFO`.
+   */
+  logLevel?: LogLevel;
+  /** `json` writes one JSON object for each line of the log. Default: `LONGHAUL_LOG_FORMAT`, else `text`. */
+  logFormat?: LogFormat;
+}
+
+/** The environment variables that are used if an option is not set. */
+const LOG_VARIABLES = { level: 'LONGHAUL_LOG_LEVEL', format: 'LONGHAUL_LOG_FORMAT' } as const;
+
+/**
+ * Returns the log options: the caller's, else those of the environment, else `otherwise`. Throws a UsageError for a
+ * value that is not one of the choices.
+ */
+export function chosenLog(
+  { logLevel, logFormat }: { logLevel?: LogLevel | undefined; logFormat?: LogFormat | undefined },
+  env: NodeJS.ProcessEnv,
+  otherwise: LogChoice = { level: 'INFO', format: 'text' },
+): LogChoice {
+  return {
+    level:
+      oneOf(LOG_LEVELS, [
+        ['the worker: "logLevel"', logLevel],
+        [LOG_VARIABLES.level, env[LOG_VARIABLES.level] || undefined],
+      ]) ?? otherwise.level,
+    format:
+      oneOf(LOG_FORMATS, [
+        ['the worker: "logFormat"', logFormat],
+        [LOG_VARIABLES.format, env[LOG_VARIABLES.format] || undefined],
+      ]) ?? otherwise.format,
+  };
+}
+
+/** Returns the first value that is set, in any letter case. */
+function oneOf<Choice extends string>(choices: readonly Choice[], candidates: readonly (readonly [string, unknown])[]): Choice | undefined {
+  const [owner, value] = candidates.find(([, one]) => one !== undefined) ?? [];
+  if (value === undefined) return undefined;
+  const choice = choices.find((one) => typeof value === 'string' && one.toLowerCase() === value.toLowerCase());
+  if (choice !== undefined) return choice;
+  throw new UsageError(
+    `${owner} is ${JSON.stringify(value)}: write ${choices.map((one) => `"${one}"`).join(', ')}${didYouMean(value, choices)}`,
+  );
 }

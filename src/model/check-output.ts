@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { errorMessage } from '../core/domain/errors.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { OutputVerdict } from '../core/domain/model.ts';
-import { onlyOne, removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
-import { cleanJson } from './clean-json.ts';
-import { parseJsonText } from './parse-json-text.ts';
-import { splitReasoning } from './split-reasoning.ts';
+import { onlyOne, removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
+import { splitReasoning } from './answer-text.ts';
+import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** The schemas that an answer must match. */
 export interface OutputCheck {
@@ -163,4 +162,15 @@ function endOfNested(text: string, from: number): number | undefined {
     }
   }
   return undefined;
+}
+
+/**
+ * Returns the final answer of a cell as the output of its run, or the reason why it cannot be: it does not fit the output schema of the
+ * agent. Without a schema any value is the output.
+ */
+export function finalValue(value: JsonValue, check: OutputCheck | undefined): { value: JsonValue } | { problem: string } {
+  if (check === undefined) return { value };
+  const verdict = checkOutput(value, check);
+  if (verdict.type === 'problem') return { problem: `The final answer does not fit the required JSON Schema: ${verdict.problem}` };
+  return { value: verdict.type === 'parsed' ? verdict.value : value };
 }

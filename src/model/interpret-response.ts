@@ -20,10 +20,9 @@ import {
 } from '../core/json-schema/read-by-schema.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
-import { cleanJson } from './clean-json.ts';
-import { endedByItself, finishReasonOf } from './finish-words.ts';
+import { cleanJson } from './parse-json.ts';
+import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts';
 import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
-import { responseFields } from './response-fields.ts';
 
 /** The data that the interpretation of a response depends on. */
 export interface InterpretOptions {

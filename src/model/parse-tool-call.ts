@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
-import { cleanJson } from './clean-json.ts';
-import { parseJsonText } from './parse-json-text.ts';
+import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** A tool call, read from any of its shapes. */
 export interface ParsedToolCall {

@@ -1,23 +1,23 @@
+import { UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
-import { PORTABLE_NAME } from './portable-schema.ts';
-import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';
+import { PORTABLE_NAME, portableSchema, toProviderJsonSchema, withNotes } from './portable-schema.ts';
 
 /** A schema in the strict subset, or the first reason why there is none. */
-export type StrictConversion = { strict: true; schema: JsonObject } | { strict: false; problem: string };
+type StrictConversion = { strict: true; schema: JsonObject } | { strict: false; problem: string };
 
 /**
  * The keywords that the strict subset accepts. All others are described in the description, dropped, or a reason to
  * refuse.
  */
-const KEPT = new Set(
+const KEPT_KEYWORDS = new Set(
   'type title description enum const pattern format minItems maxItems multipleOf minimum maximum exclusiveMinimum exclusiveMaximum'.split(
     ' ',
   ),
 );
 
 /** Keywords that change which values are valid and that the subset cannot express. */
-const REFUSED = new Map([
+const REFUSED_KEYWORDS = new Map([
   ['prefixItems', 'a tuple'],
   ['patternProperties', 'a record'],
   ['propertyNames', 'a record'],
@@ -78,7 +78,7 @@ function convert(schema: JsonObject, position: Position): JsonObject {
   const defined = isRoot && $defs !== undefined && isJsonObject($defs) ? { $defs: convertDefinitions($defs, position) } : {};
   if (typeof schema['$ref'] === 'string') return { $ref: schema['$ref'], ...defined };
 
-  for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), position);
+  for (const keyword of Object.keys(schema)) refuse(REFUSED_KEYWORDS.get(keyword), position);
   if (valuesOf(schema).some((value) => typeof value === 'object' && value !== null)) refuse('a fixed object or list', position);
   if (position.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, position);
   const choices = [...subschemas(schema, 'anyOf'), ...subschemas(schema, 'oneOf')];
@@ -129,7 +129,7 @@ function convertObject(schema: JsonObject, position: Position): JsonObject {
 
 /** Returns the keywords that stay unchanged, and notes for the model about those that the subset lacks. */
 function plainKeywords(schema: JsonObject): JsonObject {
-  const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEPT.has(keyword)));
+  const kept = Object.fromEntries(Object.entries(schema).filter(([keyword]) => KEPT_KEYWORDS.has(keyword)));
   if (isFixed(schema) && kept['type'] === undefined) kept['type'] = typesOfValues(schema);
   const notes: string[] = [];
   if (typeof schema['minLength'] === 'number') notes.push(`at least ${schema['minLength']} characters`);
@@ -162,4 +162,29 @@ function orNull(schema: JsonObject): JsonObject {
   }
   const nullable = { ...schema, type: [...typesOf(schema), 'null'] };
   return Array.isArray(schema['enum']) ? { ...nullable, enum: [...schema['enum'], null] } : nullable;
+}
+
+/** A schema in the form that is sent to a provider. */
+interface ProviderSchema {
+  readonly providerSchema: JsonObject;
+  readonly strict: boolean;
+  /** The reason why the schema is not in the strict subset. */
+  readonly strictProblem?: string;
+}
+
+/**
+ * Chooses between the strict form and the plain one. Strict is the default if the schema has a strict form; otherwise only
+ * Longhaul validates. `wanted: true` requires it: then a UsageError says why the schema has no strict form.
+ */
+export function providerSchema(
+  owner: string,
+  schema: JsonObject,
+  conversion: StrictConversion,
+  wanted: boolean | undefined,
+): ProviderSchema {
+  if (conversion.strict && wanted !== false) return { providerSchema: conversion.schema, strict: true };
+  const plain = { providerSchema: portableSchema(schema), strict: false };
+  if (conversion.strict) return plain;
+  if (wanted !== true) return { ...plain, strictProblem: conversion.problem };
+  throw new UsageError(`${owner} cannot be strict: ${conversion.problem}. Change the schema, or leave "strict" out`);
 }

@@ -1,6 +1,6 @@
 import { withoutEnd } from '../core/domain/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/options/option-checks.ts';
+import { requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';

@@ -27,7 +27,7 @@ export type { Effect, EffectsLedger } from './effects-ledger.ts';
 export { assertRequest, assertSameRun, assertTimeline, type ExpectedLine } from './assertions.ts';
 export { timelineOf } from './timeline.ts';
 export { withoutIdsAndTimes, type ComparableRun } from './comparable.ts';
-export { forbidRealModels, type ForbidOptions } from '../model/real-models.ts';
+export { forbidRealModels, type ForbidOptions } from '../model/models.ts';
 export { memoryStoreConformance } from '../memory/conformance/memory-store-conformance.ts';
 export type { ConformanceCase } from '../memory/conformance/conformance-case.ts';
 export { streamSinkConformance } from '../streams/conformance/stream-sink-conformance.ts';

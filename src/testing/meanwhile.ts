@@ -1,6 +1,6 @@
 import type { LimitOptions } from '../core/domain/limits.ts';
 import type { ContentPart, MessageMode } from '../core/domain/content.ts';
-import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
+import type { PermissionOptions } from '../define/permissions.ts';
 
 /**
  * The time at which a test acts on a run: while the model is called for that step (1-based); with `tool`, while the

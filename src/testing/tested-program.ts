@@ -1,9 +1,9 @@
 import type { JsonObject } from '../core/domain/json.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import type { ProgramResult } from '../core/domain/result.ts';
-import type { Anchor } from '../anchors/anchor.ts';
+import type { Anchor } from '../anchors/anchors.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
-import type { Resources } from '../define/context/run-context.ts';
+import type { Resources } from '../define/context.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { EffectsLedger } from './effects-ledger.ts';
 import type { TestCircumstances, TestedRecord } from './tested-run.ts';

@@ -1,8 +1,14 @@
-import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
-import type { AnyAgent, DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
-import type { NotifyEnded } from '../define/ended-hook.ts';
-import type { AnyHook } from '../define/hooks/hook-definition.ts';
-import type { ResourcesOption } from '../define/options/needed-resources.ts';
+import type { AuthorizeDecision, NotifyWaiting } from '../define/approvals.ts';
+import type {
+  AnyAgent,
+  DepsOption,
+  GivenDepsOf,
+  OutputOf,
+  ResourcesOf,
+  ResourcesOption,
+  UnfinishedOf,
+} from '../define/agent-definition.ts';
+import type { AnyHook, NotifyEnded } from '../define/hooks.ts';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import type { Duration } from '../core/domain/time.ts';
 import type { Event } from '../core/domain/record.ts';
@@ -16,7 +22,7 @@ import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../stores/payload-store/payload-store.ts';
-import type { SecretSource } from '../secrets/secret-source.ts';
+import type { SecretSource } from '../secrets/secret-sources.ts';
 import type { StreamSink } from '../streams/stream-sink.ts';
 import type { Decide } from './decisions.ts';
 import type { EffectsLedger } from './effects-ledger.ts';

@@ -19,7 +19,7 @@ import { SecretVault } from '../../activities/secret-vault.ts';
 import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../activities/attempts/failure.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { Resources } from '../../src/define/context/run-context.ts';
+import type { Resources } from '../../src/define/context.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
 import { emptyWindow, extendWindow, type Folded } from '../../src/core/domain/window.ts';
 import { QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
-import { BUILT_IN_ANCHORS, builtInAnchor } from '../../src/anchors/built-in-anchors.ts';
+import { anchorInstruction, BUILT_IN_ANCHORS, builtInAnchor } from '../../src/anchors/anchors.ts';
 
 function check(name: string, text: string): string[] {
   return builtInAnchor(name)?.check(text) ?? ['there is no such anchor'];

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Anchor } from '../../src/anchors/anchor.ts';
-import { builtInAnchor } from '../../src/anchors/built-in-anchors.ts';
-import { checkAnchors } from '../../src/anchors/check-anchors.ts';
-import { failureText } from '../../src/core/program/errors/failure-text.ts';
-import { formatError } from '../../src/core/program/errors/format-error.ts';
-import { exhaustionFailure } from '../../src/core/program/errors/step-failures.ts';
-import { anchorFailure } from '../../src/core/program/validation/anchor-failure.ts';
+import { type Anchor, builtInAnchor, checkAnchors } from '../../src/anchors/anchors.ts';
+import { exhaustionFailure, failureText, formatError } from '../../src/core/program/step-errors.ts';
+import { anchorFailure } from '../../src/core/program/validation.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 
 const STEP = { step: 'Read' };

@@ -1,9 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import type { EncryptionKeys } from '../../src/codec/codec-options.ts';
-import { EncryptionCodec } from '../../src/codec/encryption-codec.ts';
-import { Keyring } from '../../src/codec/keyring.ts';
+import { EncryptionCodec, type EncryptionKeys, Keyring } from '../../src/codec/encryption.ts';
 import { anyPayload, jsonPayload, key, metadataOf, plain } from './payloads.ts';
 
 function codecOf(activeKeyId: string, keys: EncryptionKeys): EncryptionCodec {

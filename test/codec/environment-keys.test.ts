@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentKeys } from '../../src/codec/environment-keys.ts';
+import { environmentKeys } from '../../src/codec/encryption.ts';
 import { key } from './payloads.ts';
 
 const A = Buffer.from(key(1)).toString('base64');

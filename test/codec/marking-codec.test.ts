@@ -2,10 +2,8 @@ import { defaultFailureConverter, defaultPayloadConverter, type Payload } from '
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CompressionCodec, createCodecs, markingCodecs } from '../../src/codec/with-codec.ts';
-import { EncryptionCodec } from '../../src/codec/encryption-codec.ts';
-import { Keyring } from '../../src/codec/keyring.ts';
-import { markingConverter } from '../../src/codec/marking-converter.ts';
+import { CompressionCodec, createCodecs, markingCodecs, markingConverter } from '../../src/codec/with-codec.ts';
+import { EncryptionCodec, Keyring } from '../../src/codec/encryption.ts';
 import { whyUnreadable } from '../../src/core/domain/json.ts';
 import { jsonPayload, key, metadataOf, plain } from './payloads.ts';
 

@@ -2,7 +2,7 @@ import { defaultPayloadConverter, type DataConverter, type Payload, type Payload
 import { decode, encode } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/data-converter-helpers.js';
 import { describe, expect, test, vi } from 'vitest';
-import type { CodecOptions } from '../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../src/codec/encryption.ts';
 import { FAILURE_CONVERTER_PATH, withCodec } from '../../src/codec/with-codec.ts';
 import { jsonPayload, key, metadataOf, plain } from './payloads.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentApprovals, requirementFrom } from '../../src/define/options/approval-options.ts';
+import { agentApprovals, requirementFrom } from '../../src/define/approvals.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../src/define/tool-definition.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 
 function approvalOf(approval: unknown): ToolDefinition['approval'] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
+import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 

@@ -1,13 +1,11 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { AnyAgent, DepsOf, OutputOf } from '../../src/define/agent-definition.ts';
-import type { ApprovalContext } from '../../src/define/options/approval-options.ts';
-import { askHuman } from '../../src/define/tools/ask-human.ts';
-import { contextUpdate } from '../../src/define/context/context-update.ts';
+import type { ApprovalContext } from '../../src/define/approvals.ts';
+import { askHuman, defineTool } from '../../src/define/define-tool.ts';
+import { contextUpdate, type RunContext } from '../../src/define/context.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
-import type { RunContext } from '../../src/define/context/run-context.ts';
-import type { AnyTool, ToolDefinition } from '../../src/define/tools/tool-definition.ts';
+import type { AnyTool, ToolDefinition } from '../../src/define/tool-definition.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { DefaultOutput } from '../../src/core/domain/result.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import type { WindowOptions } from '../../src/define/options/window-options.ts';
+import type { WindowOptions } from '../../src/define/agent-definition.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 
 function windowOf(window?: WindowOptions): WindowOptions {

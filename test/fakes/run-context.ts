@@ -1,4 +1,4 @@
-import type { RunContext } from '../../src/define/context/run-context.ts';
+import type { RunContext } from '../../src/define/context.ts';
 
 /** A call's context with default values, whose functions do nothing. */
 export function fakeContext(changes: Partial<RunContext> = {}): RunContext {

@@ -1,7 +1,6 @@
 import { buildSnapshot } from '../../activities/agents/build-snapshot.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AgentOptions } from '../../src/define/agent-options.ts';
-import { defineAgent } from '../../src/define/define-agent.ts';
+import { type AgentOptions, defineAgent } from '../../src/define/define-agent.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 
 /** The snapshot of a defined agent, as the run's first activity makes it if the instructions are fixed. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { ServiceError } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { executionChain } from '../../src/history/execution-chain.ts';
+import { executionChain } from '../../src/history/history-events.ts';
 
 /** A server on which each execution has continued the named one; undefined for the first of a chain. */
 function serverWith(continued: Record<string, string | undefined>): Client {

@@ -1,8 +1,8 @@
 import { CancelledFailure } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { readBack } from '../../src/history/read-back.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { readBack } from '../../src/history/read-run.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 import { APART, BEGAN, HandMade } from './hand-made.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defineProgram, tool, unit } from '../../src/define/program/index.ts';
 import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
 import { callKey } from '../../src/history/recorded-execution.ts';
-import { readBack } from '../../src/history/read-back.ts';
+import { readBack } from '../../src/history/read-run.ts';
 import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
 import { HandMade } from './hand-made.ts';
 

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
+import { readBack, type ReadBackRun } from '../../src/history/read-run.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
 import type { StepState } from '../../src/core/domain/program-run.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/result.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { readBack } from '../../src/history/read-back.ts';
+import { readBack } from '../../src/history/read-run.ts';
 import { approvalsFrom, statusFrom } from '../../src/client/read/views.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 import { APART, BEGAN, HandMade } from './hand-made.ts';

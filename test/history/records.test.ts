@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readBack } from '../../src/history/read-back.ts';
+import { readBack } from '../../src/history/read-run.ts';
 import type { Event } from '../../src/core/domain/record.ts';
 import { recordOf, type RunRecordFile } from '../replay/histories.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';

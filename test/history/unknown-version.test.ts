@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, test } from 'vitest';
-import { executionBeginning } from '../../src/history/execution-beginning.ts';
+import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
 import { recordedHistories } from '../replay/histories.ts';
 

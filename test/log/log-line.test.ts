@@ -1,7 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { chosenLog } from '../../src/log/log-choice.ts';
-import { type LogEntry, logJson, logLine, logWriter } from '../../src/log/log-writer.ts';
+import { chosenLog, type LogEntry, logJson, logLine, logWriter } from '../../src/log/log-writer.ts';
 
 const AT = '2026-11-21T14:00:00.000Z';
 const timestampNanos = BigInt(Date.parse(AT)) * 1_000_000n;

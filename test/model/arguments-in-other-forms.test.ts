@@ -8,9 +8,9 @@ import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { readArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
-import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { newSnapshot, snapshotOf } from '../fakes/snapshot.ts';
 
 const pay = defineTool({

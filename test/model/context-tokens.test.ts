@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contextTokens } from '../../src/model/context-tokens.ts';
+import { contextTokens } from '../../src/model/models.ts';
 
 test.each([
   ['openai/gpt-5-mini', 272_000],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
-import { quickjs } from '../../src/define/code/quickjs.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
+import { quickjs } from '../../src/define/code.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';

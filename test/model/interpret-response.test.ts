@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../../src/core/domain/content.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
@@ -13,7 +13,7 @@ import type { RunPorts } from '../../src/core/loop/ports.ts';
 import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
-import { wellFormed } from '../../src/model/clean-json.ts';
+import { wellFormed } from '../../src/model/parse-json.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { snapshotOf } from '../fakes/snapshot.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../src/core/domain/json.ts';
-import { parseJsonText } from '../../src/model/parse-json-text.ts';
+import { parseJsonText } from '../../src/model/parse-json.ts';
 
 const valueOf = (text: string): unknown => {
   const parsed = parseJsonText(text, true);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../src/core/domain/json.ts';
-import { wellFormed } from '../../src/model/clean-json.ts';
-import { parseJsonText } from '../../src/model/parse-json-text.ts';
+import { parseJsonText, wellFormed } from '../../src/model/parse-json.ts';
 import { parseToolCall } from '../../src/model/parse-tool-call.ts';
 
 const INVALID = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';

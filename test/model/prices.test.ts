@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { costOf } from '../../src/core/domain/usage.ts';
-import { priceOf } from '../../src/model/prices.ts';
+import { priceOf } from '../../src/model/models.ts';
 
 test('a model of the list has its list price', () => {
   expect(priceOf('openai/gpt-4o-mini')).toEqual({ input: 0.15, cachedInput: 0.075, output: 0.6 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ModelCallError } from '../../src/core/domain/errors.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
-import { readCallsInText } from '../../src/model/calls-in-text.ts';
-import { requireAnswer } from '../../src/model/require-answer.ts';
+import { readCallsInText, requireAnswer } from '../../src/model/answer-text.ts';
 
 const CALL = { id: 'c', name: 'f', arguments: '{}' };
 

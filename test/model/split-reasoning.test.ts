@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnswerPiece, ReasoningSplitter, splitReasoning } from '../../src/model/split-reasoning.ts';
+import { type AnswerPiece, ReasoningSplitter, splitReasoning } from '../../src/model/answer-text.ts';
 
 describe('reasoning at the beginning of an answer is taken out of it', () => {
   it.each<[form: string, answer: string, text: string, reasoning: string]>([

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { callRules, contentFilter, defineAgent, defineTool, personalData } from '../../src/index.ts';
 import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { clerk, refund } from '../server/approvals/decision-agents.ts';

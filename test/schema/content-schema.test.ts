@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentItemSchema, contentPartSchema } from '../../src/schema/content-schema.ts';
+import { contentItemSchema, contentPartSchema } from '../../src/schema/zod-schemas.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 
 describe('a content item from outside', () => {

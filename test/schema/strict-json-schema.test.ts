@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
-import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 
 interface Node {
   v: string;

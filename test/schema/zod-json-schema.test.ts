@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { UsageError } from '../../src/core/domain/errors.ts';
-import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 
 test.each([
   ['a date', z.object({ when: z.date() }), 'parameters.when: dates cannot be represented in JSON: use z.iso.datetime()'],

@@ -14,7 +14,7 @@ import {
   tool,
   unit,
 } from '../../src/define/program/index.ts';
-import { defineTool } from '../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../src/define/define-tool.ts';
 import { approve, failWith, reject, respond, say, scriptedModel, structured, testProgram } from '../../src/testing/index.ts';
 
 const MODEL = 'scripted/model';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { traceOf } from '../../src/core/program/trace/trace-of.ts';
+import { traceOf } from '../../src/core/program/trace.ts';
 import { ask, defineProgram, tool, unit } from '../../src/define/program/index.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { approve, callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';

@@ -13,7 +13,7 @@ import {
   type Scratchpad,
   type Segment,
 } from '../../../src/core/domain/execution.ts';
-import type { ExecutorDefinition } from '../../../src/define/code/executor-definition.ts';
+import type { ExecutorDefinition } from '../../../src/define/code.ts';
 import { isVariableName, MAX_CODE_LENGTH, MAX_INJECTED_LENGTH } from '../frames.ts';
 import { codeTooLong, emptyScratchpad, type Provided, readScratchpad, resultOf, resultsText } from '../results.ts';
 import {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../src/core/domain/errors.ts';
-import { requireKnown } from '../../../src/define/options/option-checks.ts';
+import { requireKnown } from '../../../src/define/option-checks.ts';
 
 /** A row of your own for `tooLong` of `openai()`: how a server says that a conversation is too long. */
 export interface TooLongRule {

@@ -2,9 +2,8 @@ import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH 
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
-import { endedByItself } from '../../../src/model/finish-words.ts';
-import { parseJsonText } from '../../../src/model/parse-json-text.ts';
-import { parseLooseJson } from '../../../src/model/parse-loose-json.ts';
+import { endedByItself } from '../../../src/model/answer-text.ts';
+import { parseJsonText, parseLooseJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
 import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';
 import { OpaqueParts } from './opaque-parts.ts';

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
-import { finishFault, finishReasonOf } from '../../../src/model/finish-words.ts';
+import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 
 /** One request to a provider. */

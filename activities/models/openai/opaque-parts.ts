@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ContentItem, outputText } from '../../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
-import { cleanJson } from '../../../src/model/clean-json.ts';
+import { cleanJson } from '../../../src/model/parse-json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 
 /*

@@ -15,8 +15,8 @@ import type {
 } from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
-import { requireKnown } from '../../../src/define/options/option-checks.ts';
-import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
+import { requireKnown } from '../../../src/define/option-checks.ts';
+import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { classifyError } from '../errors/classify-error.ts';
 import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';

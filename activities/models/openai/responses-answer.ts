@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
-import { cleanJson } from '../../../src/model/clean-json.ts';
+import { cleanJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
 import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { tokenText } from '../token.ts';
 
 const note = defineTool({

@@ -1,5 +1,4 @@
-import type { CodecOptions } from '../../codec/codec-options.ts';
-import { environmentKeys, KEYS_VARIABLE } from '../../codec/environment-keys.ts';
+import { type CodecOptions, environmentKeys, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 
 /** The environment variable that replaces `--codec`. */

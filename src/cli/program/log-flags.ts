@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogFormat, type LogLevel } from '../../log/log-choice.ts';
+import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogFormat, type LogLevel } from '../../log/log-writer.ts';
 
 /** The log options of commands that run a worker. */
 export interface LogFlags {

@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { executionChain } from '../../history/execution-chain.ts';
-import { executionHistory, historyJson } from '../../history/execution-history.ts';
+import { executionChain, executionHistory, historyJson } from '../../history/history-events.ts';
 import { listExecutions, type ListFilter } from '../../client/listing/list-runs.ts';
 import type { ReplayedExecution, ReplayedRun } from './replayed-run.ts';
 

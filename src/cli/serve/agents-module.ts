@@ -5,7 +5,7 @@ import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../../wo
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { Resources } from '../../define/context/run-context.ts';
+import type { Resources } from '../../define/context.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { NEEDED_NODE } from '../../node-version/node-version.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { CodecOptions } from '../../codec/codec-options.ts';
+import type { CodecOptions } from '../../codec/encryption.ts';
 
 /**
  * The workflow bundle of a session with `--watch`. The first worker that needs it creates it, and later workers load

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CodecOptions } from '../../codec/codec-options.ts';
+import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
-import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { freePorts } from '../../dev-server/free-port.ts';

@@ -1,4 +1,4 @@
-import type { LogChoice } from '../../log/log-choice.ts';
+import type { LogChoice } from '../../log/log-writer.ts';
 import type { Output } from '../output.ts';
 
 /**

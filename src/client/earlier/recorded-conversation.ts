@@ -2,7 +2,7 @@ import { LonghaulError } from '../../core/domain/errors.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import { contextOfRun } from '../../core/saved/context-of-run.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import type { ReadBackRun } from '../../history/read-back.ts';
+import type { ReadBackRun } from '../../history/read-run.ts';
 
 /** Returns the context of a run as a document. Throws `invalid_input` for a run without a conversation. */
 export function savedContextOf(runId: string, recorded: ReadBackRun): SavedContext {

@@ -3,8 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { isJsonObject } from '../../core/domain/json.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
-import { executionChain } from '../../history/execution-chain.ts';
-import { type HistoryEvent, runHistory } from '../../history/history-events.ts';
+import { executionChain, type HistoryEvent, runHistory } from '../../history/history-events.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../../core/domain/run.ts';
-import { type ExecutionBeginning, executionBeginning } from '../../history/execution-beginning.ts';
+import { type ExecutionBeginning, executionBeginning } from '../../history/execution-reader.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 
 /**

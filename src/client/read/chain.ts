@@ -5,7 +5,7 @@ import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import { activityDetails, type Missing } from '../../core/domain/missing-definitions.ts';
 import { refusedIn } from '../../core/domain/model.ts';
 import { ACTIVITIES, PROGRAM_RUN, type RunningCall } from '../../core/protocol.ts';
-import { type ChainedExecution, executionBeginning } from '../../history/execution-beginning.ts';
+import { type ChainedExecution, executionBeginning } from '../../history/execution-reader.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { hasEndedAs } from '../../temporal/run-state.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';

@@ -3,7 +3,7 @@ import type { RunStatus } from '../../core/domain/run.ts';
 import { approvalViews, progressOf } from '../../core/loop/progress.ts';
 import { childrenField, runSubject, sessionField } from '../../core/queries/run-views.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
-import type { ReadBackRun } from '../../history/read-back.ts';
+import type { ReadBackRun } from '../../history/read-run.ts';
 import type { OwnApprovals } from './approvals.ts';
 import { isoTime } from '../../core/domain/time.ts';
 

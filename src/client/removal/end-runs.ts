@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { isGone } from '../../history/execution-chain.ts';
+import { isGone } from '../../history/history-events.ts';
 import { requestCancel } from '../../temporal/request-cancel.ts';
 import { type RunState, runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';

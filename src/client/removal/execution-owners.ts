@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorCode } from '../../core/domain/errors.ts';
-import { executionBeginning } from '../../history/execution-beginning.ts';
+import { executionBeginning } from '../../history/execution-reader.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { type Identity, isSameIdentity } from '../../core/domain/run.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../../core/domain/errors.ts';
 import type { Duration } from '../../core/domain/time.ts';
-import { nonEmpty, requireKnown } from '../../define/options/option-checks.ts';
+import { nonEmpty, requireKnown } from '../../define/option-checks.ts';
 import type { MemoryStore } from '../../memory/memory-store.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
 import { type Identity, isSameIdentity } from '../../core/domain/run.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { errorCode } from '../../core/domain/errors.ts';
-import { isGone } from '../../history/execution-chain.ts';
+import { isGone } from '../../history/history-events.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { RunChain } from '../read/chain.ts';

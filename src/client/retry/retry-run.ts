@@ -5,10 +5,10 @@ import { recordsInOrder } from '../../core/domain/record.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import { SIGNALS } from '../../core/protocol.ts';
-import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import { requireKnown, wholeNumber } from '../../define/option-checks.ts';
 import { ExecutionReader } from '../../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../../history/history-events.ts';
-import { readBack } from '../../history/read-back.ts';
+import { readBack } from '../../history/read-run.ts';
 import { RunChain } from '../read/chain.ts';
 import { updateRun } from '../updates/update.ts';
 

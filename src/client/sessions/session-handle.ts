@@ -34,9 +34,8 @@ import {
 } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
-import { requireKnown } from '../../define/options/option-checks.ts';
-import { readRun } from '../../history/read-run.ts';
-import { recordedTurn, turnOfEndedSession } from '../../history/recorded-turn.ts';
+import { requireKnown } from '../../define/option-checks.ts';
+import { readRun, recordedTurn, turnOfEndedSession } from '../../history/read-run.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { hasEndedAs } from '../../temporal/run-state.ts';

@@ -1,6 +1,5 @@
-import type { AnyAgent } from '../../define/agent-definition.ts';
-import { parseDeps } from '../../define/options/parse-deps.ts';
-import { checkOverrides, withOverrides } from '../../define/options/with-overrides.ts';
+import { type AnyAgent, parseDeps } from '../../define/agent-definition.ts';
+import { checkOverrides, withOverrides } from '../../define/model-settings.ts';
 import type { ModelSettings } from '../../core/domain/agent.ts';
 import { depsProblem, startStateProblem } from '../../core/domain/deps.ts';
 import type { Duration } from '../../core/domain/time.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { requireKnown } from '../../define/options/option-checks.ts';
+import { requireKnown } from '../../define/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
 import type { ModelSettings } from '../../core/domain/agent.ts';
 import type { JsonObject } from '../../core/domain/json.ts';

@@ -2,7 +2,7 @@ import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { endsModelCall, type Event, isResponse } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
-import { requireKnown } from '../../define/options/option-checks.ts';
+import { requireKnown } from '../../define/option-checks.ts';
 import { unlessAborted } from '../../streams/bounded-wait.ts';
 import { beginning, cursorAt, placeOf, type StreamPlace, tagOf } from './cursor.ts';
 import type { FeedEntry } from './feed-log.ts';

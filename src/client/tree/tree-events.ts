@@ -3,7 +3,7 @@ import { UsageError } from '../../core/domain/errors.ts';
 import { branchesId } from '../../core/domain/handoffs.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { isTerminal } from '../../core/domain/run.ts';
-import { requireKnown } from '../../define/options/option-checks.ts';
+import { requireKnown } from '../../define/option-checks.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import type { FollowOptions } from '../read/follow-events.ts';
 import { type KnownRuns, type ReadTreeRun, readTreeRuns } from './read-tree.ts';

@@ -4,7 +4,7 @@ import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 import type { Permissions } from '../../core/domain/permissions.ts';
 import { type SetPermissionsInput, type SetPermissionsReceipt, UPDATES } from '../../core/protocol.ts';
 import { setPermissionsProblem } from '../../core/wire-schemas/request-schemas.ts';
-import { type PermissionOptions, plainPermissions } from '../../define/permissions/permissions-option.ts';
+import { type PermissionOptions, plainPermissions } from '../../define/permissions.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of setting permissions. */

@@ -9,7 +9,7 @@ import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFo
 import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
 import { type RunInput, UPDATES } from '../../core/protocol.ts';
-import { requireKnown } from '../../define/options/option-checks.ts';
+import { requireKnown } from '../../define/option-checks.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { patienceMs } from '../../temporal/patience.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';

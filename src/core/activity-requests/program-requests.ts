@@ -22,7 +22,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
   StoreOutcome,
-} from '../program/interpreter/program-ports.ts';
+} from '../program/program-ports.ts';
 import {
   ACTIVITIES,
   type AskStepInput,

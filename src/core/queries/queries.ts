@@ -13,11 +13,9 @@ import { requestOf, sharedDeps } from '../loop/agent-calls.ts';
 import { asRewritten, rewrittenArguments } from '../loop/hooks.ts';
 import type { ModelCall } from '../loop/ports.ts';
 import { findEvent, type RunState } from '../loop/state/run-state.ts';
-import { failureText } from '../program/errors/failure-text.ts';
-import { ITEMS } from '../program/state/carried-outputs.ts';
-import { traceEntries, type TraceEntry } from '../program/trace/trace-entry.ts';
-import { traceNames } from '../program/trace/trace-header.ts';
-import type { TracePage } from '../program/trace/trace-page.ts';
+import { failureText } from '../program/step-errors.ts';
+import { ITEMS_SUFFIX } from '../program/needed-outputs.ts';
+import { traceEntries, type TraceEntry, traceNames, type TracePage } from '../program/trace.ts';
 import {
   type CallArgumentsQuestion,
   type ChildInputAnswer,
@@ -322,7 +320,7 @@ function outputsOf(run: QueriedRun, program: ProgramState, addresses: readonly s
 
 /** Returns the output at an address, or the outputs of the items of a `forEach` that are not stored yet. */
 function valueAt({ steps }: ProgramState, address: string): JsonValue | undefined {
-  return address.endsWith(ITEMS) ? steps.get(address.slice(0, -ITEMS.length))?.items : steps.get(address)?.output;
+  return address.endsWith(ITEMS_SUFFIX) ? steps.get(address.slice(0, -ITEMS_SUFFIX.length))?.items : steps.get(address)?.output;
 }
 
 function missing({ runId }: QueriedRun, address: string): never {

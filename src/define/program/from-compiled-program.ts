@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain
 import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program-document.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram, type Problem } from '../../core/program/check/problems.ts';
-import { isReferenceName } from '../../core/program/references/reference.ts';
+import { isReferenceName } from '../../core/program/references.ts';
 
 /** What a compiled program does not say. */
 export interface CompiledProgramOptions {

@@ -2,7 +2,7 @@
  * `longhaul/program`: the functions that make programs, and the types of their documents. Their names are those of the kinds of
  * steps in a document.
  */
-export { agent, type AgentStepOptions, program, type ProgramStepOptions, tool } from './calls.ts';
+export { agent, type AgentStepOptions, program, type ProgramStepOptions, tool } from './steps.ts';
 export { ask, type AskOptions } from './ask.ts';
 export {
   branch,
@@ -13,19 +13,19 @@ export {
   parallel,
   repeat,
   type RepeatOptions,
-} from './blocks.ts';
+} from './steps.ts';
 export { defineProgram, type ProgramOptions } from './define-program.ts';
 export { type CompiledProgramOptions, fromCompiledProgram } from './from-compiled-program.ts';
-export { human, type HumanOptions } from './human.ts';
-export { recall, type RecallOptions, remember, type RememberOptions } from './memory.ts';
-export { sleep } from './sleep.ts';
-export { unit, type UnitOptions } from './unit.ts';
-export type { SchemaOption } from './output-schema.ts';
+export { human, type HumanOptions } from './steps.ts';
+export { recall, type RecallOptions, remember, type RememberOptions } from './steps.ts';
+export { sleep } from './steps.ts';
+export { unit, type UnitOptions } from './steps.ts';
+export type { SchemaOption } from './define-program.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf, ProgramUses } from './program-definition.ts';
-export type { AnyStep, AnyUnit, BlockOptions, CommonOptions, ProgramStep, ProgramUnit } from './program-step.ts';
+export type { AnyStep, AnyUnit, BlockOptions, CommonOptions, ProgramStep, ProgramUnit } from './define-program.ts';
 export { type CheckedProgram, checkProgram } from '../../core/program/check/check-program.ts';
-export { PROGRAM_SCHEMA } from '../../core/program/check/shape/program-schema.ts';
-export type { KnownNames } from '../../core/program/check/values/known-names.ts';
+export { PROGRAM_SCHEMA } from '../../core/program/check/program-schema.ts';
+export type { KnownNames } from '../../core/program/check/check-program.ts';
 export type { Problem } from '../../core/program/check/problems.ts';
 export type {
   AgentStepDocument,

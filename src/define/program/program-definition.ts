@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import type { JsonValue } from '../../core/domain/json.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type { ProgramDocument } from '../../core/domain/program-document.ts';
-import type { AnyAgent } from '../agent-definition.ts';
-import type { AnyTool } from '../tools/tool-definition.ts';
+import { type AnyAgent, issuesText } from '../agent-definition.ts';
+import type { AnyTool } from '../tool-definition.ts';
 
 /**
  * A program as `defineProgram` returns it: its document, and the definitions that its steps were given. Its type carries the types of
@@ -45,3 +46,56 @@ export type ProgramInputOf<Program> = Program extends ProgramDefinition<unknown,
 
 /** The type of a program's input as a start takes it: fields with a default may be left out. */
 export type GivenInputOf<Program> = Program extends ProgramDefinition<unknown, never, infer Given> ? Given : never;
+
+/** The uses of a step that was given no definition. */
+export const NO_USES: ProgramUses = { tools: [], agents: [], programs: [] };
+
+/** Joins what several steps use. Throws a UsageError that begins with `owner` if two definitions of a kind have the same name. */
+export function joinUses(owner: string, uses: readonly ProgramUses[]): ProgramUses {
+  return {
+    tools: byName(
+      owner,
+      'tools',
+      uses.flatMap(({ tools }) => tools),
+    ),
+    agents: byName(
+      owner,
+      'agents',
+      uses.flatMap(({ agents }) => agents),
+    ),
+    programs: byName(
+      owner,
+      'programs',
+      uses.flatMap(({ programs }) => programs),
+    ),
+  };
+}
+
+function byName<Definition extends { name: string }>(owner: string, noun: string, definitions: readonly Definition[]): Definition[] {
+  const known = new Map<string, Definition>();
+  for (const definition of definitions) {
+    const other = known.get(definition.name);
+    if (other !== undefined && other !== definition) {
+      throw new UsageError(`${owner} is given two ${noun} named "${definition.name}": give each its own name`);
+    }
+    known.set(definition.name, definition);
+  }
+  return [...known.values()];
+}
+
+/**
+ * Returns the input of a program parsed by its zod schema, defaults filled in, as plain JSON. Throws `invalid_input` with the path
+ * of each value that does not fit. An input without such a schema stays as it is.
+ */
+export function parseProgramInput({ name, input: schema }: AnyProgram, input: JsonObject | undefined): JsonObject | undefined {
+  if (schema === undefined) return input;
+  const parsed = schema.safeParse(input ?? {});
+  if (!parsed.success)
+    throw new LonghaulError('invalid_input', `The input does not fit program "${name}": ${issuesText('input', parsed.error)}`);
+  const plain: unknown = JSON.parse(JSON.stringify(parsed.data) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError(
+    'invalid_input',
+    `The input does not fit program "${name}": input: its schema does not give an object of JSON values`,
+  );
+}

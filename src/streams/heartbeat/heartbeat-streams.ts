@@ -15,7 +15,7 @@ import {
   streamedOutputIn,
   type StreamEntry,
 } from '../../core/domain/stream.ts';
-import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import { requireKnown, wholeNumber } from '../../define/option-checks.ts';
 import { pause, unlessAborted } from '../bounded-wait.ts';
 import type { PublishingActivity, ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';
 

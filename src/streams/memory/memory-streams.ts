@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Duration, timerMilliseconds } from '../../core/domain/time.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
-import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import { requireKnown, wholeNumber } from '../../define/option-checks.ts';
 import { Bell } from '../bell.ts';
 import { entrySize } from '../entry-size.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';

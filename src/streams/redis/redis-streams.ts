@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
-import { nonEmpty, requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import { nonEmpty, requireKnown, wholeNumber } from '../../define/option-checks.ts';
 import { Bell } from '../bell.ts';
 import { pause, within } from '../bounded-wait.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';

@@ -1,5 +1,5 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { AnyTool } from '../../define/tools/tool-definition.ts';
+import type { AnyTool } from '../../define/tool-definition.ts';
 import { memoryTools } from '../../core/domain/memory.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { type Fault, faultText } from '../faults.ts';

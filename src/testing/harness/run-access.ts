@@ -1,7 +1,7 @@
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
-import type { PermissionOptions } from '../../define/permissions/permissions-option.ts';
+import type { PermissionOptions } from '../../define/permissions.ts';
 import type { TestDecision } from '../decisions.ts';
 
 /**

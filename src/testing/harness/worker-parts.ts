@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Anchor } from '../../anchors/anchor.ts';
+import type { Anchor } from '../../anchors/anchors.ts';
 import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
-import type { AnyAgent } from '../../define/agent-definition.ts';
-import { withSubAgents } from '../../define/children/sub-agents.ts';
-import type { Resources, RunContext } from '../../define/context/run-context.ts';
+import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
+import type { Resources, RunContext } from '../../define/context.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import type { AnyTool } from '../../define/tools/tool-definition.ts';
-import type { SecretSource } from '../../secrets/secret-source.ts';
+import type { AnyTool } from '../../define/tool-definition.ts';
+import type { SecretSource } from '../../secrets/secret-sources.ts';
 import type { EffectsLedger } from '../effects-ledger.ts';
 import type { Fault } from '../faults.ts';
 import type { Occurrence } from '../meanwhile.ts';

@@ -1,6 +1,6 @@
 import { programInput } from '../../client/start/start-program.ts';
 import { ProgramResult } from '../../core/domain/result.ts';
-import { traceOf } from '../../core/program/trace/trace-of.ts';
+import { traceOf } from '../../core/program/trace.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';

@@ -12,7 +12,7 @@ import {
   newExecutionResult,
   type Segment,
 } from '../../core/domain/execution.ts';
-import type { ExecutorDefinition } from '../../define/code/executor-definition.ts';
+import type { ExecutorDefinition } from '../../define/code.ts';
 
 /** What a scripted executor does with one run of code. */
 export interface ScriptedExecution {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { askHuman, defineAgent, defineTool } from '../../../src/index.ts';
-import type { PriceTable } from '../../../src/model/prices.ts';
+import type { PriceTable } from '../../../src/model/models.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 
 const agent = defineAgent({ name: 'one', model: 'p/m' });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { windowPolicy } from '../../../activities/agents/build-snapshot.ts';
-import type { AgentOptions } from '../../../src/define/agent-options.ts';
-import { defineAgent } from '../../../src/define/define-agent.ts';
+import { type AgentOptions, defineAgent } from '../../../src/define/define-agent.ts';
 import type { WindowPolicy } from '../../../src/core/domain/record.ts';
 
 function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: number): WindowPolicy {

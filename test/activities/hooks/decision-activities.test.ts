@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-hooks.ts';
-import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/decision-hooks.ts';
+import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/approvals.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createActivities } from '../../../activities/create-activities.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
 import type { ArchiveSink } from '../../../src/stores/archive/archive-sink.ts';
-import { resource } from '../../../src/define/context/resource.ts';
+import { resource } from '../../../src/define/resources.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';

@@ -1,8 +1,8 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { listMcpTools } from '../../../activities/mcp/list-tools.ts';
-import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
-import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
+import type { McpServerDefinition } from '../../../src/define/tool-definition.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp.ts';
 import type { ToolSnapshot } from '../../../src/core/domain/agent.ts';
 
 const inputSchema = { type: 'object' as const, properties: { id: { type: 'string' } }, required: ['id'] };

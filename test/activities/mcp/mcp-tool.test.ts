@@ -5,8 +5,8 @@ import { mcpToolDefinition, type PinnedTool } from '../../../activities/mcp/mcp-
 import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { UnknownOutcome } from '../../../activities/tool-calls/execute-tool.ts';
-import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
-import { isToolFailure } from '../../../src/define/tools/tool-failure.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp.ts';
+import { isToolFailure } from '../../../src/define/tool-definition.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 

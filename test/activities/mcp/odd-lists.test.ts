@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { listMcpTools, type ListedMcpTools } from '../../../activities/mcp/list-tools.ts';
-import { mcpServer, type McpOptions } from '../../../src/define/mcp/mcp-server.ts';
+import { type McpOptions, mcpServer } from '../../../src/define/mcp.ts';
 import { OddServer, realPool, type Answers, type Speaking } from './odd-server.ts';
 
 const pool = realPool();

@@ -2,8 +2,8 @@ import { afterAll, expect, test } from 'vitest';
 import type { McpOutcome } from '../../../activities/mcp/call-outcome.ts';
 import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { nameOfTool } from '../../../activities/mcp/read-tool.ts';
-import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
-import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp.ts';
+import type { McpServerDefinition } from '../../../src/define/tool-definition.ts';
 import { HANG, OddServer, realPool } from './odd-server.ts';
 import { httpServer } from './real-servers.ts';
 

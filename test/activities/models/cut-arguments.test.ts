@@ -8,8 +8,8 @@ import { isToolCall } from '../../../src/core/domain/content.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import { interpretReply } from '../../../src/model/reply-formats/interpret-reply.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import { interpretReply } from '../../../src/model/reply-formats.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
 // Every field is optional, so that whatever an argument text is taken for runs.

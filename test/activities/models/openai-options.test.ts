@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
 import type { ApiKey, KeyContext } from '../../../activities/models/index.ts';
-import { secret } from '../../../src/define/context/secret.ts';
+import { secret } from '../../../src/define/resources.ts';
 import { LonghaulError, UsageError } from '../../../src/core/domain/errors.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
 import { outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';

@@ -1,6 +1,6 @@
 import { ResourcePool } from '../../../activities/resources/resource-pool.ts';
-import type { Resources } from '../../../src/define/context/run-context.ts';
-import { resource, type ResourceDefinition, type ResourceOptions } from '../../../src/define/context/resource.ts';
+import type { Resources } from '../../../src/define/context.ts';
+import { resource, type ResourceDefinition, type ResourceOptions } from '../../../src/define/resources.ts';
 
 /** The object that a resource of these tests opens. */
 export interface Opened {

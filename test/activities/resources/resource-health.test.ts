@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ResourcePool } from '../../../activities/resources/resource-pool.ts';
 import { FakeResources, type Opened } from './fake-resources.ts';
-import type { ResourceOptions } from '../../../src/define/context/resource.ts';
+import type { ResourceOptions } from '../../../src/define/resources.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

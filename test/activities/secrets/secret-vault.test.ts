@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SecretVault, type SecretVaultOptions } from '../../../activities/secret-vault.ts';
 import { errorCode, ERROR_CODES, secret } from '../../../src/index.ts';
-import type { SecretSource } from '../../../src/secrets/secret-source.ts';
+import type { SecretSource } from '../../../src/secrets/secret-sources.ts';
 
 const VALUE = 'v8-Kq2-x91';
 

@@ -4,7 +4,7 @@ import { WorkerStreams } from '../../../activities/streams/worker-streams.ts';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import type { RunContext } from '../../../src/define/context/run-context.ts';
+import type { RunContext } from '../../../src/define/context.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/core/protocol.ts';
 import { type FakeSink, fakeSink, PLAIN } from '../../fakes/fake-sink.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { executeTool, type Executed } from '../../../activities/tool-calls/execute-tool.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import type { RunContext } from '../../../src/define/context/run-context.ts';
-import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';
-import { toolOutput } from '../../../src/define/tools/tool-output.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { RunContext } from '../../../src/define/context.ts';
+import { type AnyTool, toolOutput } from '../../../src/define/tool-definition.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 

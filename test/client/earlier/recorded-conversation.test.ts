@@ -4,7 +4,7 @@ import { conversationState, savedContextOf } from '../../../src/client/earlier/r
 import { MEMORY_AUTHOR } from '../../../src/core/domain/memory.ts';
 import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
 import { conversationProblems } from '../../../src/core/wire-schemas/run-input-schema.ts';
-import { readBack, type ReadBackRun } from '../../../src/history/read-back.ts';
+import { readBack, type ReadBackRun } from '../../../src/history/read-run.ts';
 import { recordedChains } from '../../history/recorded-histories.ts';
 
 const chains = [...(await recordedChains())];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RequestingRun } from '../../../src/core/activity-requests/activity-request.ts';
 import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
 import { recordEvent, newRunState } from '../../../src/core/loop/state/run-state.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';

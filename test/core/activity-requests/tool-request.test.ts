@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
 import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
-import { defineTool, type ToolOptions } from '../../../src/define/tools/define-tool.ts';
+import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 
 const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };

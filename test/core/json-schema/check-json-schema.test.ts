@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
-import { jsonSchemaOf } from '../../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../../src/schema/zod-schemas.ts';
 
 function check(schema: z.ZodType, value: unknown): string {
   return problemsText(checkJson(jsonSchemaOf(schema, 'test'), value));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { removeAddedNulls } from '../../../src/core/json-schema/read-by-schema.ts';
-import { jsonSchemaOf } from '../../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../../src/schema/zod-schemas.ts';
 
 function remove(schema: z.ZodType, value: JsonValue): JsonValue {
   return removeAddedNulls(jsonSchemaOf(schema, 'test'), value);

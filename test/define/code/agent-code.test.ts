@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { askHuman, defineAgent, defineTool, mcpServer, python, quickjs, type ToolDefinition } from '../../../src/index.ts';
-import { withOverrides } from '../../../src/define/options/with-overrides.ts';
+import { withOverrides } from '../../../src/define/model-settings.ts';
 
 function tool(name: string, callers?: readonly ('model' | 'code')[]): ToolDefinition {
   const parameters = z.object({ id: z.number() });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callRules, contentFilter, maxTokens, personalData, promptInjection } from '../../../src/index.ts';
-import type { AnyGuardrail } from '../../../src/define/guardrails/guardrail-definition.ts';
+import type { AnyGuardrail } from '../../../src/define/guardrails.ts';
 
 const check = (guardrail: AnyGuardrail, subject: object): unknown => guardrail.check(subject as never);
 const passed = { passed: true };

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { checkProgram } from '../../../src/core/program/check/check-program.ts';
 import { STEP_KINDS } from '../../../src/core/domain/program-document.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import {
   agent,
   ask,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { executeTool } from '../../../activities/tool-calls/execute-tool.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { askHuman } from '../../../src/define/tools/ask-human.ts';
-import type { RunContext } from '../../../src/define/context/run-context.ts';
+import { askHuman } from '../../../src/define/define-tool.ts';
+import type { RunContext } from '../../../src/define/context.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 
 const BASE = { name: 'look', description: 'Looks', parameters: z.object({}), tier: 'local', execute: () => '' } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
-import { secret } from '../../../src/define/context/secret.ts';
+import { mcpServer, type McpServerOptions } from '../../../src/define/mcp.ts';
+import { secret } from '../../../src/define/resources.ts';
 
 const stdio = { name: 'files', command: 'mcp-server-filesystem' };
 const http = { name: 'crm', url: 'https://crm.example.com/mcp' };

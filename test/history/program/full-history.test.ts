@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isFullFor } from '../../../src/history/program/full-history.ts';
+import { isFullFor } from '../../../src/history/recorded-execution.ts';
 
 const WAITING = { events: 4, bytes: 1_000 };
 const ACTIVITY = { events: 6, bytes: 3_000 };

@@ -6,7 +6,7 @@ const INTERPRETER = 'src/core/program/interpreter';
 const ATTEMPTS: readonly BrokenChange[] = [
   {
     what: 'does not wait between two attempts',
-    file: 'src/core/program/refine/refine.ts',
+    file: 'src/core/program/refine.ts',
     find: 'waitMs = delayAfter(number, config.backoff);',
     replace: 'waitMs = delayAfter(number, config.backoff) * 0;',
     history: 'program-with-further-attempts',
@@ -14,7 +14,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'waits longer between two attempts',
-    file: 'src/core/program/refine/backoff.ts',
+    file: 'src/core/program/refine.ts',
     find: 'EXPONENTIAL_MS * 2 ** attempt',
     replace: 'EXPONENTIAL_MS * 3 ** attempt',
     history: 'program-with-further-attempts',
@@ -22,7 +22,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'makes one attempt less',
-    file: 'src/core/program/refine/refine.ts',
+    file: 'src/core/program/refine.ts',
     find: 'number <= config.maxAttempts;',
     replace: 'number < Math.max(2, config.maxAttempts);',
     history: 'program-with-further-attempts',

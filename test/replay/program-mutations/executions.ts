@@ -78,7 +78,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'takes over results of the step from which it starts again',
-    file: 'src/core/program/state/reusable.ts',
+    file: 'src/core/program/needed-outputs.ts',
     find: 'if (from === undefined) return true;',
     replace: 'if (from !== step) return true;',
     history: 'program-resumed-from-a-step-2',

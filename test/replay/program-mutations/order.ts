@@ -46,7 +46,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'inverts conditions',
-    file: 'src/core/program/references/condition-holds.ts',
+    file: 'src/core/program/references.ts',
     find: 'found?.found === true && checkJson(is, found.value).length === 0',
     replace: '!(found?.found === true && checkJson(is, found.value).length === 0)',
     history: 'program-given-as-a-document',

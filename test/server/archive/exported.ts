@@ -1,5 +1,5 @@
 import type { ExportLine, ExportSummary } from '../../../src/client/export/export-line.ts';
-import { startedEvent } from '../../../src/history/execution-chain.ts';
+import { startedEvent } from '../../../src/history/history-events.ts';
 import { RunChain } from '../../../src/client/read/chain.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, say, type ScriptEntry, together } from '../../../src/testing/index.ts';

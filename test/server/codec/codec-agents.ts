@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CodecOptions } from '../../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../../src/codec/encryption.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, failWith, say, type ScriptEntry, together } from '../../../src/testing/index.ts';
 

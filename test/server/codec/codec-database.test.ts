@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
-import type { CodecOptions } from '../../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../../src/codec/encryption.ts';
 import { startDevServer } from '../../../src/dev-server/index.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../../src/testing/index.ts';

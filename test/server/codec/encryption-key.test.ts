@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
-import type { CodecOptions } from '../../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../../src/codec/encryption.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker } from '../../../worker/index.ts';

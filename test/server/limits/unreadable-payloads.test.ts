@@ -1,8 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { connect, type RunHandle } from '../../../src/client/index.ts';
-import { ENCRYPTED_ENCODING, KEY_ID } from '../../../src/codec/encryption-codec.ts';
-import type { CodecOptions } from '../../../src/codec/codec-options.ts';
+import { type CodecOptions, ENCRYPTED_ENCODING, KEY_ID } from '../../../src/codec/encryption.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { type ApprovalsPage, QUERIES, scopedName, SIGNALS, UPDATES } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';

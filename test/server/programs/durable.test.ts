@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { inject } from 'vitest';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, defineProgram, parallel, tool, unit } from '../../../src/define/program/index.ts';
-import type { RunContext } from '../../../src/define/context/run-context.ts';
+import type { RunContext } from '../../../src/define/context.ts';
 import { cancelRun, durableTest, type EffectsLedger, killWorker, say, scriptedModel, testProgram } from '../../../src/testing/index.ts';
 
 const charge = defineTool({

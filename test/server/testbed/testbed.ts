@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import { connect, type LonghaulClient, type RunHandle } from '../../../src/client/index.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import { runHistory } from '../../../src/history/history-events.ts';
-import type { CodecOptions } from '../../../src/codec/codec-options.ts';
+import type { CodecOptions } from '../../../src/codec/encryption.ts';
 import { createWorker, type CreateWorkerOptions, type LonghaulWorker } from '../../../worker/index.ts';
 
 /**

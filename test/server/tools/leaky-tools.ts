@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ObjectSchema, ToolOptions } from '../../../src/define/tools/define-tool.ts';
+import type { ObjectSchema, ToolOptions } from '../../../src/define/define-tool.ts';
 import {
   contextUpdate,
   defineAgent,

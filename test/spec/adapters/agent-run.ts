@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { Operation } from './adapter.ts';

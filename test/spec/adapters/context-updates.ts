@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { updateFrom } from '../../../activities/tool-calls/execute-tool.ts';
-import { contextUpdate, type ContextUpdate, withUpdate } from '../../../src/define/context/context-update.ts';
+import { contextUpdate, type ContextUpdate, withUpdate } from '../../../src/define/context.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { applyOperations, touchedKeys } from '../../../src/core/domain/deps.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { callTool, say, type ScriptEntry, type ScriptedReply, together } from '../../../src/testing/index.ts';

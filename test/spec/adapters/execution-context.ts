@@ -10,7 +10,7 @@ import {
   setState,
 } from '../../../src/core/domain/record.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
-import { contentItemSchema } from '../../../src/schema/content-schema.ts';
+import { contentItemSchema } from '../../../src/schema/zod-schemas.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { agentRun } from './agent-run.ts';
 import { toOurItem, toTheirEvent, toTheirItem } from './content-notation.ts';

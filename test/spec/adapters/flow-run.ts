@@ -1,5 +1,5 @@
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineFlow } from '../../../src/define/flows/define-flow.ts';
+import { defineFlow } from '../../../src/define/flows.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { mergeBranches, mergeEvents } from '../../../src/core/domain/handoffs.ts';
 import type { Event } from '../../../src/core/domain/record.ts';

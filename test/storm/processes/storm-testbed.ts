@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
-import type { ExecutionHistory } from '../../../src/history/execution-history.ts';
+import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
 import { startDevServer } from '../../../src/dev-server/index.ts';

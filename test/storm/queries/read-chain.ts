@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { executionHistory, type ExecutionHistory } from '../../../src/history/execution-history.ts';
+import { executionHistory, type ExecutionHistory } from '../../../src/history/history-events.ts';
 
 /** Reads the histories of all executions of a workflow, the oldest first. */
 export async function readChain(client: Client, workflowId: string): Promise<ExecutionHistory[]> {

@@ -2,7 +2,7 @@ import proto from '@temporalio/proto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ExecutionHistory, historyJson } from '../../../src/history/execution-history.ts';
+import { type ExecutionHistory, historyJson } from '../../../src/history/history-events.ts';
 import { ACTIVITIES, type CallModelInput } from '../../../src/core/protocol.ts';
 import type { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from './queries-checks.ts';

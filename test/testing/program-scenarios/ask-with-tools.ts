@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask } from '../../../src/define/program/index.ts';
 import { approve, callTool, say, structured } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario } from './scenario.ts';

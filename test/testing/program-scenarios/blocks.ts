@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, branch, forEach, parallel, repeat, sleep, tool, unit } from '../../../src/define/program/index.ts';
 import { failWith, say, structured } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario, several } from './scenario.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, forEach, human, parallel, recall, remember, sleep, tool } from '../../../src/define/program/index.ts';
 import { approve, cancelRun, failWith, hang, raiseLimits, reject, respond, say } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario } from './scenario.ts';

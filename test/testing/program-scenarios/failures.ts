@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, recall, sleep, tool, unit } from '../../../src/define/program/index.ts';
 import { failWith, hang, say, structured } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario, several } from './scenario.ts';

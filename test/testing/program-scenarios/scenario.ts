@@ -4,8 +4,8 @@ import type { ModelRequest } from '../../../src/core/domain/model.ts';
 import type { UnitResult } from '../../../src/core/domain/program-run.ts';
 import type { TerminalStatus } from '../../../src/core/domain/run.ts';
 import { type AnyProgram, defineProgram, type ProgramDefinition, type ProgramOptions, unit } from '../../../src/define/program/index.ts';
-import type { AnyStep } from '../../../src/define/program/program-step.ts';
-import type { UnitOptions } from '../../../src/define/program/unit.ts';
+import type { AnyStep } from '../../../src/define/program/define-program.ts';
+import type { UnitOptions } from '../../../src/define/program/steps.ts';
 import { type ProgramTestOptions, type ScriptEntry, scriptedModel, type TestedProgram } from '../../../src/testing/index.ts';
 
 /** The course of a program as plain data, which is the same in memory and on a server. */

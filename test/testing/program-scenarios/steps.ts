@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, human, recall, remember, sleep, tool, unit } from '../../../src/define/program/index.ts';
 import { respond, say, structured } from '../../../src/testing/index.ts';
 import { one, type ProgramScenario, programScenario, several } from './scenario.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { askHuman, defineTool, quickjs, type AnyTool } from '../../../src/index.ts';
-import type { ApprovalOption } from '../../../src/define/options/approval-options.ts';
+import type { ApprovalOption } from '../../../src/define/approvals.ts';
 import { approve, cancelRun, reject, respond, sendMessage } from '../../../src/testing/index.ts';
 import { cells } from './code-agents.ts';
 import { agentWith, scenario, toolThat } from './scenario.ts';

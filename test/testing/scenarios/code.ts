@@ -1,7 +1,7 @@
 import { RUN_CODE } from '../../../src/core/domain/tool-calls.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { defineTool, quickjs } from '../../../src/index.ts';
-import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';
+import type { AnyTool } from '../../../src/define/tool-definition.ts';
 import { approve, callTool, cancelRun, reject, respond, say, type ScriptedReply } from '../../../src/testing/index.ts';
 import { z } from 'zod';
 import { agentWith, scenario, toolThat } from './scenario.ts';

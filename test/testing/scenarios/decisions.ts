@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { askHuman, defineTool, type AnyTool } from '../../../src/index.ts';
-import type { ApprovalOption } from '../../../src/define/options/approval-options.ts';
+import type { ApprovalOption } from '../../../src/define/approvals.ts';
 import { approve, callTool, cancelRun, delay, reject, respond, say, sendMessage, together } from '../../../src/testing/index.ts';
 import { agentWith, ledgerIn, scenario, toolThat } from './scenario.ts';
 

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { AgentOptions } from '../../../src/define/agent-options.ts';
-import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import type { ToolPolicyOptions } from '../../../src/define/options/tool-policy-options.ts';
-import type { Resources, RunContext } from '../../../src/define/context/run-context.ts';
-import type { AnyTool } from '../../../src/define/tools/tool-definition.ts';
+import { type AgentOptions, defineAgent } from '../../../src/define/define-agent.ts';
+import { defineTool } from '../../../src/define/define-tool.ts';
+import type { ToolPolicyOptions } from '../../../src/define/tool-policy.ts';
+import type { Resources, RunContext } from '../../../src/define/context.ts';
+import type { AnyTool } from '../../../src/define/tool-definition.ts';
 import type { TerminalStatus } from '../../../src/core/domain/run.ts';
 import {
   type EffectsLedger,

@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { isJsonObject } from '../../../core/domain/json.ts';
 import { UsageError } from '../../../core/domain/errors.ts';
-import type { PermissionOptions } from '../../../define/permissions/permissions-option.ts';
+import type { PermissionOptions } from '../../../define/permissions.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { osUser } from '../../os-user.ts';
 import { underId } from '../request-id.ts';

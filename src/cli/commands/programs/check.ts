@@ -1,10 +1,9 @@
-import { BUILT_IN_ANCHORS } from '../../../anchors/built-in-anchors.ts';
+import { BUILT_IN_ANCHORS } from '../../../anchors/anchors.ts';
 import { counted, printableLine } from '../../../core/domain/text.ts';
 import { isJsonObject } from '../../../core/domain/json.ts';
 import { allSteps } from '../../../core/domain/program-document.ts';
-import { checkProgram } from '../../../core/program/check/check-program.ts';
+import { checkProgram, type KnownNames } from '../../../core/program/check/check-program.ts';
 import type { Problem } from '../../../core/program/check/problems.ts';
-import type { KnownNames } from '../../../core/program/check/values/known-names.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';

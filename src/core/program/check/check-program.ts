@@ -1,15 +1,16 @@
-import { utf8Length } from '../../domain/text.ts';
 import { errorMessage } from '../../domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import { BLOCKS, PROGRAM_LIMITS, type ProgramDocument, STEP_KINDS } from '../../domain/program-document.ts';
+import { utf8Length } from '../../domain/text.ts';
 import { type Duration, milliseconds } from '../../domain/time.ts';
 import { propertiesOf, typesOf } from '../../json-schema/json-schema.ts';
-import { referencesIn } from '../references/references-in.ts';
-import { parseTemplate, wholeReference } from '../references/template.ts';
-import { checkNames } from './names/check-names.ts';
-import { EndedUnits } from './names/ended-units.ts';
+import { parseTemplate, referencesIn, wholeReference } from '../references.ts';
+import { exportedSteps, literalsOf, type Place, PlaceCheck, templatesOf, unitTemplates, VisibleSteps } from './check-references.ts';
+import { addJsonProblems, checkConditionSchema, checkPart, checkSchema, type Part } from './check-schema.ts';
 import {
   allSteps,
+  checkNames,
+  EndedUnits,
   listAt,
   objectAt,
   type Outline,
@@ -21,15 +22,7 @@ import {
   textsAt,
 } from './outline.ts';
 import { type Problem, Problems, quoted } from './problems.ts';
-import { type Place, PlaceCheck } from './scope/place-check.ts';
-import { literalsOf, templatesOf, unitTemplates } from './scope/templates.ts';
-import { exportedSteps, VisibleSteps } from './scope/visible-steps.ts';
-import { addJsonProblems, checkPart, type Part } from './shape/check-part.ts';
-import { fields, TEXT } from './shape/part-schemas.ts';
-import { PROGRAM_SCHEMA, UNIT_SCHEMA } from './shape/program-schema.ts';
-import { KIND_SCHEMAS, STEP_FIELDS } from './shape/step-schemas.ts';
-import { checkConditionSchema, checkSchema } from './values/check-schema.ts';
-import type { KnownNames } from './values/known-names.ts';
+import { fields, KIND_SCHEMAS, PROGRAM_SCHEMA, STEP_FIELDS, TEXT, UNIT_SCHEMA } from './program-schema.ts';
 
 /** The problems of a document. Without problems it is a program, which warnings do not keep from running. */
 export interface CheckedProgram {
@@ -70,7 +63,7 @@ function asProgram(document: object): ProgramDocument {
 }
 
 /** The most units of a cycle that a message names. */
-const MAX_SHOWN = 20;
+const MAX_SHOWN_UNITS = 20;
 
 /** Checks the needs of units: each names another unit, and none waits for itself. */
 function checkNeeds({ units }: Outline, { cycle }: EndedUnits, problems: Problems): void {
@@ -84,7 +77,8 @@ function checkNeeds({ units }: Outline, { cycle }: EndedUnits, problems: Problem
   }
   const [first] = cycle;
   if (first === undefined) return;
-  const way = cycle.length > MAX_SHOWN ? [...cycle.slice(0, MAX_SHOWN).map(({ name }) => name), '...'] : cycle.map(({ name }) => name);
+  const way =
+    cycle.length > MAX_SHOWN_UNITS ? [...cycle.slice(0, MAX_SHOWN_UNITS).map(({ name }) => name), '...'] : cycle.map(({ name }) => name);
   problems.add(`${first.path}.needs`, `units need each other in a cycle: ${[...way, first.name].join(' > ')}`);
 }
 
@@ -95,22 +89,22 @@ type PlainDocument = { ok: true; document: JsonObject } | { ok: false; message: 
 function plainDocument(value: unknown): PlainDocument {
   try {
     const { jsonLevels } = PROGRAM_LIMITS;
-    if (isTooDeep(value, jsonLevels)) return refused(`the document is nested deeper than ${jsonLevels} levels`);
+    if (isTooDeep(value, jsonLevels)) return notADocument(`the document is nested deeper than ${jsonLevels} levels`);
     const text = JSON.stringify(value);
-    if (text === undefined) return refused(`expected an object, got ${typeof value}`);
+    if (text === undefined) return notADocument(`expected an object, got ${typeof value}`);
     const bytes = utf8Length(text);
     if (bytes > PROGRAM_LIMITS.bytes) {
-      return refused(`the document has ${bytes} bytes of JSON, more than ${PROGRAM_LIMITS.bytes}: split it into several programs`);
+      return notADocument(`the document has ${bytes} bytes of JSON, more than ${PROGRAM_LIMITS.bytes}: split it into several programs`);
     }
     const document: unknown = JSON.parse(text);
     if (isJsonObject(document)) return { ok: true, document };
-    return refused(`expected an object, got ${Array.isArray(document) ? 'array' : document === null ? 'null' : typeof document}`);
+    return notADocument(`expected an object, got ${Array.isArray(document) ? 'array' : document === null ? 'null' : typeof document}`);
   } catch (error) {
-    return refused(`the document is not JSON: ${errorMessage(error)}`);
+    return notADocument(`the document is not JSON: ${errorMessage(error)}`);
   }
 }
 
-function refused(message: string): PlainDocument {
+function notADocument(message: string): PlainDocument {
   return { ok: false, message };
 }
 
@@ -171,33 +165,33 @@ function checkStepShape({ value, path }: OutlineStep, problems: Problems): void 
 /** Checks that every reference of a program leads to what has certainly run, or was skipped, when the reference is resolved. */
 function checkReferences(outline: Outline, ended: EndedUnits, problems: Problems): void {
   const check = new PlaceCheck(outline, ended, problems);
-  for (const unit of outline.units) checkUnit(unit, check);
+  for (const unit of outline.units) checkUnitReferences(unit, check);
   const { output } = outline.document;
   if (output !== undefined) check.template({ value: output, path: 'output' }, { visible: new VisibleSteps() });
 }
 
-function checkUnit(unit: OutlineUnit, check: PlaceCheck): void {
+function checkUnitReferences(unit: OutlineUnit, check: PlaceCheck): void {
   const visible = new VisibleSteps();
   check.condition(unit.value['when'], `${unit.path}.when`, { unit, visible });
   for (const template of unitTemplates(unit)) check.template(template, { unit, visible });
-  checkList(unit.steps, { unit, visible }, check);
+  checkListReferences(unit.steps, { unit, visible }, check);
 }
 
 /** Checks steps that run one after the other. Each one makes itself visible to those after it. */
-function checkList(steps: readonly OutlineStep[], { unit, visible }: Place, check: PlaceCheck): void {
+function checkListReferences(steps: readonly OutlineStep[], { unit, visible }: Place, check: PlaceCheck): void {
   for (const step of steps) {
     const place: Place = { unit, step, visible };
-    checkOwn(step, place, check);
+    checkStepReferences(step, place, check);
     for (const literal of literalsOf(step)) check.literal(literal);
     const fallback = laterFallback(step, steps);
-    if (fallback !== undefined) checkOwn(fallback, { unit, step: fallback, visible, fallbackOf: step }, check);
-    checkInside(step, place, check);
+    if (fallback !== undefined) checkStepReferences(fallback, { unit, step: fallback, visible, fallbackOf: step }, check);
+    checkInnerSteps(step, place, check);
     for (const exported of exportedSteps([step])) visible.steps.add(exported);
   }
 }
 
 /** Checks what a step refers to before it does anything. */
-function checkOwn(step: OutlineStep, place: Place, check: PlaceCheck): void {
+function checkStepReferences(step: OutlineStep, place: Place, check: PlaceCheck): void {
   const { path, kind, body, value } = step;
   check.condition(value['when'], `${path}.when`, place);
   for (const template of templatesOf(step)) check.template(template, place);
@@ -207,10 +201,10 @@ function checkOwn(step: OutlineStep, place: Place, check: PlaceCheck): void {
   if (kind === 'branch') for (const one of step.lists) check.condition(one.when, one.path.replace(/\.steps$/, '.when'), place);
 }
 
-function checkInside(step: OutlineStep, { unit, visible }: Place, check: PlaceCheck): void {
+function checkInnerSteps(step: OutlineStep, { unit, visible }: Place, check: PlaceCheck): void {
   for (const { steps } of step.lists) {
     const inside = new VisibleSteps(visible, step.kind === 'forEach' ? step : undefined);
-    checkList(steps, { unit, visible: inside }, check);
+    checkListReferences(steps, { unit, visible: inside }, check);
     if (step.kind === 'repeat') check.condition(step.body['until'], `${step.path}.repeat.until`, { unit, step, visible: inside });
   }
 }
@@ -448,13 +442,13 @@ function checkArguments(schema: JsonObject | undefined, { value, path }: Part, p
 }
 
 /** The keywords that can be checked although parts of the value are not known yet. */
-const KEPT = ['type', 'required', 'minProperties', 'maxProperties', 'minItems', 'maxItems', '$defs'];
+const KEPT_KEYWORDS = ['type', 'required', 'minProperties', 'maxProperties', 'minItems', 'maxItems', '$defs'];
 
 /** Returns a schema that accepts any value where references are, and is as strict as the given one elsewhere. */
 function literalSchema(schema: JsonObject, value: JsonValue): JsonObject {
   if (typeof value === 'string') return wholeReference(value) === undefined ? pickKeywords(schema, ['type']) : {};
   if ('$ref' in schema || typeof value !== 'object' || value === null) return {};
-  const kept = pickKeywords(schema, KEPT);
+  const kept = pickKeywords(schema, KEPT_KEYWORDS);
   if (Array.isArray(value)) return kept;
   const properties = propertiesOf(schema);
   const inner = Object.entries(value).map(([key, member]): [string, JsonValue] => {
@@ -474,4 +468,22 @@ function pickKeywords(schema: JsonObject, keywords: readonly string[]): JsonObje
 function hasReferences(value: JsonValue): boolean {
   if (typeof value === 'string') return value.includes('{{') && parseTemplate(value).some((part) => typeof part !== 'string');
   return referencesIn(value).length > 0;
+}
+
+/** Everything that a program can name outside of itself. A list that is absent is not checked. */
+export interface KnownNames {
+  /** The tools with the schemas of their arguments. */
+  tools?: readonly { name: string; schema?: JsonObject }[];
+  /** The agents with the schemas of their deps. */
+  agents?: readonly { name: string; depsSchema?: JsonObject }[];
+  /** The programs with the schemas of their input. */
+  programs?: readonly { name: string; input?: JsonObject }[];
+  /** The anchors. */
+  anchors?: readonly { name: string }[];
+  /** The names of the providers of models. */
+  providers?: readonly string[];
+  /** False: there is no memory. */
+  hasMemory?: boolean;
+  /** True: the lists are not complete. Names that they lack are no problem, and arguments are checked where the schema is known. */
+  isPartial?: boolean;
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
-import type { Problems } from './problems.ts';
+import { isReferenceName } from '../references.ts';
+import { type Problems, quoted } from './problems.ts';
 
 /** The readable units and steps of a document that need not fit the format. */
 export interface Outline {
@@ -153,4 +154,163 @@ function nestedLists({ kind, body, path }: OutlineStep): { path: string; steps: 
     default:
       return [];
   }
+}
+
+/** Names with a meaning of their own in references: the input of the program, the output of a step, the item of `forEach`. */
+const RESERVED_NAMES: readonly string[] = ['input', 'output', 'item'];
+
+/** The most characters of a name. */
+const MAX_NAME_LENGTH = 100;
+
+/** Checks the names of the program, its units and steps, and the names of items. */
+export function checkNames({ document, units }: Outline, problems: Problems): void {
+  const name = textAt(document, 'name');
+  const why = name === '' ? undefined : nameProblem(name);
+  if (why !== undefined) problems.add('name', why);
+  const known = new Map<string, string>();
+  for (const unit of units) {
+    checkName(unit, known, { noun: 'unit', problems });
+    checkStepNames(unit, problems);
+  }
+  for (const unit of units) checkItemNames(unit, known, problems);
+}
+
+function checkStepNames({ steps }: OutlineUnit, problems: Problems): void {
+  const known = new Map<string, string>();
+  for (const step of allSteps(steps)) checkName(step, known, { noun: 'step', problems });
+}
+
+interface NameCheck {
+  noun: string;
+  problems: Problems;
+}
+
+function checkName({ name, path }: Pick<OutlineStep, 'name' | 'path'>, known: Map<string, string>, { noun, problems }: NameCheck): void {
+  if (name === '') return;
+  const why = nameProblem(name) ?? reservedProblem(name);
+  if (why !== undefined) problems.add(`${path}.name`, why);
+  const first = known.get(name);
+  if (first === undefined) known.set(name, path);
+  else problems.add(`${path}.name`, `${first} is also named ${quoted(name)}: give each ${noun} its own name`);
+}
+
+/** The name of an item hides steps and units of that name, and the items of blocks around it. */
+function checkItemNames({ steps }: OutlineUnit, units: ReadonlyMap<string, string>, problems: Problems): void {
+  const names = new Set([...allSteps(steps)].map(({ name }) => name));
+  for (const step of allSteps(steps)) {
+    if (step.kind !== 'forEach') continue;
+    const item = itemName(step);
+    const path = `${step.path}.forEach.as`;
+    const why = nameProblem(item) ?? (item === 'item' ? undefined : reservedProblem(item));
+    if (why !== undefined) problems.add(path, why);
+    else if (item !== 'item' && (names.has(item) || units.has(item))) {
+      problems.add(path, `${quoted(item)} is also the name of a ${names.has(item) ? 'step' : 'unit'}: give the item its own name`);
+    }
+    const outer = blocksAround(step).find((block) => block.kind === 'forEach' && itemName(block) === item);
+    if (outer !== undefined) {
+      problems.warn(step.path, `${quoted(item)} is also the item of ${quoted(outer.name)}, which is hidden here: name it with "as"`);
+    }
+  }
+}
+
+/** Returns the name of the item of a `forEach`. */
+export function itemName({ body }: OutlineStep): string {
+  return textAt(body, 'as') || 'item';
+}
+
+/** Lists the blocks around a step, the innermost first. */
+export function blocksAround(step: OutlineStep): OutlineStep[] {
+  const blocks: OutlineStep[] = [];
+  for (let { block } = step.list; block !== undefined; { block } = block.list) blocks.push(block);
+  return blocks;
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name.length > MAX_NAME_LENGTH) return `the name has ${name.length} characters: write at most ${MAX_NAME_LENGTH}`;
+  if (isReferenceName(name) && !/\p{Cs}/u.test(name)) return undefined;
+  return `${quoted(name)} cannot be a name: write one line without . [ ] { } and quotes, and without blanks at its ends`;
+}
+
+function reservedProblem(name: string): string | undefined {
+  return RESERVED_NAMES.includes(name) ? `${quoted(name)} has another meaning in references: choose another name` : undefined;
+}
+
+/** Tells which units have certainly ended before a unit begins. */
+export class EndedUnits {
+  /** True if the units run in their order, because none names its needs. */
+  readonly inOrder: boolean;
+  /** Units that each need the next one, and the last one the first. Empty if there is no cycle. */
+  readonly cycle: readonly OutlineUnit[];
+  readonly #needs: ReadonlyMap<OutlineUnit, readonly OutlineUnit[]>;
+  /** By unit, one bit for each unit that ends before it. Units that wait for a cycle have none. */
+  readonly #before = new Map<OutlineUnit, Uint32Array>();
+
+  constructor({ units }: Outline) {
+    const byName = new Map(units.toReversed().map((unit) => [unit.name, unit]));
+    const needsOf = (unit: OutlineUnit): OutlineUnit[] => {
+      const needs = textsAt(unit.value, 'needs').flatMap(({ text }) => byName.get(text) ?? []);
+      return [...new Set(needs)].filter((need) => need !== unit);
+    };
+    this.inOrder = !units.some(({ value }) => 'needs' in value);
+    this.#needs = new Map(units.map((unit) => [unit, needsOf(unit)]));
+    this.#collect(units);
+    this.cycle = this.#cycle(units.find((unit) => !this.#before.has(unit)));
+  }
+
+  /** True if `other` has ended when `unit` begins. Also true for units that never begin, because they wait for a cycle. */
+  endsBefore(other: OutlineUnit, unit: OutlineUnit): boolean {
+    if (this.inOrder) return other.index < unit.index;
+    const before = this.#before.get(unit);
+    return before === undefined || hasBit(before, other.index);
+  }
+
+  /** Goes through the units so that each comes after those that it needs. */
+  #collect(units: readonly OutlineUnit[]): void {
+    const waitingFor = new Map<OutlineUnit, OutlineUnit[]>(units.map((unit) => [unit, []]));
+    const left = new Map(units.map((unit) => [unit, this.#needsOf(unit).length]));
+    for (const unit of units) {
+      for (const need of this.#needsOf(unit)) waitingFor.get(need)?.push(unit);
+    }
+    const ready = units.filter((unit) => left.get(unit) === 0);
+    for (let unit = ready.pop(); unit !== undefined; unit = ready.pop()) {
+      this.#before.set(unit, this.#endedBefore(unit, units.length));
+      for (const waiting of waitingFor.get(unit) ?? []) {
+        const count = (left.get(waiting) ?? 0) - 1;
+        left.set(waiting, count);
+        if (count === 0) ready.push(waiting);
+      }
+    }
+  }
+
+  #endedBefore(unit: OutlineUnit, count: number): Uint32Array {
+    const before = new Uint32Array(Math.ceil(count / 32));
+    for (const need of this.#needsOf(unit)) {
+      setBit(before, need.index);
+      for (const [index, word] of (this.#before.get(need) ?? []).entries()) before[index] = (before[index] ?? 0) | word;
+    }
+    return before;
+  }
+
+  /** Follows the needs of a unit that never begins until a unit comes again. */
+  #cycle(start: OutlineUnit | undefined): OutlineUnit[] {
+    const way = new Set<OutlineUnit>();
+    for (let unit = start; unit !== undefined; unit = this.#needsOf(unit).find((need) => !this.#before.has(need))) {
+      if (way.has(unit)) return [...way].slice([...way].indexOf(unit));
+      way.add(unit);
+    }
+    return [];
+  }
+
+  #needsOf(unit: OutlineUnit): readonly OutlineUnit[] {
+    return this.#needs.get(unit) ?? [];
+  }
+}
+
+function setBit(bits: Uint32Array, index: number): void {
+  const word = index >>> 5;
+  bits[word] = (bits[word] ?? 0) | (1 << (index & 31));
+}
+
+function hasBit(bits: Uint32Array, index: number): boolean {
+  return ((bits[index >>> 5] ?? 0) & (1 << (index & 31))) !== 0;
 }

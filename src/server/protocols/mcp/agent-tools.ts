@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../core/domain/json.ts';
 import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
-import { jsonSchemaOf } from '../../../schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
 
 /** An agent as a tool of the MCP server. */
 export interface AgentTool {

@@ -1,4 +1,4 @@
-import { requireKnown } from '../../../define/options/option-checks.ts';
+import { requireKnown } from '../../../define/option-checks.ts';
 import { type Duration, timerMilliseconds } from '../../../core/domain/time.ts';
 
 /** The options of the MCP server at `/mcp`. */

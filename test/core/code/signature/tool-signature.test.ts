@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { parameterNames, toolSignature } from '../../../../src/core/code/describe-functions.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import { jsonSchemaOf } from '../../../../src/schema/zod-json-schema.ts';
+import { jsonSchemaOf } from '../../../../src/schema/zod-schemas.ts';
 
 function signatures(schema: JsonObject, answer?: JsonObject): [javascript: string, python: string] {
   const tool = { name: 'f', schema, ...(answer === undefined ? {} : { answer }) };

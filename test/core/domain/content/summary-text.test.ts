@@ -1,8 +1,7 @@
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EncryptionCodec } from '../../../../src/codec/encryption-codec.ts';
-import { Keyring } from '../../../../src/codec/keyring.ts';
+import { EncryptionCodec, Keyring } from '../../../../src/codec/encryption.ts';
 import { summaryText } from '../../../../src/core/domain/text.ts';
 
 test('a short text is its own summary, on one line', () => {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
-import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
+import { checkProgram, type KnownNames } from '../../../../src/core/program/check/check-program.ts';
 
 /** A program of one unit `u` with these steps. */
 export function withSteps(...steps: JsonObject[]): JsonObject {

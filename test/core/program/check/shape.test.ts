@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PROGRAM_SCHEMA } from '../../../../src/core/program/check/shape/program-schema.ts';
+import { PROGRAM_SCHEMA } from '../../../../src/core/program/check/program-schema.ts';
 import { checkJson } from '../../../../src/core/json-schema/check-json-schema.ts';
 import { ask, FULL, problemsOf, withSteps } from './programs.ts';
 

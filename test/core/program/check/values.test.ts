@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
-import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
+import type { KnownNames } from '../../../../src/core/program/check/check-program.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 
 const FIND = {

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
-import { emptyAnswerFailure } from '../../../../src/core/program/errors/step-failures.ts';
+import {
+  debugText,
+  emptyAnswerFailure,
+  errorLevel,
+  exhaustionFailure,
+  formatError,
+  modelCallFailure,
+  newStepError,
+  seedNameOf,
+} from '../../../../src/core/program/step-errors.ts';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCode } from '../../../../src/core/domain/errors.ts';
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
-import { debugText } from '../../../../src/core/program/errors/debug-text.ts';
-import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
-import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
-import { exhaustionFailure, modelCallFailure } from '../../../../src/core/program/errors/step-failures.ts';
 
 const PLACE = { step: 'Read', unit: 'Review' };
 

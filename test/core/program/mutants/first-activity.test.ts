@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
 import { agent, defineProgram, program as programStep, tool, unit } from '../../../../src/define/program/index.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { effectsLedger } from '../../../../src/testing/effects-ledger.ts';

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { interpolate, type Lookup, resolveValue } from '../../../../src/core/program/references/interpolate.ts';
-import { parseTemplate } from '../../../../src/core/program/references/template.ts';
-import { outputAt } from '../../../../src/core/program/references/value-at.ts';
+import { interpolate, type Lookup, outputAt, parseTemplate, resolveValue } from '../../../../src/core/program/references.ts';
 
 /** Looks the outputs of steps up by name. */
 function lookupIn(outputs: JsonObject): Lookup {

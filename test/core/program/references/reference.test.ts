@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conditionHolds } from '../../../../src/core/program/references/condition-holds.ts';
-import { isReferenceName, readReference } from '../../../../src/core/program/references/reference.ts';
-import { referencesIn } from '../../../../src/core/program/references/references-in.ts';
-import { valueAt } from '../../../../src/core/program/references/value-at.ts';
+import { conditionHolds, isReferenceName, readReference, referencesIn, valueAt } from '../../../../src/core/program/references.ts';
 
 describe('a reference', () => {
   test.each([

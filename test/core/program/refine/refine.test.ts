@@ -1,18 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatError } from '../../../../src/core/program/errors/format-error.ts';
-import { modelCallFailure } from '../../../../src/core/program/errors/step-failures.ts';
+import { formatError, modelCallFailure } from '../../../../src/core/program/step-errors.ts';
 import type { RefineDocument } from '../../../../src/core/domain/program-document.ts';
-import { BACKOFFS, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
-import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
 import {
   type AttemptOutcome,
-  refine,
+  BACKOFFS,
+  delayAfter,
+  failedAttempt,
+  failureAfterAttempts,
+  makeAttempts,
+  refineProblems,
   type RefineResult,
   type RefineStart,
+  resolveRefine,
   type WaitOutcome,
-} from '../../../../src/core/program/refine/refine.ts';
-import { refineProblems, resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
+} from '../../../../src/core/program/refine.ts';
 
 const PLACE = { step: 'Read', unit: 'Review' };
 const STOPPED = { type: 'stopped' } as const;
@@ -30,7 +32,7 @@ async function run(
   const contexts: (string | undefined)[] = [];
   const numbers: number[] = [];
   const waits: [number, number][] = [];
-  const result = await refine<string>({
+  const result = await makeAttempts<string>({
     config: resolveRefine(document),
     attempt: (context, number) => {
       contexts.push(context);
@@ -142,7 +144,7 @@ describe('the failure of a step', () => {
     const document = { maxAttempts: 2 };
     const { result } = await run(document, [failedAttempt(modelCallFailure('boom', PLACE))]);
     expect(result.attempts[1]).toMatchObject({ errorType: 'ModelCallError', error: expect.stringContaining('[L5] ModelCallError: ') });
-    const failure = failureOf(result, resolveRefine(document), PLACE);
+    const failure = failureAfterAttempts(result, resolveRefine(document), PLACE);
     expect(failure && formatError(failure)).toBe(
       [
         "[L4] RefineExhaustedError: All 2 refine attempts exhausted for step 'Read'.",
@@ -159,13 +161,15 @@ describe('the failure of a step', () => {
 
   it('is none if an attempt succeeded, the run was stopped, or the block says what follows', async () => {
     for (const outcome of [{ type: 'succeeded', result: 'r' }, STOPPED] as const) {
-      expect(failureOf((await run({}, [outcome])).result, resolveRefine({}), PLACE)).toBeUndefined();
+      expect(failureAfterAttempts((await run({}, [outcome])).result, resolveRefine({}), PLACE)).toBeUndefined();
     }
     for (const document of [{ onExhaustion: 'skip' }, { onExhaustion: 'fallback', fallback: 'Other' }] as const) {
-      expect(failureOf((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)).toBeUndefined();
+      expect(failureAfterAttempts((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)).toBeUndefined();
     }
     const document = { onExhaustion: 'fallback' } as const;
-    expect(failureOf((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)?.code).toBe('refine_exhausted');
+    expect(failureAfterAttempts((await run(document, [failed('a')])).result, resolveRefine(document), PLACE)?.code).toBe(
+      'refine_exhausted',
+    );
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { traceOf } from '../../../../src/core/program/trace/trace-of.ts';
+import { traceOf } from '../../../../src/core/program/trace.ts';
 import type { TraceSpan } from '../../../../src/core/domain/trace.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
 import {
   type AnyProgram,
   ask,

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
-import { formatError } from '../../../../src/core/program/errors/format-error.ts';
+import { formatError } from '../../../../src/core/program/step-errors.ts';
 import {
   type AnswerRules,
   EPISTEMIC_TYPES,
+  requireValid,
   SEMANTIC_TYPES,
   validateAnswer,
-} from '../../../../src/core/program/validation/validate-answer.ts';
-import { requireValid, validationFailure } from '../../../../src/core/program/validation/validation-failure.ts';
+  validationFailure,
+} from '../../../../src/core/program/validation.ts';
 
 function messages(answer: JsonValue, asked: AnswerRules): string[] {
   return validateAnswer(answer, asked).violations.map(({ message }) => message);

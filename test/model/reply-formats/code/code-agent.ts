@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import { type CodeLanguage, type CodeSnapshot, DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 
 const add = defineTool({

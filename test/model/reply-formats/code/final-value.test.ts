@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { finalValue } from '../../../../src/model/reply-formats/code/final-value.ts';
+import { finalValue } from '../../../../src/model/check-output.ts';
 
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ModelResponse, RecordedResponse } from '../../../../src/core/domain/model.ts';
-import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';
+import { interpretReply } from '../../../../src/model/reply-formats.ts';
 import { codeAgent } from './code-agent.ts';
 
 function read(response: Partial<ModelResponse>, { snapshot = codeAgent(), final = false } = {}): RecordedResponse {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonObjectIn } from '../../../../src/model/reply-formats/interpret-reply.ts';
+import { jsonObjectIn } from '../../../../src/model/reply-formats.ts';
 
 test('an object is found bare, in a fence with or without a language, and after reasoning', () => {
   const written = [

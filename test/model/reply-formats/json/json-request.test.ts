@@ -6,7 +6,7 @@ import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
 import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';
 import { messageTexts } from '../message-texts.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
-import { jsonTemperature } from '../../../../src/model/reply-formats/formatted-request.ts';
+import { jsonTemperature } from '../../../../src/model/reply-formats.ts';
 
 const user: ConversationEvent = { author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] };
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { ModelResponse, RecordedResponse } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
-import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import { interpretReply } from '../../../../src/model/reply-formats.ts';
 import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';
 
 const add = defineTool({

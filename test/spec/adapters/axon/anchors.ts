@@ -1,6 +1,4 @@
-import { type Anchor, severityOf } from '../../../../src/anchors/anchor.ts';
-import { BUILT_IN_ANCHORS, builtInAnchor } from '../../../../src/anchors/built-in-anchors.ts';
-import { checkAnchors } from '../../../../src/anchors/check-anchors.ts';
+import { type Anchor, BUILT_IN_ANCHORS, builtInAnchor, checkAnchors, severityOf } from '../../../../src/anchors/anchors.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, text } from '../fields.ts';

@@ -1,7 +1,7 @@
 import { type AnyProgram, type AnyStep, type AnyUnit, defineProgram, tool, unit } from '../../../../src/define/program/index.ts';
-import type { AnyTool } from '../../../../src/define/tools/tool-definition.ts';
+import type { AnyTool } from '../../../../src/define/tool-definition.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { isReferenceName } from '../../../../src/core/program/references/reference.ts';
+import { isReferenceName } from '../../../../src/core/program/references.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { list, number, object, only, said, text } from '../fields.ts';
 import { refineOf } from './retry.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
-import type { AnyTool } from '../../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import type { AnyTool } from '../../../../src/define/tool-definition.ts';
 import { defineProgram, tool as toolStep, unit } from '../../../../src/define/program/index.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { StepError } from '../../../../src/core/domain/verdicts.ts';

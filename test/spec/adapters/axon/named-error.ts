@@ -1,12 +1,12 @@
 import { ERROR_CODES, type ErrorCode } from '../../../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import {
   type GivenErrorContext,
   newStepError,
+  seedNameOf,
   type StepError,
   type StepErrorContext,
-} from '../../../../src/core/program/errors/step-error.ts';
+} from '../../../../src/core/program/step-errors.ts';
 import { only } from '../fields.ts';
 
 /** The names of the fields of a context, and what the cases call them. */

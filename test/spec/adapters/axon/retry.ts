@@ -1,12 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { errorMessage, UsageError } from '../../../../src/core/domain/errors.ts';
-import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
-import type { StepError } from '../../../../src/core/program/errors/step-error.ts';
+import { errorLevel, formatError, seedNameOf, type StepError } from '../../../../src/core/program/step-errors.ts';
 import type { RefineDocument } from '../../../../src/core/domain/program-document.ts';
-import { type Backoff, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
-import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
-import { type AttemptOutcome, refine } from '../../../../src/core/program/refine/refine.ts';
-import { fallbackOf, resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
+import {
+  type AttemptOutcome,
+  type Backoff,
+  delayAfter,
+  failedAttempt,
+  failureAfterAttempts,
+  fallbackOf,
+  makeAttempts,
+  resolveRefine,
+} from '../../../../src/core/program/refine.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list, number, only, text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
@@ -69,7 +74,7 @@ async function execute(input: JsonObject, expect: JsonValue): Promise<unknown> {
   const resolved = resolveRefine(isJsonObject(input['config']) ? refineOf(input['config']) : undefined);
   const behaviour = list(input['behaviour']);
   const contexts: (string | null)[] = [];
-  const result = await refine<JsonValue>({
+  const result = await makeAttempts<JsonValue>({
     config: resolved,
     attempt: (failureContext, attempt) => {
       contexts.push(failureContext ?? null);
@@ -80,7 +85,7 @@ async function execute(input: JsonObject, expect: JsonValue): Promise<unknown> {
   const attempts = result.attempts.map((one) =>
     one.success ? one : { attempt: one.attempt, success: false, error: one.error, error_type: one.errorType },
   );
-  const failure = failureOf(result, resolved, place);
+  const failure = failureAfterAttempts(result, resolved, place);
   const target = result.exhausted ? fallbackOf(resolved) : undefined;
   return {
     ...result,

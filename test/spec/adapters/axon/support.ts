@@ -1,7 +1,6 @@
 import { ERROR_CODES, type ErrorCode, errorMessage } from '../../../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
-import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
+import { errorLevel, formatError, newStepError, seedNameOf } from '../../../../src/core/program/step-errors.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { runContext } from './context.ts';

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
-import { type AnswerRules, validateAnswer } from '../../../../src/core/program/validation/validate-answer.ts';
-import { requireValid } from '../../../../src/core/program/validation/validation-failure.ts';
+import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/step-errors.ts';
+import { type AnswerRules, requireValid, validateAnswer } from '../../../../src/core/program/validation.ts';
 import type { Operation } from '../adapter.ts';
 import { list, number, object, text } from '../fields.ts';
 

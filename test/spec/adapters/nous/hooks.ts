@@ -1,6 +1,5 @@
 import { callable, runHooks } from '../../../../activities/hooks/hooks.ts';
-import { defineHook } from '../../../../src/define/hooks/define-hook.ts';
-import type { AnyHook, HookAnswer } from '../../../../src/define/hooks/hook-definition.ts';
+import { type AnyHook, defineHook, type HookAnswer } from '../../../../src/define/hooks.ts';
 import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { Operation } from '../adapter.ts';

@@ -1,7 +1,7 @@
 import { checkPermissions, type PermissionMode, type PermissionRule, type Permissions } from '../../../../src/core/domain/permissions.ts';
 import { UsageError } from '../../../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { plainPermissions } from '../../../../src/define/permissions/permissions-option.ts';
+import { plainPermissions } from '../../../../src/define/permissions.ts';
 import type { Operation } from '../adapter.ts';
 import { flag, list, only, text } from '../fields.ts';
 

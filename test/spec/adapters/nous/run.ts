@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../../src/define/tool-definition.ts';
 import { deniedByHook } from '../../../../src/core/domain/hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { RunResult } from '../../../../src/core/domain/result.ts';

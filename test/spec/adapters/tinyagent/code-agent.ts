@@ -1,7 +1,6 @@
 import type { CodeLanguage } from '../../../../src/core/domain/code.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { python } from '../../../../src/define/code/python.ts';
-import { quickjs } from '../../../../src/define/code/quickjs.ts';
+import { python, quickjs } from '../../../../src/define/code.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { say, type ScriptEntry } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';

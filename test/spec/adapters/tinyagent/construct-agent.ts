@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { errorMessage } from '../../../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { quickjs } from '../../../../src/define/code/quickjs.ts';
+import { quickjs } from '../../../../src/define/code.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../../src/define/tool-definition.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, only, text } from '../fields.ts';
 

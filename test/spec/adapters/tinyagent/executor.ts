@@ -2,8 +2,7 @@ import { createExecutor, type StandaloneExecutor } from '../../../../activities/
 import { type CodeLanguage, executionLimits, truncateOutput } from '../../../../src/core/domain/code.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import { newExecutionResult } from '../../../../src/core/domain/execution.ts';
-import { python } from '../../../../src/define/code/python.ts';
-import { quickjs } from '../../../../src/define/code/quickjs.ts';
+import { python, quickjs } from '../../../../src/define/code.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { LIMIT_KEYS, RESULT_KEYS, toOurLimits, toOurResultFields, toTheirLimits, toTheirResult } from './execution-notation.ts';

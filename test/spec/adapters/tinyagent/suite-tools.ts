@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { defineTool } from '../../../../src/define/tools/define-tool.ts';
-import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import type { ToolDefinition } from '../../../../src/define/tool-definition.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { CaseProblem } from '../fields.ts';
 

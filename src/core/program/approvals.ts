@@ -1,0 +1,126 @@
+import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../domain/approvals.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { StepDeadlineDocument, StepDocument } from '../domain/program-document.ts';
+import type { RecordedCall } from '../domain/program-run.ts';
+import { milliseconds } from '../domain/time.ts';
+import { deadlineOf } from '../loop/state/approval-state.ts';
+import type { AttemptEnd, ProgramRun } from './program-run.ts';
+import { recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
+import { resolveValue } from './references.ts';
+import { lookupAt } from './scope.ts';
+
+// Programs: the decision before a step is paid.
+
+/**
+ * Waits for the decision of a person about a step other than a tool call, once for all its attempts. Undefined once it is
+ * approved; an answer that is given instead is the output of the step.
+ */
+export async function approve(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd | undefined> {
+  const { state, address } = running;
+  if (step.approval === undefined || step.tool !== undefined || state.progress?.approved !== undefined) return undefined;
+  const name = `${address.unit}.${address.step}`;
+  const shown = resolveValue(editableFields(step), lookupAt(run.program, address), { lenient: run.program.document.lenient });
+  const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
+  // The question of the step itself is a call of its own.
+  const suffix = step.human === undefined ? {} : { suffix: '.approval' };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args, ...suffix });
+  const decision = await waitForDecision(run, { kind: 'tool', call, toolName: name, arguments: args, deadline: step.approval });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'reject') {
+    const message = decision.reason === undefined ? 'The step was rejected' : `The step was rejected: ${decision.reason}`;
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
+  }
+  const output = decision.type === 'respond' ? (decision.content ?? null) : 'approved';
+  recordResult(run, running, call, { name, status: 'success', content: [output] });
+  if (decision.type === 'respond') return { type: 'done', output, id: run.state.window.lastEventId };
+  state.progress = { ...state.progress, approved: decision.arguments === undefined ? {} : { arguments: decision.arguments } };
+  return undefined;
+}
+
+/** Returns what a person is shown of a step, with references: the part of it that may be edited. */
+export function editableFields({ ask, agent, program, human, sleep, remember, recall }: StepDocument): JsonObject {
+  if (ask !== undefined) return { prompt: ask.prompt };
+  return { ...(agent ?? program ?? human ?? sleep ?? remember ?? recall) } as JsonObject;
+}
+
+// Programs: the decision about the output of a step.
+
+/** The end of the name under which a person decides about the output of a step. */
+export const REVIEW_SUFFIX = '.review';
+
+/** Holds the output until a person accepts it, edits it, or rejects it. A rejection is a failed attempt, with its reason. */
+export async function review(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument,
+  done: AttemptEnd & { type: 'done' },
+): Promise<AttemptEnd> {
+  if (step.review === undefined) return done;
+  const { state, address } = running;
+  const held = { output: done.output, id: done.id };
+  state.progress = { ...state.progress, held };
+  const name = `${address.unit}.${address.step}${REVIEW_SUFFIX}`;
+  const shown = { output: held.output };
+  const call = state.progress.call ?? recordCall(run, running, { name, arguments: shown, suffix: REVIEW_SUFFIX });
+  const decision = await waitForDecision(run, { kind: 'tool', call, toolName: name, arguments: shown, deadline: step.review });
+  if (decision === undefined) return { type: 'stopped' };
+  delete state.progress.held;
+  if (decision.type === 'reject') {
+    const message = decision.reason ?? 'The output was rejected';
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId };
+  }
+  const edited: JsonValue | undefined = decision.type === 'respond' ? (decision.content ?? null) : decision.arguments?.['output'];
+  recordResult(run, running, call, { name, status: 'success', content: edited === undefined ? ['accepted'] : [edited] });
+  return edited === undefined ? done : { type: 'done', output: edited, id: run.state.window.lastEventId };
+}
+
+// Programs: steps that wait for a person.
+
+/** The thing that a person decides about. */
+export interface DecisionRequest {
+  kind: 'tool' | 'question';
+  call: RecordedCall;
+  toolName: string;
+  /** The arguments as the person is shown them. */
+  arguments: JsonObject;
+  deadline: true | StepDeadlineDocument;
+  /** The requirement of the tool itself, if it is the tool that needs the decision. */
+  requirement?: Omit<ApprovalRequirement, 'digest'>;
+}
+
+/** Waits for the decision about a call of a step. Undefined if the run stops first. */
+export function waitForDecision(
+  run: ProgramRun,
+  { kind, call, toolName, arguments: args, deadline, requirement }: DecisionRequest,
+): Promise<Decision | undefined> {
+  const { state, ports } = run;
+  const now = ports.now();
+  const { reason, ...ownDeadline } = requirement ?? {};
+  // The author of an event of a step is the address of the step.
+  const at = state.window.events.findLast(({ id }) => id === call.eventId)?.author;
+  const waiting: PendingApproval = {
+    kind,
+    callId: call.callId,
+    toolName,
+    digest: callDigest(toolName, args),
+    key: `${call.eventId}/0`,
+    step: state.context.currentStep + 1,
+    ...(at === undefined ? {} : { at }),
+    requestedAt: now,
+    ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline) }, now),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  return run.decision(waiting);
+}
+
+function plainDeadline(deadline: true | StepDeadlineDocument): { deadlineMs?: number; onDeadline?: 'approve' | 'reject' } {
+  if (deadline === true) return {};
+  return {
+    ...(deadline.deadline === undefined ? {} : { deadlineMs: milliseconds(deadline.deadline, 'the deadline of a decision') }),
+    ...(deadline.onDeadline === undefined ? {} : { onDeadline: deadline.onDeadline }),
+  };
+}

@@ -1,0 +1,380 @@
+import type { OwnLimits } from '../domain/agent.ts';
+import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/approvals.ts';
+import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName, toolOfLimitName } from '../domain/limits.ts';
+import { DEFAULT_MODEL_CALLS } from '../domain/program-document.ts';
+import type { ProgramState } from '../domain/program-run.ts';
+import { limitApproval, requestDecision } from '../loop/approvals.ts';
+import { limitReached, raisable, raised, reserveCalls, usedAmounts } from '../loop/limits.ts';
+import type { RunPorts } from '../loop/ports.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+
+// Programs: the amounts that running children have been given.
+
+/** The limits of a run as its steps and its children share them. */
+export class ChildBudget {
+  readonly #state: RunState;
+  readonly #program: ProgramState;
+  /** By the address of the step. */
+  readonly #given = new Map<string, Amounts>();
+  #sum: Amounts = new Map();
+  /** The number of lists of steps that run side by side. */
+  lanes = 0;
+
+  constructor(state: RunState, program: ProgramState) {
+    this.#state = state;
+    this.#program = program;
+    for (const [at, { progress }] of program.steps)
+      if (progress?.child !== undefined) this.#keep(at, amountsOf(progress.child.given ?? {}));
+  }
+
+  /** Runs lists of steps side by side. */
+  async sideBySide<End>(lists: readonly (() => Promise<End>)[]): Promise<End[]> {
+    let running = lists.length;
+    this.lanes += Math.max(0, running - 1);
+    return Promise.all(
+      lists.map(async (list) => {
+        const end = await list();
+        running -= 1;
+        if (running > 0) this.lanes -= 1;
+        return end;
+      }),
+    );
+  }
+
+  /** Returns the verdict on a model call, which counts as one in flight once it may start. */
+  onModelCall(now: number): AdmissionVerdict<true> {
+    const { asksInFlight } = this.#program;
+    const verdict = this.#verdict((state) => limitReached(state, now, { final: false }));
+    // Counted at once: other steps ask before this call has begun.
+    if (verdict.type === 'start') this.#program.asksInFlight = asksInFlight + 1;
+    return verdict;
+  }
+
+  /** Returns the verdict on a tool call. It counts once it starts, which must be at once. */
+  onToolCall(name: string, now: number): AdmissionVerdict<true> {
+    const over = limitReached(this.#state, now, { final: true });
+    if (over !== undefined) return { type: 'limit', reached: over };
+    return this.#verdict((state) => reserveCalls(state, [name]).reached);
+  }
+
+  /** Returns the verdict on a step that uses no amount. */
+  onOther(now: number): AdmissionVerdict<true> {
+    const reached = limitReached(this.#state, now, { final: true });
+    return reached === undefined ? { type: 'start', granted: true } : { type: 'limit', reached };
+  }
+
+  /** Returns the verdict on the start of a child, which keeps what it is given until `release`. */
+  onChild(at: string, own: OwnLimits, now: number): AdmissionVerdict<LimitChanges> {
+    const reached = limitReached(this.#used(), now, { final: false });
+    if (reached !== undefined) return { type: 'limit', reached };
+    const given = shareOf(this.#state, {
+      held: sumOf([this.#sum, this.#inFlight]),
+      unreported: this.#unreported,
+      lanes: this.lanes - this.#given.size,
+      own,
+    });
+    if (given === undefined) return { type: 'held' };
+    this.#keep(at, given);
+    return { type: 'start', granted: limitsOf(given) };
+  }
+
+  /** Takes back the amounts of a child that has ended. `isUnreported`: what it has used of them is not known. */
+  release(at: string, { isUnreported }: { isUnreported: boolean }): void {
+    const given = this.#given.get(at);
+    if (given === undefined) return;
+    this.#given.delete(at);
+    this.#sum = sumOf(this.#given.values());
+    if (isUnreported && given.size > 0) this.#program.unreported = limitsOf(sumOf([this.#unreported, given]));
+  }
+
+  #keep(at: string, given: Amounts): void {
+    this.#given.set(at, given);
+    this.#sum = sumOf([this.#sum, given]);
+  }
+
+  #verdict(reachedBy: (state: RunState) => LimitReached | undefined): AdmissionVerdict<true> {
+    const used = this.#used();
+    const reached = reachedBy(used);
+    if (reached !== undefined) return { type: 'limit', reached };
+    return reachedBy(withMore(used, this.#sum)) === undefined ? { type: 'start', granted: true } : { type: 'held' };
+  }
+
+  /** Returns the state of the run with the model calls in flight, and the children whose use is not known. */
+  #used(): RunState {
+    return withMore(this.#state, sumOf([this.#unreported, this.#inFlight]));
+  }
+
+  get #unreported(): Amounts {
+    return amountsOf(this.#program.unreported ?? {});
+  }
+
+  get #inFlight(): Amounts {
+    const { asksInFlight } = this.#program;
+    return new Map(asksInFlight === 0 ? [] : [['steps', asksInFlight]]);
+  }
+}
+
+// Programs: the part of the limits of a run that a child is given.
+
+/** The circumstances in which a child is given its part. */
+interface ShareTerms {
+  /** The amounts that children which are running have been given, and that calls in flight use. They may become free again. */
+  held: Amounts;
+  /** The amounts of children whose use is not known. */
+  unreported: Amounts;
+  /** The number of lists of steps that run side by side and have not been given a part, the one of this child included. */
+  lanes: number;
+  /** The limits that the child has of its own. */
+  own: OwnLimits;
+}
+
+/**
+ * Returns the amounts that a child is given; undefined if it waits until another one ends. A child with a limit of its own gets
+ * that, all of it, or what is left once nothing else holds any of it. A child without one gets an equal part of what is free, so that
+ * the steps beside it have theirs. A child that asks a person at its limits gets the
+ * larger of the two, so that there is something to raise them by. Must be called before a limit is reached.
+ */
+function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms): Amounts | undefined {
+  const spent = usedOf(state);
+  const wanted = amountsOf(own);
+  const given = new Map<string, number>();
+  for (const [name, limit] of sharedLimits(state)) {
+    const heldNow = held.get(name) ?? 0;
+    const free = limit - (spent.get(name) ?? 0) - (unreported.get(name) ?? 0) - heldNow;
+    const most = wanted.get(name) ?? (toolOfLimitName(name) === undefined ? undefined : wanted.get('toolCalls'));
+    const equal = equalPart(name, free, lanes);
+    const part = most ?? equal;
+    if (most === 0) given.set(name, 0);
+    else if (part > 0 && free >= part) given.set(name, own.onLimit === 'ask' ? Math.max(part, equal) : part);
+    else if (heldNow > 0) return undefined;
+    else given.set(name, Math.max(0, free));
+  }
+  return given;
+}
+
+/** Returns an equal part of a free amount: of calls, steps and tokens at least 1. */
+function equalPart(name: string, free: number, lanes: number): number {
+  const part = free / Math.max(1, lanes);
+  return name === 'costUsd' ? part : Math.max(1, Math.floor(part));
+}
+
+/** Returns the amounts that a run shares with its children. A default limit of steps that no author has chosen is none of them. */
+function sharedLimits({ limits }: RunState): Amounts {
+  const shared = new Map(amountsOf(limits));
+  if (limits.steps === DEFAULT_MODEL_CALLS) shared.delete('steps');
+  return shared;
+}
+
+// Programs: amounts of limits, by name.
+
+/** Amounts by the name of their limit; those of single tools by `toolCallsByName.<tool>`. The deadline is no amount: children share it. */
+type Amounts = ReadonlyMap<string, number>;
+
+const AMOUNT_NAMES = ['steps', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
+
+/** Returns limits as amounts. */
+function amountsOf(limits: LimitChanges): Amounts {
+  const amounts = limitNumbers(limits);
+  amounts.delete('deadlineMs');
+  return amounts;
+}
+
+/** Returns amounts as limits. */
+function limitsOf(amounts: Amounts): LimitChanges {
+  const limits: LimitChanges = {};
+  const byTool: [tool: string, limit: number][] = [];
+  for (const name of AMOUNT_NAMES) {
+    const amount = amounts.get(name);
+    if (amount !== undefined) limits[name] = amount;
+  }
+  for (const [name, amount] of amounts) {
+    const tool = toolOfLimitName(name);
+    if (tool !== undefined) byTool.push([tool, amount]);
+  }
+  return byTool.length === 0 ? limits : { ...limits, toolCallsByName: Object.fromEntries(byTool) };
+}
+
+/** Returns the sum of amounts. */
+function sumOf(all: Iterable<Amounts>): Amounts {
+  const sum = new Map<string, number>();
+  for (const amounts of all) for (const [name, amount] of amounts) sum.set(name, (sum.get(name) ?? 0) + amount);
+  return sum;
+}
+
+/** Returns the amounts that a run has used of its limits. */
+function usedOf(state: RunState): Amounts {
+  const amounts = new Map(Object.entries(usedAmounts(state)));
+  for (const [tool, calls] of state.toolCallsStarted) amounts.set(toolLimitName(tool), calls);
+  return amounts;
+}
+
+/** The name under which calls count that are not those of a single tool. No tool has it. */
+const OTHER_CALLS = '';
+
+/** Returns the state of a run as if it had used more. */
+function withMore(state: RunState, more: Amounts): RunState {
+  if (more.size === 0) return state;
+  const { context, usage } = state;
+  const of = (name: string): number => more.get(name) ?? 0;
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
+  const started = new Map(state.toolCallsStarted);
+  let others = of('toolCalls');
+  for (const [name, calls] of more) {
+    const tool = toolOfLimitName(name);
+    if (tool === undefined) continue;
+    started.set(tool, (started.get(tool) ?? 0) + calls);
+    others -= calls;
+  }
+  if (others > 0) started.set(OTHER_CALLS, others);
+  return {
+    ...state,
+    context: { ...context, currentStep: context.currentStep + of('steps') },
+    usage: {
+      ...usage,
+      estimated: {
+        promptTokens: promptTokens + of('inputTokens'),
+        completionTokens: completionTokens + of('outputTokens'),
+        totalTokens: totalTokens + of('totalTokens'),
+        costUsd: costUsd + of('costUsd'),
+      },
+    },
+    toolCallsStarted: started,
+  };
+}
+
+// Programs: the steps that wait until the limits let them start.
+
+/** The verdict on a step that wants to start. `held`: children hold what it needs, and may give it back. */
+export type AdmissionVerdict<Granted> = { type: 'start'; granted: Granted } | { type: 'held' } | { type: 'limit'; reached: LimitReached };
+
+/**
+ * The steps that wait for room within the limits: until a child gives back what it has not used, or until a person has raised
+ * the limit. However many steps wait at a limit, one approval is requested.
+ */
+export class Admission {
+  readonly #state: RunState;
+  readonly #ports: RunPorts;
+  /** Grows when a step that waits may find room. */
+  #turn = 0;
+  /** Grows when the steps that wait at a limit have changed. */
+  changes = 0;
+  /** The limit at which each waiting step waits; undefined until the step has looked again. */
+  readonly #atLimit = new Map<object, LimitReached | undefined>();
+  /** The steps that wait to start a child, in their order. */
+  readonly #children: object[] = [];
+  /** A person has refused to raise a limit. */
+  #isRefused = false;
+  /** The limits that the waiting steps have seen. */
+  #limits: RunLimits;
+
+  constructor(state: RunState, ports: RunPorts) {
+    this.#state = state;
+    this.#ports = ports;
+    this.#limits = state.limits;
+  }
+
+  /** The limit at which the first of the waiting steps waits. */
+  get reached(): LimitReached | undefined {
+    return [...this.#atLimit.values()].find((one) => one !== undefined);
+  }
+
+  /** True if a person is asked at limits, and has not refused to raise one. */
+  get #isAsked(): boolean {
+    return this.#state.limits.onLimit === 'ask' && !this.#isRefused;
+  }
+
+  /** Lets the waiting steps look again: a child or a call has ended. */
+  lookAgain(): void {
+    this.#turn += 1;
+  }
+
+  /**
+   * Waits until `verdict` lets the step start. Children start in the order in which they came, so that a small one does not
+   * keep a large one waiting. Returns the limit if no person is asked about it, and undefined once the step is not `ready`.
+   */
+  async wait<Granted>(
+    verdict: () => AdmissionVerdict<Granted>,
+    { isChild, isOver, ready }: { isChild: boolean; isOver: () => boolean; ready: () => Promise<boolean> },
+  ): Promise<Exclude<AdmissionVerdict<Granted>, { type: 'held' }> | undefined> {
+    const step = {};
+    let isLeftWaiting = false;
+    if (isChild) this.#children.push(step);
+    try {
+      for (;;) {
+        isLeftWaiting = !(await ready());
+        if (isLeftWaiting) return undefined;
+        const turn = this.#turn;
+        const found: AdmissionVerdict<Granted> = isChild && this.#children[0] !== step ? { type: 'held' } : verdict();
+        if (found.type === 'start' && isChild && this.#atLimit.size === 0) this.#dropRequest();
+        if (found.type === 'start') return found;
+        const raise = found.type === 'limit' && this.#isAsked ? raisable(this.#state, found.reached) : undefined;
+        if (found.type === 'limit' && raise === undefined) return found;
+        this.#note(step, raise);
+        await this.#ports.until(() => this.#turn > turn || isOver());
+      }
+    } finally {
+      this.#leave(step, isLeftWaiting);
+    }
+  }
+
+  #note(step: object, reached: LimitReached | undefined): void {
+    if (reached === undefined) this.#atLimit.delete(step);
+    else this.#atLimit.set(step, reached);
+    this.changes += 1;
+  }
+
+  /** Removes a step. A request outlives a step that is left waiting: a decision about it may be on its way. */
+  #leave(step: object, isLeftWaiting: boolean): void {
+    const place = this.#children.indexOf(step);
+    if (place >= 0) this.#children.splice(place, 1);
+    const wasAtLimit = this.#atLimit.delete(step);
+    if (wasAtLimit && !isLeftWaiting && this.#atLimit.size === 0) this.#dropRequest();
+    if (wasAtLimit) this.changes += 1;
+    if (place >= 0 && this.#children.length > 0) this.#turn += 1;
+  }
+
+  /** Applies a decision about a limit. Returns the limit that ends the run if it was rejected and a step waits there already. */
+  decide(decision: Decision): LimitReached | undefined {
+    if (decision.type === 'reject') {
+      this.#isRefused = true;
+      return this.reached;
+    }
+    this.#state.limits = raised(this.#state.limits, decision.arguments as LimitChanges);
+    return undefined;
+  }
+
+  /** Requests an approval if steps wait at a limit; lets them look again once the limits have changed. */
+  settle(): void {
+    const { limits, approvals } = this.#state;
+    if (limits !== this.#limits) {
+      this.#limits = limits;
+      this.#isRefused = false;
+      if (this.#atLimit.size === 0) this.#dropRequest();
+      for (const step of this.#atLimit.keys()) this.#atLimit.set(step, undefined);
+      this.#turn += 1;
+      return;
+    }
+    const limitsReached = [...this.#atLimit.values()];
+    const [first] = limitsReached;
+    // A step that has not looked again yet may find that the limit no longer holds.
+    if (first === undefined || limitsReached.includes(undefined)) return;
+    const requested = approvals.pending.find(isLimitApproval);
+    if (requested !== undefined && limitsReached.some((one) => raisesLimit(requested, one))) return;
+    this.#dropRequest();
+    requestDecision(this.#state, this.#ports, limitApproval(this.#state, this.#ports, first));
+  }
+
+  #dropRequest(): void {
+    const { approvals } = this.#state;
+    approvals.pending = approvals.pending.filter((one) => !isLimitApproval(one));
+  }
+}
+
+/** True for an approval that raises the limit. The amount that is used may have grown since it was requested. */
+function raisesLimit({ proposal = {} }: PendingApproval, reached: LimitReached | undefined): boolean {
+  return Object.keys(reached?.proposal ?? {}).some((name) => Object.hasOwn(proposal, name));
+}
+
+function isLimitApproval({ toolName }: { toolName: string }): boolean {
+  return toolName === RAISE_LIMITS;
+}

@@ -1,0 +1,142 @@
+import type { JsonObject } from '../../domain/json.ts';
+import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
+
+/** A text with at least one character. */
+export const TEXT: JsonObject = { type: 'string', minLength: 1 };
+
+/** A list of steps, wherever the format has one. */
+const STEPS: JsonObject = { type: 'array', items: { $ref: '#/$defs/step' } };
+
+/** A list of names. */
+const NAMES: JsonObject = { type: 'array', items: TEXT };
+
+/** A JSON Schema. It is checked as one by itself. */
+const SCHEMA: JsonObject = { type: 'object' };
+
+/** A reference and a JSON Schema. */
+const CONDITION: JsonObject = fields({ of: TEXT, is: SCHEMA });
+
+/** The JSON Schema of a unit. */
+export const UNIT_SCHEMA: JsonObject = fields(
+  { name: TEXT, steps: STEPS },
+  {
+    persona: { type: 'string' },
+    context: { type: 'string' },
+    instructions: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
+    anchors: NAMES,
+    effort: TEXT,
+    needs: NAMES,
+    when: CONDITION,
+  },
+);
+
+/** The JSON Schema of the attempts of a step. */
+const REFINE = fields(
+  {},
+  {
+    maxAttempts: wholeNumber(1, 20),
+    backoff: { enum: ['none', 'linear', 'exponential'] },
+    passFailureContext: { type: 'boolean' },
+    onExhaustion: { enum: ['fail', 'skip', 'fallback'] },
+    fallback: TEXT,
+  },
+);
+
+/** Milliseconds, or a text such as `30s`. */
+const DURATION: JsonObject = { type: ['number', 'string'] };
+
+const DEADLINE = { deadline: DURATION, onDeadline: { enum: ['approve', 'reject'] } };
+
+/** A decision of a person: `true`, or its deadline. */
+const DECISION: JsonObject = { anyOf: [{ const: true }, fields({}, DEADLINE)] };
+
+/** The JSON Schemas of the fields of a step that do not depend on its kind. */
+export const STEP_FIELDS: Readonly<Record<string, JsonObject>> = {
+  name: TEXT,
+  when: CONDITION,
+  refine: REFINE,
+  timeout: DURATION,
+  approval: DECISION,
+  review: DECISION,
+};
+
+const NUMBER: JsonObject = { type: 'number' };
+
+/** Any object. */
+const OBJECT: JsonObject = { type: 'object' };
+
+const COUNT = wholeNumber(0);
+
+/** The limits of a run. */
+const LIMITS: JsonObject = fields(
+  {},
+  {
+    steps: wholeNumber(1),
+    toolCalls: COUNT,
+    toolCallsByName: { type: 'object', additionalProperties: COUNT },
+    inputTokens: COUNT,
+    outputTokens: COUNT,
+    totalTokens: COUNT,
+    costUsd: { type: 'number', exclusiveMinimum: 0 },
+    deadline: DURATION,
+  },
+);
+
+/** The options of a question to a person. */
+const DEADLINE_FIELDS: Record<string, JsonObject> = DEADLINE;
+
+/** The JSON Schema of the value of each kind of step. */
+export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
+  ask: fields(
+    { prompt: TEXT },
+    {
+      model: TEXT,
+      output: SCHEMA,
+      type: TEXT,
+      confidenceFloor: { type: 'number', minimum: 0, maximum: 1 },
+      requiredFields: NAMES,
+      range: fields({}, { min: NUMBER, max: NUMBER }),
+      anchors: NAMES,
+      effort: TEXT,
+      settings: OBJECT,
+      tools: { ...NAMES, minItems: 1 },
+      limits: LIMITS,
+    },
+  ),
+  tool: fields({ name: TEXT }, { arguments: OBJECT }),
+  agent: fields({ name: TEXT, input: TEXT }, { deps: OBJECT, limits: LIMITS }),
+  program: fields({ name: TEXT }, { input: OBJECT, limits: LIMITS }),
+  human: fields({ question: TEXT }, { output: SCHEMA, ...DEADLINE_FIELDS }),
+  sleep: fields({ for: DURATION }),
+  remember: fields({ key: TEXT, value: {} }, { metadata: OBJECT, scope: TEXT }),
+  recall: fields({ query: TEXT }, { topK: wholeNumber(1), minScore: { type: 'number', minimum: 0, maximum: 1 }, scope: TEXT }),
+  parallel: fields({ branches: { type: 'array', items: STEPS, minItems: 1 } }),
+  branch: fields({ cases: { type: 'array', items: fields({ when: CONDITION, steps: STEPS }), minItems: 1 } }, { else: STEPS }),
+  forEach: fields({ in: TEXT, steps: STEPS }, { as: TEXT, atOnce: wholeNumber(1, PROGRAM_LIMITS.atOnce) }),
+  repeat: fields({ until: CONDITION, atMost: wholeNumber(1, PROGRAM_LIMITS.items), steps: STEPS }),
+};
+
+/** The JSON Schema of a step: its name, exactly one kind, and its options. */
+const STEP_SCHEMA: JsonObject = {
+  ...fields({ name: TEXT }, { ...STEP_FIELDS, ...KIND_SCHEMAS }),
+  oneOf: STEP_KINDS.map((kind) => ({ required: [kind] })),
+};
+
+/** The JSON Schema of a whole document, for editors and for models that write programs. `checkProgram` also checks its meaning. */
+export const PROGRAM_SCHEMA: JsonObject = {
+  ...fields(
+    { version: { const: 1 }, name: TEXT, units: { type: 'array', items: { $ref: '#/$defs/unit' } } },
+    { model: TEXT, input: SCHEMA, output: {}, limits: LIMITS, onLimit: { enum: ['stop', 'ask'] }, lenient: { type: 'boolean' } },
+  ),
+  $defs: { unit: UNIT_SCHEMA, step: STEP_SCHEMA },
+};
+
+/** A whole number from `least` to `most`; without `most`, up to the largest one that is exact. */
+function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): JsonObject {
+  return { type: 'integer', minimum: least, maximum: most };
+}
+
+/** An object with these fields and no others. */
+export function fields(required: Record<string, JsonObject>, optional: Record<string, JsonObject> = {}): JsonObject {
+  return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required), additionalProperties: false };
+}

@@ -1,0 +1,314 @@
+import type { OwnLimits } from '../domain/agent.ts';
+import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/approvals.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { LimitChanges, LimitReached } from '../domain/limits.ts';
+import type { StepDocument } from '../domain/program-document.ts';
+import type { ProgramState } from '../domain/program-run.ts';
+import type { StepError } from '../domain/verdicts.ts';
+import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../loop/approvals.ts';
+import { endsByDeadline, hasFixedDeadline, limitReached } from '../loop/limits.ts';
+import { takeRequests } from '../loop/messages.ts';
+import type { Growth } from '../loop/ports.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
+import type { LoadOutcome, ProgramPorts } from './program-ports.ts';
+
+// Programs: the run that the steps of a program share.
+
+/** The reason why no further step starts: steps that are running end first. */
+export type Stop =
+  | { type: 'cancelled' }
+  | { type: 'limit'; reached: LimitReached }
+  /** The history of this execution is full. */
+  | { type: 'continue' };
+
+/** One activity: three events of its own and three of the workflow task. */
+export const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
+
+/** A program that is being run: its state, its ports, and the decisions that its steps wait for. */
+export class ProgramRun {
+  readonly state: RunState;
+  readonly program: ProgramState;
+  readonly ports: ProgramPorts;
+  /** Bytes that local tool calls may have produced since the last call that was made remote instead. */
+  localBytes = 0;
+  /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
+  readonly loads = new Map<string, Promise<LoadOutcome>>();
+  loadedBytes = 0;
+  /** The number of children that steps wait for. */
+  children = 0;
+  /** The limits of the run as its steps and its children share them. */
+  readonly budget: ChildBudget;
+  readonly #admission: Admission;
+  readonly turns = new StepTurns();
+  #stop: Stop | undefined;
+  /** The steps that wait for a decision, by call id. */
+  readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();
+  /** The number of approvals that have been requested. */
+  #requested = 0;
+
+  readonly #runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>;
+
+  /** `runSteps` runs the steps inside of a block. */
+  constructor(
+    { state, program, ports }: Pick<ProgramRun, 'state' | 'program' | 'ports'>,
+    runSteps: (run: ProgramRun, list: StepList) => Promise<StepsEnd>,
+  ) {
+    this.#runSteps = runSteps;
+    this.state = state;
+    this.program = program;
+    this.ports = ports;
+    this.budget = new ChildBudget(state, program);
+    this.#admission = new Admission(state, ports);
+  }
+
+  /** Runs a list of steps. */
+  runSteps(list: StepList): Promise<StepsEnd> {
+    return this.#runSteps(this, list);
+  }
+
+  /** The reason why no further step starts; undefined if steps may start. */
+  get stop(): Stop | undefined {
+    if (this.ports.cancelRequested()) this.stopBecause({ type: 'cancelled' });
+    return this.#stop;
+  }
+
+  /** True once there is such a reason. For conditions, which must not change anything. */
+  get isStopped(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  /** True once the run goes on in its next execution. For conditions, which must not change anything. */
+  get isContinuing(): boolean {
+    return this.#stop?.type === 'continue';
+  }
+
+  /** True if another step may run at the same time as the one that asks. */
+  get isSideBySide(): boolean {
+    return this.budget.lanes > 1;
+  }
+
+  /** The deadline that ends the run, in milliseconds since the epoch; Infinity without one, and if a person is asked at limits. */
+  get deadline(): number {
+    const { limits, startedAt } = this.state;
+    return limits.deadlineMs === undefined || !hasFixedDeadline(this.state) ? Infinity : startedAt + limits.deadlineMs;
+  }
+
+  /** Lets no further step start, and releases steps that wait for a decision. A cancellation replaces any other reason. */
+  stopBecause(stop: Stop): void {
+    if (this.#stop === undefined || stop.type === 'cancelled') this.#stop = stop;
+    for (const release of this.#waiting.values()) release(undefined);
+    this.#waiting.clear();
+  }
+
+  /**
+   * Waits while the run is paused, and until there is room within the limits. Returns true if a step may start, which it must do at
+   * once: a model call then counts as one in flight. `tool`: the name of the tool that the step calls.
+   */
+  async mayStart(call: 'model' | 'other' | { tool: string }): Promise<boolean> {
+    const { budget, ports } = this;
+    const verdict = (): AdmissionVerdict<true> => {
+      if (call === 'model') return budget.onModelCall(ports.now());
+      return call === 'other' ? budget.onOther(ports.now()) : budget.onToolCall(call.tool, ports.now());
+    };
+    return (await this.#admit(verdict)) === true;
+  }
+
+  /** Waits in the same way for the part of the limits that a child is given. Undefined if the run stops first. */
+  async giveChild(at: string, own: OwnLimits): Promise<LimitChanges | undefined> {
+    const { budget, ports } = this;
+    return this.#admit(() => budget.onChild(at, own, ports.now()), { isChild: true });
+  }
+
+  /** Takes back the part of a child that has ended. */
+  takeBack(at: string, { isUnreported = false } = {}): void {
+    this.budget.release(at, { isUnreported });
+    this.#admission.lookAgain();
+  }
+
+  /** Notes that a model call has ended. */
+  endModelCall(): void {
+    this.program.asksInFlight -= 1;
+    this.#admission.lookAgain();
+  }
+
+  async #admit<Granted>(verdict: () => AdmissionVerdict<Granted>, { isChild = false } = {}): Promise<Granted | undefined> {
+    const isOver = (): boolean => this.isStopped;
+    const ready = (): Promise<boolean> => this.#isReady();
+    const found = await this.#admission.wait(verdict, { isChild, isOver, ready });
+    if (found?.type === 'limit') this.stopBecause({ type: 'limit', reached: found.reached });
+    return found?.type === 'start' ? found.granted : undefined;
+  }
+
+  /** Waits while the run is paused. Returns true if a step may start as far as the run and its history are concerned. */
+  async #isReady(): Promise<boolean> {
+    const { state, ports } = this;
+    takeRequests(state, ports);
+    if (ports.inbox.paused) await this.#waitWhilePaused();
+    if (this.stop === undefined && ports.continueDue(ACTIVITY)) this.stopBecause({ type: 'continue' });
+    return this.#stop === undefined;
+  }
+
+  async #waitWhilePaused(): Promise<void> {
+    const { state, ports } = this;
+    while (ports.inbox.paused && this.stop === undefined) {
+      if (state.status !== 'paused') {
+        state.status = 'paused';
+        ports.recorded?.(state);
+      }
+      if (ports.continueDue(WAITING)) return this.stopBecause({ type: 'continue' });
+      const { received } = ports.inbox;
+      await ports.until(() => !ports.inbox.paused || ports.inbox.received > received || this.#stop !== undefined);
+      takeRequests(state, ports);
+    }
+    if (state.status === 'paused') state.status = 'running';
+    showWaiting(state, ports);
+  }
+
+  /**
+   * Waits for the decision about a call, which begins to wait unless it does so already or a remembered decision holds.
+   * Returns undefined if the run stops first: the call goes on waiting in the next execution.
+   */
+  async decision(waiting: PendingApproval): Promise<Decision | undefined> {
+    const { state, ports } = this;
+    const { pending } = state.approvals;
+    if (pending.every(({ callId }) => callId !== waiting.callId)) {
+      const remembered = settleRemembered(state, ports, waiting);
+      if (remembered !== undefined) return remembered;
+      requestDecision(state, ports, waiting);
+    }
+    if (this.stop !== undefined) return undefined;
+    this.#requested += 1;
+    return new Promise((resolve) => {
+      this.#waiting.set(waiting.callId, resolve);
+    });
+  }
+
+  /** Applies decisions and requests until `isDone`. */
+  async attend(isDone: () => boolean): Promise<void> {
+    const { state, ports } = this;
+    while (!isDone() && this.stop?.type !== 'cancelled') {
+      const { received } = ports.inbox;
+      const requested = this.#requested;
+      takeRequests(state, ports);
+      for (const decision of await settleDecisions(state, ports)) this.#decide(decision);
+      const { changes } = this.#admission;
+      if (this.#stop === undefined) this.#admission.settle();
+      this.#showStatus();
+      const isWaiting = state.approvals.pending.length > 0;
+      if (isWaiting && this.#stop === undefined) {
+        const reached = limitReached(state, ports.now(), { final: true });
+        const ends = state.limits.onLimit !== 'ask' || endsByDeadline(state, ports.now());
+        if (reached !== undefined && ends) this.stopBecause({ type: 'limit', reached });
+      }
+      // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
+      const isIdle = isWaiting || (this.children > 0 && this.program.asksInFlight === 0);
+      if (isIdle && this.#stop === undefined && ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
+      const stop = this.#stop;
+      await ports.until(
+        () =>
+          isDone() ||
+          ports.inbox.received > received ||
+          this.#requested > requested ||
+          this.#admission.changes > changes ||
+          this.#stop !== stop,
+        isWaiting && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
+      );
+    }
+  }
+
+  #showStatus(): void {
+    const { state, ports } = this;
+    if (!ports.inbox.paused) return showWaiting(state, ports);
+    // Its children are paused with it: nothing goes on.
+    const isPaused = this.children > 0 && this.program.asksInFlight === 0;
+    if (!isPaused || state.status === 'paused') return;
+    state.status = 'paused';
+    ports.recorded?.(state);
+  }
+
+  #decide(decision: Decision): void {
+    if (decision.toolName === RAISE_LIMITS) {
+      const reached = this.#admission.decide(decision);
+      if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
+      return;
+    }
+    const release = this.#waiting.get(decision.callId);
+    this.#waiting.delete(decision.callId);
+    release?.(decision);
+  }
+}
+
+// Programs: the length of workflow tasks, and of an execution.
+
+/** The most steps that begin in one workflow task. The condition of each one may take some milliseconds. */
+const STEPS_AT_ONCE = 200;
+
+/** The most steps that begin in one execution, whose worker has the record of them all in its memory. */
+const MAX_STEPS = 100_000;
+
+/** The part of a run that is stopped or waits. */
+interface StoppableRun {
+  readonly ports: ProgramPorts;
+  readonly stop: object | undefined;
+  readonly isStopped: boolean;
+  mayStart(call: 'other'): Promise<boolean>;
+  stopBecause(stop: { type: 'limit'; reached: LimitReached }): void;
+}
+
+/**
+ * Lets the workflow task end after many steps, and stops a run that begins too many of them. Steps that are skipped, reused or blocks
+ * need no activity, so that neither a wait nor the size of the history bounds their number: a task that begins too many takes longer
+ * than the server allows, and would be repeated for ever.
+ */
+class StepTurns {
+  #begun = 0;
+  /** The time of the present workflow task, which does not change during it. */
+  #taskAt = 0;
+  #inTask = 0;
+  #wait: Promise<boolean> | undefined;
+
+  /** Counts a step. Returns undefined if it may begin at once; otherwise it may begin once the promise is true, and not at all if that is false. */
+  next(run: StoppableRun): Promise<boolean> | undefined {
+    this.#begun += 1;
+    const now = run.ports.now();
+    this.#inTask = now === this.#taskAt ? this.#inTask + 1 : 1;
+    this.#taskAt = now;
+    if (this.#inTask > STEPS_AT_ONCE) this.#wait ??= this.#waitFor(run);
+    return this.#wait;
+  }
+
+  async #waitFor(run: StoppableRun): Promise<boolean> {
+    const { ports } = run;
+    const message = `${MAX_STEPS} steps have begun in one execution`;
+    const mayStart = await run.mayStart('other');
+    if (mayStart && this.#begun > MAX_STEPS)
+      run.stopBecause({ type: 'limit', reached: { stopReason: 'step_limit', message, proposal: {} } });
+    else if (mayStart) await ports.until(() => run.isStopped, { at: ports.now() + 1, summary: `pause after ${STEPS_AT_ONCE} steps` });
+    this.#inTask = 0;
+    this.#wait = undefined;
+    return run.stop === undefined;
+  }
+}
+
+// Programs: the ends of attempts, steps and lists of steps.
+
+/** The end of a step or a list of steps. `stopped`: the run ends, or goes on in its next execution, before that. */
+export type StepsEnd = 'completed' | 'failed' | 'stopped';
+
+/** The end of one attempt of a step. */
+export type AttemptEnd =
+  /** `id`: the id under which workers keep the output. */
+  | { type: 'done'; output: JsonValue; id: string }
+  /** `id`: the id of the event of the failure. `isFinal`: no further attempt may be made. */
+  | { type: 'failed'; error: StepError; id: string; isFinal?: true }
+  /** The run stops: the attempt is made, or goes on, in the next execution. */
+  | { type: 'stopped' };
+
+/** The list of steps of one unit, case, branch, item or round. */
+export interface StepList {
+  unit: string;
+  steps: readonly StepDocument[];
+  /** The index of the item or round of each block around the list. */
+  indexes: readonly number[];
+}

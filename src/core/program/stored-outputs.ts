@@ -1,0 +1,286 @@
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
+import type { SpilledContent } from '../domain/content.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { StepDocument, UnitDocument } from '../domain/program-document.ts';
+import type { ProgramState, StepProgress, StepState, StoredOutput } from '../domain/program-run.ts';
+import type { StepError } from '../domain/verdicts.ts';
+import { BEGINNING } from '../loop/run-loop.ts';
+import { toContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
+import { editableFields } from './approvals.ts';
+import { askTexts } from './ask-prompt.ts';
+import { type CarriedOutput, carriedOutputs, comparedValues, ITEMS_SUFFIX, namedOutputs, neededOutputs } from './needed-outputs.ts';
+import { addressText, indexOf, parseAddress, type StepAddress } from './program-index.ts';
+import type { LoadOutcome } from './program-ports.ts';
+import type { ProgramRun } from './program-run.ts';
+import type { RunningStep } from './record.ts';
+import { neededAddresses } from './scope.ts';
+import { newStepError } from './step-errors.ts';
+
+// Programs: the outputs that a step needs before it acts.
+
+/** Loads the outputs that the run resolves for a step, in its present position. Returns at once if there is nothing to load. */
+export function loadForRun(
+  run: ProgramRun,
+  { address, state }: RunningStep,
+  step: StepDocument,
+): Promise<NotLoaded | undefined> | undefined {
+  const { unit } = indexOf(run.program.document).get(address.unit, address.step);
+  return loadNeeded(run, address, neededByRun(unit, step, state.progress));
+}
+
+// Programs: outputs that an earlier execution has moved to the payload store.
+
+/**
+ * The most bytes of outputs that one execution loads. They are part of its history, which may have 50 MB, and may take twice as many
+ * bytes there.
+ */
+const MAX_LOADED_BYTES = 16_000_000;
+
+/** The reason why outputs are not loaded: the run stops first, or the step that needs them fails. */
+export type NotLoaded = { type: 'stopped' } | { type: 'failed'; error: StepError };
+
+/** Loads the outputs that the references of a value at a step need, unless the run has them. Undefined once it has all of them. */
+export function loadNeeded(run: ProgramRun, at: StepAddress, value: JsonValue): Promise<NotLoaded | undefined> | undefined {
+  return loadOutputs(run, at, neededAddresses(run.program, at, value));
+}
+
+/** Does the same for outputs by the address of their step. Returns at once if there is nothing to load. */
+export function loadOutputs(run: ProgramRun, by: StepAddress, addresses: readonly string[]): Promise<NotLoaded | undefined> | undefined {
+  const stored = addresses.flatMap((address): StoredOutput[] => {
+    const { output, spilled, outputId: id } = run.program.steps.get(address) ?? {};
+    return output !== undefined || spilled === undefined || id === undefined ? [] : [{ address, id, spilled }];
+  });
+  if (stored.length === 0) return undefined;
+  return loadStored(run, by, stored, ({ address }, value) => {
+    const state = run.program.steps.get(address);
+    if (state !== undefined) state.output = value;
+  });
+}
+
+/**
+ * Loads outputs, all at once. The run goes on in its next execution instead if this one has no room for them; the next begins with
+ * them.
+ */
+export async function loadStored(
+  run: ProgramRun,
+  by: StepAddress,
+  stored: readonly StoredOutput[],
+  take: (stored: StoredOutput, value: JsonValue) => void,
+): Promise<NotLoaded | undefined> {
+  if (run.stop !== undefined && run.stop.type !== 'limit') return { type: 'stopped' };
+  const begun = stored.filter(({ id }) => !run.loads.has(id));
+  const bytes = begun.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
+  const isOver = run.loadedBytes + bytes > MAX_LOADED_BYTES;
+  if (begun.length > 0 && run.stop === undefined && run.ports.continueDue({ events: 6 * begun.length, bytes: isOver ? Infinity : bytes })) {
+    run.stopBecause({ type: 'continue' });
+    return { type: 'stopped' };
+  }
+  if (isOver) {
+    const message = `it needs ${bytes} bytes of stored outputs, and one execution loads at most ${MAX_LOADED_BYTES}: make them smaller`;
+    return { type: 'failed', error: missingOutputError(by, 'payload_too_large', message) };
+  }
+  run.loadedBytes += bytes;
+  const outcomes = await Promise.all(stored.map((one) => loadOnce(run, one)));
+  for (const [index, outcome] of outcomes.entries()) {
+    const one = stored[index];
+    if (outcome.type === 'loaded' && one !== undefined) take(one, outcome.value);
+  }
+  const failed = outcomes.find((outcome) => outcome.type === 'failed');
+  if (failed !== undefined) return { type: 'failed', error: missingOutputError(by, failed.code, failed.message) };
+  return outcomes.some(({ type }) => type === 'cancelled') ? { type: 'stopped' } : undefined;
+}
+
+/** Loads one output. Steps side by side that need the same one wait for the same activity. */
+function loadOnce(run: ProgramRun, stored: StoredOutput): Promise<LoadOutcome> {
+  const known = run.loads.get(stored.id);
+  if (known !== undefined) return known;
+  const loading = run.ports.loadOutput(stored);
+  run.loads.set(stored.id, loading);
+  return loading;
+}
+
+function missingOutputError(by: StepAddress, code: StepError['code'], message: string): StepError {
+  const name = by.step === '' ? (by.unit === '' ? 'The output of the program' : `Unit "${by.unit}"`) : `Step "${addressText(by)}"`;
+  return newStepError(code, `${name} lacks an output that it refers to: ${message}`, { step: by.step, unit: by.unit });
+}
+
+// Programs: the values that the run itself needs. Activities find those of prompts and of the memory by themselves.
+
+/** Returns a value with the references that decide if a step runs at all: those of its condition, and all if an earlier run has its output. */
+export function neededBefore({ document, earlier }: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
+  const at = addressText(address);
+  const isCompared = earlier?.outputs.some(([text]) => text === at) === true;
+  return [
+    when === undefined ? null : { of: when.of },
+    isCompared ? comparedValues(indexOf(document).get(address.unit, address.step)) : null,
+  ];
+}
+
+/** Returns a value with the references that the run resolves for a step, in the present position of the step. */
+function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, approved }: StepProgress = {}): JsonValue {
+  if (held !== undefined || child !== undefined) return null;
+  // A person is shown what is about to happen.
+  const shown = step.approval !== undefined && approved === undefined ? editableFields(step) : null;
+  const { ask, tool, agent, program, human, sleep, branch, forEach } = step;
+  if (branch !== undefined) return branch.cases.map(({ when }) => ({ of: when.of }));
+  if (forEach !== undefined) return { in: forEach.in };
+  if (tool !== undefined) return tool.arguments ?? null;
+  // The input of the run of an `ask` with tools has its texts.
+  if (ask?.tools !== undefined) return [{ ...askTexts(unit, ask) }, shown];
+  if (agent !== undefined) return [agent.input, agent.deps ?? null, shown];
+  return [program?.input ?? human?.question ?? sleep?.for ?? null, shown];
+}
+
+// Programs: outputs that are too large to be carried.
+
+/** The most bytes of JSON of the outputs that a run carries. */
+export const MAX_CARRIED_OUTPUT_BYTES = 1_000_000;
+
+/** Bytes that are left for messages and requests that arrive before the state is carried. */
+const RESERVED_BYTES = 300_000;
+
+/** Bytes of JSON of an output that is never stored: its reference would be as long. */
+const REFERENCE_BYTES = 1_000;
+
+interface SpillProblem {
+  code: ErrorCode;
+  message: string;
+}
+
+/**
+ * Brings the outputs that are carried into the next execution within their budget: forgets those that nothing needs, and moves the
+ * largest others to the payload store. Returns the reason why that is not possible.
+ */
+export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | undefined> {
+  const { program, ports } = run;
+  forgetUnnamed(program);
+  const room = roomForOutputs(run);
+  const outputs = forgetUsed(program, carriedOutputs(program), room);
+  const moved = new Map<string, CarriedOutput & { id: string }>();
+  let bytes = totalBytes(outputs);
+  for (const output of outputs) {
+    if (bytes <= room || output.bytes <= REFERENCE_BYTES) break;
+    bytes -= output.bytes;
+    // An output that an earlier execution has stored, and this one has loaded.
+    if (output.address === output.at && output.state.spilled !== undefined) delete output.state.output;
+    else moved.set(output.address, { ...output, id: outputIdOf(output) ?? ports.uuid() });
+  }
+  if (moved.size === 0) return undefined;
+  const outcome = await ports.storeOutputs(Object.fromEntries([...moved].map(([address, { id }]) => [address, id])));
+  // The next execution, or the end of this one, finds the outputs where they are.
+  if (outcome.type === 'cancelled') return undefined;
+  if (outcome.type === 'failed') return { code: 'payload_too_large', message: cannotStoreText(run, outputs, outcome.message) };
+  for (const [address, output] of moved) {
+    const spilled = outcome.stored[address];
+    if (spilled === undefined) return { code: 'payload_too_large', message: cannotStoreText(run, outputs, `"${address}" was not stored`) };
+    replaceByReference(output, output.id, spilled);
+  }
+  return longListProblem(run);
+}
+
+/** Describes the items of a `forEach` that can never become one list: the run would go on in vain. */
+function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
+  for (const [at, { spilledItems = [] }] of program.steps) {
+    const bytes = spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
+    if (bytes <= MAX_LOADED_BYTES) continue;
+    const message = `The outputs of the items of step "${at}" have ${bytes} bytes, over ${MAX_LOADED_BYTES}, and cannot become one list: make them smaller`;
+    return { code: 'payload_too_large', message };
+  }
+  return undefined;
+}
+
+/** Returns the bytes that outputs may have beside everything else that is carried. */
+function roomForOutputs({ state, program, ports }: ProgramRun): number {
+  const carried = jsonBytes(toContinueAsNewState(state, BEGINNING, { executions: 0, inbox: ports.inbox.carried() }));
+  const others = carried - totalBytes(carriedOutputs(program));
+  return Math.max(0, Math.min(MAX_CARRIED_OUTPUT_BYTES, MAX_PAYLOAD_BYTES - RESERVED_BYTES - others));
+}
+
+/** Returns the id of the output of a step. The items of a `forEach` have none. */
+function outputIdOf({ address, state }: CarriedOutput): string | undefined {
+  return address.endsWith(ITEMS_SUFFIX) ? undefined : state.outputId;
+}
+
+function replaceByReference({ address, state }: CarriedOutput, id: string, spilled: SpilledContent): void {
+  if (!address.endsWith(ITEMS_SUFFIX)) {
+    state.spilled = spilled;
+    state.outputId = id;
+    delete state.output;
+    return;
+  }
+  const indexes = Object.keys(state.items ?? {}).map(Number);
+  state.spilledItems = [...(state.spilledItems ?? []), { id, indexes, spilled }];
+  state.items = {};
+}
+
+function cannotStoreText({ state }: ProgramRun, outputs: readonly CarriedOutput[], reason: string): string {
+  const [largest] = outputs;
+  return (
+    `Run "${state.runId}" cannot continue in a new execution: it would carry ${totalBytes(outputs)} bytes of outputs that later steps name, ` +
+    `over ${MAX_CARRIED_OUTPUT_BYTES}, and they could not be stored (${reason}). The largest is that of step "${largest?.at}", ` +
+    `with ${largest?.bytes} bytes: give createWorker a payload store ("payloadStore"), or make it smaller`
+  );
+}
+
+// Programs: outputs that nothing needs any more.
+
+/** Bytes of JSON of an output that is kept for the result of the run although no step refers to it. */
+const KEPT_BYTES = 200;
+
+/**
+ * Forgets large outputs that nothing in the program refers to, and the details of steps that have ended, before the state is carried. The
+ * record of events has them.
+ */
+function forgetUnnamed({ document, steps }: ProgramState): void {
+  const names = namedOutputs(document);
+  for (const [at, state] of steps) {
+    if (state.status !== 'running') forgetDetails(state);
+    if (names.has(stepOfAddress(at))) continue;
+    if (state.output !== undefined && isLarge(state.output)) forgetOutput(state);
+    for (const [index, output] of Object.entries(state.items ?? {})) if (isLarge(output)) (state.items ?? {})[index] = null;
+  }
+}
+
+/**
+ * Forgets outputs that only parts of the program have named which have ended, the largest first, until the others have at most `room`
+ * bytes. Below that they are kept: the result of the run shows them, and a run that resumes this one can take them over.
+ */
+function forgetUsed(program: ProgramState, outputs: readonly CarriedOutput[], room: number): CarriedOutput[] {
+  const needed = neededOutputs(program);
+  let bytes = totalBytes(outputs);
+  return outputs.filter(({ address, at, state, bytes: own }) => {
+    if (bytes <= room || own <= KEPT_BYTES || address.endsWith(ITEMS_SUFFIX) || needed.has(stepOfAddress(at))) return true;
+    bytes -= own;
+    forgetOutput(state);
+    return false;
+  });
+}
+
+/** Returns the bytes of outputs together. */
+function totalBytes(outputs: readonly CarriedOutput[]): number {
+  return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function forgetOutput(state: StepState): void {
+  delete state.output;
+  state.outputForgotten = true;
+}
+
+function forgetDetails(state: StepState): void {
+  const { text, attemptDetails } = state;
+  if (text === undefined && attemptDetails === undefined) return;
+  delete state.text;
+  delete state.attemptDetails;
+  state.detailsForgotten = true;
+}
+
+/** Returns the step of an address, as `unit.step`. */
+function stepOfAddress(at: string): string {
+  const { unit, step } = parseAddress(at);
+  return `${unit}.${step}`;
+}
+
+function isLarge(output: JsonValue): boolean {
+  return jsonBytes(output) > KEPT_BYTES;
+}

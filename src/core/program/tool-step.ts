@@ -1,0 +1,199 @@
+import type { ToolSnapshot } from '../domain/agent.ts';
+import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
+import type { StepDocument, ToolStepDocument } from '../domain/program-document.ts';
+import type { RecordedCall } from '../domain/program-run.ts';
+import { isoTime, milliseconds } from '../domain/time.ts';
+import { resultText, unknownTool } from '../domain/tool-calls.ts';
+import type { StepError } from '../domain/verdicts.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { changesSoFar, countToolCall, noteError } from '../loop/state/run-state.ts';
+import { applyChanges, startTool } from '../loop/tool-calls.ts';
+import { type DecisionRequest, waitForDecision } from './approvals.ts';
+import type { AttemptEnd, ProgramRun } from './program-run.ts';
+import { failedAtOnce, recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
+import { resolveValue } from './references.ts';
+import { lookupAt } from './scope.ts';
+import { timeoutFailure } from './step-errors.ts';
+
+// Programs: one attempt of a `tool` step.
+
+/** Executes one tool call, after the decision of a person if the step or the tool requires one. */
+export async function callTool(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument & { tool: ToolStepDocument },
+): Promise<AttemptEnd> {
+  const { state, program } = run;
+  const { name, arguments: template = {} } = step.tool;
+  const args = resolveValue(template, lookupAt(program, running.address), { lenient: program.document.lenient });
+  if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are no object' : args.problem);
+  const tool = state.snapshot.tools.find((one) => one.name === name);
+  if (tool === undefined) return callNotMade(run, running, unknownTool(name));
+  const problems = checkJson(tool.schema, args.value);
+  if (problems.length > 0) return callNotMade(run, running, `Invalid arguments for '${name}': ${problemsText(problems)}`);
+  const call = running.state.progress?.call ?? recordCall(run, running, { name, arguments: args.value });
+  const invocation = invocationOf(run, withStepTimeout(tool, step), { call, arguments: args.value });
+  const decided = await decideOnCall(run, running, { step, invocation, call });
+  if (decided.type !== 'approved') return decided;
+  if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
+  const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
+  const startedAt = run.ports.now();
+  const seen = changesSoFar(run.state);
+  return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
+}
+
+/** Returns the tool with the time-out of the step, if that is shorter. */
+function withStepTimeout(tool: ToolSnapshot, { name, timeout }: StepDocument): ToolSnapshot {
+  if (timeout === undefined) return tool;
+  return { ...tool, timeoutMs: Math.min(tool.timeoutMs, milliseconds(timeout, `step "${name}": "timeout"`)) };
+}
+
+function invocationOf(
+  { state }: ProgramRun,
+  tool: ToolSnapshot,
+  { call: { callId, eventId, offset }, arguments: args }: { call: RecordedCall; arguments: JsonObject },
+): ToolInvocation {
+  const call = { type: 'tool_call' as const, toolCallId: callId, name: tool.name, arguments: args };
+  return { step: state.context.currentStep + 1, call, tool, offset, index: 0, eventId };
+}
+
+function withArguments(invocation: ToolInvocation, edited: JsonObject): ToolInvocation {
+  return { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
+}
+
+/**
+ * Starts a call. A local one runs as a remote one if other steps may run beside it: a replay hands over the ends of several local
+ * calls at once, so steps after them would begin in another order. So does one of many in a row: all local calls of one workflow
+ * task are one message, which has to stay below 4 MB.
+ */
+function startCall(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tier, ...remote } = invocation.tool;
+  if (tier !== 'local') return startTool(run.state, run.ports, invocation);
+  const bytes = (remote.maxResultBytes ?? BYTE_BUDGETS.toolResult) + BYTE_BUDGETS.localChanges;
+  const isLocal = !run.isSideBySide && run.localBytes + bytes <= MAX_LOCAL_BYTES;
+  run.localBytes = isLocal ? run.localBytes + bytes : 0;
+  return startTool(run.state, run.ports, isLocal ? invocation : { ...invocation, tool: remote });
+}
+
+/** Bytes that local calls in a row may produce. */
+const MAX_LOCAL_BYTES = 2_000_000;
+
+interface EndedToolCall {
+  step: StepDocument;
+  invocation: ToolInvocation;
+  call: RecordedCall;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** The number of changes of deps and state when the call started. */
+  seen: number;
+  outcome: ToolOutcome;
+}
+
+/** Records the result. An error result is a failed attempt. */
+function recordCallEnd(
+  run: ProgramRun,
+  running: RunningStep,
+  { step, invocation, call, startedAt, seen, outcome: ended }: EndedToolCall,
+): AttemptEnd {
+  const { state } = run;
+  const { name } = invocation.tool;
+  const { callId } = call;
+  state.approvals.approved = state.approvals.approved.filter((one) => one.callId !== callId);
+  const outcome = applyChanges(state, { type: 'execute', invocation }, ended, seen);
+  if (outcome.type !== 'result') {
+    recordResult(run, running, call, { name, status: 'error', content: ['The call was running when the run was cancelled'] });
+    return { type: 'stopped' };
+  }
+  const { status, content, notRun } = outcome;
+  const isError = status === 'error';
+  const result = resultText(content);
+  countToolCall(state, { toolName: name, ...(notRun === undefined ? {} : { notRun }) });
+  const error = isError ? toolFailure(run, running, { step, startedAt, name, result }) : undefined;
+  recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...(error === undefined ? {} : { error }) });
+  const id = state.window.lastEventId;
+  if (error === undefined) return { type: 'done', output: toolOutput(content), id };
+  noteError(state, result);
+  return { type: 'failed', error, id };
+}
+
+/** Returns the failure of a call: its step's time-out, if the step has one and the call has taken that long. */
+function toolFailure(
+  { ports }: ProgramRun,
+  running: RunningStep,
+  { step, startedAt, name, result }: Pick<EndedToolCall, 'step' | 'startedAt'> & { name: string; result: string },
+): StepError {
+  const { timeout } = step;
+  if (timeout !== undefined && ports.now() - startedAt >= milliseconds(timeout, `step "${step.name}": "timeout"`))
+    return timeoutFailure(timeout, running.address);
+  return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
+}
+
+/** Returns the output of a tool: its value, or the list of its values if it gave several. */
+function toolOutput(content: readonly JsonValue[]): JsonValue {
+  return content.length === 1 ? (content[0] ?? null) : [...content];
+}
+
+function callNotMade(run: ProgramRun, running: RunningStep, problem: string): AttemptEnd {
+  const error = stepFailure(running, 'tool_failed', `Tool call of step '${running.address.step}' could not be made: ${problem}`, problem);
+  return failedAtOnce(run, running, error);
+}
+
+// Programs: the decision about a tool call.
+
+/** One call of a tool step. */
+interface StepInvocation {
+  step: StepDocument & { tool: ToolStepDocument };
+  invocation: ToolInvocation;
+  call: RecordedCall;
+}
+
+/** The outcome of the decision: the arguments of the call, or the end of the attempt without a call. */
+type CallDecision = { type: 'approved'; arguments?: JsonObject } | AttemptEnd;
+
+/** Waits for the decision about a call, if the step or the tool requires one. */
+async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invocation, call }: StepInvocation): Promise<CallDecision> {
+  const { progress } = running.state;
+  if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
+  const { tool } = invocation;
+  const requirement = await requirementOf(run, invocation);
+  if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
+  const decision = await waitForDecision(run, {
+    kind: tool.answer === undefined ? 'tool' : 'question',
+    call,
+    toolName: tool.name,
+    arguments: invocation.call.arguments,
+    deadline: step.approval ?? true,
+    ...(requirement === undefined ? {} : { requirement: { ...tool.approval, ...requirement } }),
+  });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'respond') {
+    const output = decision.content ?? null;
+    countToolCall(run.state, { toolName: tool.name, ...(tool.answer === undefined ? { notRun: 'answered' as const } : {}) });
+    recordResult(run, running, call, { name: tool.name, status: 'success', content: [output] });
+    return { type: 'done', output, id: run.state.window.lastEventId };
+  }
+  if (decision.type === 'reject') {
+    const reason = decision.reason === undefined ? '' : ` Reason: ${decision.reason}`;
+    const message = `User denied the tool execution.${reason}`;
+    const error = stepFailure(running, 'step_rejected', message);
+    countToolCall(run.state, { toolName: tool.name, notRun: 'refused' });
+    recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
+  }
+  const approved = decision.arguments === undefined ? {} : { arguments: decision.arguments };
+  // The activity of the call queries arguments that are too large for its input.
+  run.state.approvals.approved.push({ callId: call.callId, ...approved });
+  running.state.progress = { ...running.state.progress, approved };
+  return { type: 'approved', ...approved };
+}
+
+async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<DecisionRequest['requirement']> {
+  const { tool } = invocation;
+  if (tool.answer !== undefined || tool.approval?.when === 'always') return {};
+  const terms = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
+  if (terms === undefined) return undefined;
+  const { digest: _, ...requirement } = terms;
+  return requirement;
+}

@@ -1,0 +1,198 @@
+import { isJsonObject, type JsonValue } from '../domain/json.ts';
+import type { AnchorVerdict, ValidationResult, Violation, ViolationRule } from '../domain/verdicts.ts';
+import { breachMessage, debugText, newStepError, type StepError, type StepPlace } from './step-errors.ts';
+
+/** The rules for an answer. A rule that is absent is not checked. */
+export interface AnswerRules {
+  /** The type that the answer must not contradict in its field `type` or `_type`. */
+  type?: string;
+  /** The least confidence that the answer may declare in its field `confidence` or `_confidence`. */
+  confidenceFloor?: number;
+  /** The confidence that the model reports beside its answer. It counts if the answer declares none. */
+  reportedConfidence?: number;
+  /** Fields that the answer must have. */
+  requiredFields?: readonly string[];
+  /** The bounds of the answer, or of its field `value` or `score`. Each replaces the bound of the type. */
+  range?: NumberRange;
+  /** Required fields by the name of a type of one's own. They apply if `requiredFields` does not. */
+  customTypes?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Validates an answer by all rules, and reports every violation in the order of the checks: type, confidence, fields, range. */
+export function validateAnswer(answer: JsonValue, rules: AnswerRules): ValidationResult {
+  const declared = numeric(answerField(answer, 'confidence', '_confidence')) ?? rules.reportedConfidence;
+  const confidence = rules.confidenceFloor === undefined ? undefined : declared;
+  const violations = [
+    ...typeViolations(answer, rules.type),
+    ...confidenceViolations(confidence, rules.confidenceFloor),
+    ...fieldViolations(answer, requiredFields(rules)),
+    ...rangeViolations(answer, rangeOf(rules.type, rules.range)),
+  ];
+  return { isValid: violations.every(({ severity }) => severity !== 'error'), violations, confidence: confidence ?? null };
+}
+
+/** Returns the first of two fields, even if it is empty; the second one only if the first is absent. */
+function answerField(answer: JsonValue, name: string, otherwise: string): JsonValue | undefined {
+  if (!isJsonObject(answer)) return undefined;
+  return [name, otherwise].filter((key) => Object.hasOwn(answer, key)).map((key) => answer[key])[0];
+}
+
+function violation(rule: ViolationRule, message: string, found: { expected: string; actual: string }): Violation {
+  return { rule, message, ...found, severity: 'error' };
+}
+
+function typeViolations(answer: JsonValue, expected: string | undefined): Violation[] {
+  const declared = answerField(answer, 'type', '_type');
+  if (!expected || declared === expected || declaresNothing(declared)) return [];
+  const actual = typeof declared === 'string' ? declared : debugText(declared);
+  if (isEpistemic(expected) && isEpistemic(declared)) {
+    const message = `Epistemic type mismatch: expected '${expected}' but output declares '${actual}'. These types are mutually exclusive.`;
+    return [violation('epistemic_exclusion', message, { expected, actual })];
+  }
+  const message = `Type mismatch: expected '${expected}' but output declares '${actual}'.`;
+  return [violation('type_mismatch', message, { expected, actual })];
+}
+
+/** True for values by which an answer declares nothing. */
+function declaresNothing(value: JsonValue | undefined): value is undefined {
+  return !value || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+function confidenceViolations(confidence: number | undefined, floor: number | undefined): Violation[] {
+  if (confidence === undefined || floor === undefined || confidence >= floor) return [];
+  const actual = hundredths(confidence);
+  const message = `Confidence ${actual} is below the floor of ${hundredths(floor)}.`;
+  return [violation('confidence_floor', message, { expected: `>= ${floor}`, actual })];
+}
+
+/** Returns a confidence with two decimals, as AXON writes it, and with all of them if it has more: rounded ones could look equal. */
+function hundredths(confidence: number): string {
+  const rounded = confidence.toFixed(2);
+  return Number(rounded) === confidence ? rounded : String(confidence);
+}
+
+function requiredFields({ type, requiredFields: fields = [], customTypes = {} }: AnswerRules): readonly string[] {
+  if (fields.length > 0 || type === undefined || !Object.hasOwn(customTypes, type)) return fields;
+  return customTypes[type] ?? [];
+}
+
+function fieldViolations(answer: JsonValue, fields: readonly string[]): Violation[] {
+  if (fields.length === 0) return [];
+  const expected = debugText([...fields]);
+  if (!isJsonObject(answer)) {
+    const actual = jsonKind(answer);
+    const message = `Expected structured output (object) with fields ${expected}, but got ${actual}.`;
+    return [violation('structured_type', message, { expected: 'object', actual })];
+  }
+  const missing = fields.filter((name) => !Object.hasOwn(answer, name));
+  if (missing.length === 0) return [];
+  const actual = debugText(Object.keys(answer));
+  const message = `Missing required fields: ${debugText(missing)}. Present fields: ${actual}.`;
+  return [violation('missing_fields', message, { expected, actual })];
+}
+
+function jsonKind(answer: JsonValue): string {
+  if (answer === null) return 'null';
+  return Array.isArray(answer) ? 'array' : typeof answer;
+}
+
+function rangeViolations(answer: JsonValue, { min, max }: NumberRange): Violation[] {
+  const value = typeof answer === 'number' ? answer : numeric(answerField(answer, 'value', 'score'));
+  if (value === undefined) return [];
+  const actual = String(value);
+  const violations: Violation[] = [];
+  if (min !== undefined && value < min) {
+    const message = `Value ${actual} is below minimum ${min}.`;
+    violations.push(violation('range_below_min', message, { expected: `>= ${min}`, actual }));
+  }
+  if (max !== undefined && value > max) {
+    const message = `Value ${actual} exceeds maximum ${max}.`;
+    violations.push(violation('range_above_max', message, { expected: `<= ${max}`, actual }));
+  }
+  return violations;
+}
+
+const NUMBER_CHARACTERS = /^[\d.eE+-]+$/;
+
+/** Reads a number that a model gave as a number or as the text of one; undefined for any other value. */
+function numeric(value: JsonValue | undefined): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  // Number would take an empty text, and texts such as "0x10" and "Infinity".
+  if (!NUMBER_CHARACTERS.test(text)) return undefined;
+  const number = Number(text);
+  return Number.isNaN(number) ? undefined : number;
+}
+
+/** Types of statements. They exclude one another. */
+export const EPISTEMIC_TYPES = ['FactualClaim', 'Opinion', 'Uncertainty', 'Speculation'] as const;
+
+/** Types of content. */
+const CONTENT_TYPES = ['Document', 'Chunk', 'EntityMap', 'Summary', 'Translation'] as const;
+
+/** Types of analyses. */
+const ANALYSIS_TYPES = ['RiskScore', 'ConfidenceScore', 'SentimentScore', 'ReasoningChain', 'Contradiction'] as const;
+
+/** Types that consist of others. */
+const COMPOUND_TYPES = ['StructuredReport'] as const;
+
+/** All semantic types of AXON. An answer may be declared to have any other type, too. */
+export const SEMANTIC_TYPES: readonly string[] = [...EPISTEMIC_TYPES, ...CONTENT_TYPES, ...ANALYSIS_TYPES, ...COMPOUND_TYPES];
+
+/** The bounds of a number, both inclusive. */
+interface NumberRange {
+  min?: number;
+  max?: number;
+}
+
+const RANGES: ReadonlyMap<string, Required<NumberRange>> = new Map([
+  ['RiskScore', { min: 0, max: 1 }],
+  ['ConfidenceScore', { min: 0, max: 1 }],
+  ['SentimentScore', { min: -1, max: 1 }],
+]);
+
+/** True for a type that no other of these types includes. */
+function isEpistemic(type: unknown): boolean {
+  return (EPISTEMIC_TYPES as readonly unknown[]).includes(type);
+}
+
+/** Returns the bounds that apply to an answer of a type: each explicit one, else that of the type. */
+function rangeOf(type: string | undefined, explicit: NumberRange = {}): NumberRange {
+  const ofType = type === undefined ? undefined : RANGES.get(type);
+  const min = explicit.min ?? ofType?.min;
+  const max = explicit.max ?? ofType?.max;
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+}
+
+/** Returns the failure of an attempt whose answer is invalid. Its details are the messages of the violations, one on each line. */
+export function validationFailure({ violations }: ValidationResult, place: StepPlace): StepError {
+  const details = violations.map(({ message }) => message).join('\n');
+  return newStepError('validation_failed', `Semantic validation failed:\n${details}`, { ...place, details });
+}
+
+/** The outcome of `requireValid`. */
+type Validated = { ok: true; result: ValidationResult } | { ok: false; result: ValidationResult; error: StepError };
+
+/**
+ * Validates one answer outside of a run. Too low a confidence is the failure, even if there are other violations; their messages
+ * are joined otherwise.
+ */
+export function requireValid(answer: JsonValue, rules: AnswerRules, place: Partial<StepPlace> = {}): Validated {
+  const result = validateAnswer(answer, rules);
+  if (result.isValid) return { ok: true, result };
+  const errors = result.violations.filter(({ severity }) => severity === 'error');
+  const tooLow = errors.find(({ rule }) => rule === 'confidence_floor');
+  const context = { ...place, ...(rules.type === undefined ? {} : { expectedType: rules.type }), actualValue: answer };
+  if (tooLow !== undefined) return { ok: false, result, error: newStepError('confidence_too_low', tooLow.message, context) };
+  const message = errors.map((one) => one.message).join('; ');
+  return { ok: false, result, error: newStepError('validation_failed', message, context) };
+}
+
+/** Returns the failure of an attempt whose answer breaches anchors. Its details are the violations, one on each line. */
+export function anchorFailure({ breaches }: AnchorVerdict, place: StepPlace): StepError {
+  const details = breaches.flatMap(({ violations }) => violations).join('\n');
+  const anchorName = breaches.map(({ anchor }) => anchor).join(', ');
+  const { code, context } = newStepError('anchor_breach', '', { ...place, anchorName, details });
+  return { code, message: breachMessage(context), context };
+}

@@ -1,0 +1,195 @@
+import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import type { Principal, RunSubject } from '../core/domain/run.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
+import type { Resources } from './context.ts';
+import { requireKnown } from './option-checks.ts';
+
+/** The time that a call waits for a decision, and the outcome when it is over. */
+export interface ApprovalDeadlineOptions {
+  /** The time from the moment at which the call begins to wait. Default: the agent's, else unlimited. */
+  deadline?: Duration;
+  /** The outcome of a call without a decision by then. Default: the agent's, else `reject`. */
+  onDeadline?: DeadlineAction;
+}
+
+/** The requirement of a decision: a reason for the approver, and a deadline. */
+export interface ApprovalNeed extends ApprovalDeadlineOptions {
+  reason?: string;
+}
+
+/** The answer of an approval predicate: true or false, or true with a reason and a deadline. */
+export type ApprovalAnswer = boolean | ApprovalNeed;
+
+/** The context that an approval predicate receives with the arguments of the call. */
+export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
+  /** The run's JSON data (user id, session, preferences). Read-only. */
+  readonly deps: Readonly<Deps>;
+  /** Whom the run acts for: empty if it was started without a principal. Read-only. */
+  readonly principal: Readonly<Principal>;
+  readonly resources: Needed;
+  /** The run's state at the time of the model's response. */
+  readonly state: Readonly<JsonObject>;
+  /** The name of the agent. */
+  readonly agent: string;
+  readonly runId: string;
+  readonly callId: string;
+  /** Aborted when the run is cancelled or the worker shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** Decides if a call needs a decision. Called in an activity; its answer is recorded, and it is not called again for the same call unless an earlier call of the response changes the deps. */
+export type ApprovalPredicate<Args = never, Deps = never, Needed = Resources> = (
+  args: Args,
+  context: ApprovalContext<Deps, Needed>,
+) => ApprovalAnswer | Promise<ApprovalAnswer>;
+
+/** The calls of a tool that wait for a decision, and the deadline. */
+export interface ApprovalRule<Args, Deps, Needed = Resources> extends ApprovalDeadlineOptions {
+  /** Default `always`. */
+  when?: 'always' | ApprovalPredicate<Args, Deps, Needed>;
+}
+
+/** The option `approval` of a tool. */
+export type ApprovalOption<Args, Deps, Needed = Resources> =
+  | 'always'
+  | 'never'
+  | ApprovalPredicate<Args, Deps, Needed>
+  | ApprovalRule<Args, Deps, Needed>;
+
+/** The checked option `approval` of a tool whose calls may wait for a decision. */
+export interface ToolApproval<Args = never, Deps = never, Needed = Resources> extends ApprovalDeadline {
+  readonly when: 'always' | ApprovalPredicate<Args, Deps, Needed>;
+}
+
+/** Returns the checked option; undefined if the calls of the tool never wait. Throws a UsageError that names an option that cannot work. */
+export function toolApproval<Args, Deps, Needed>(
+  owner: string,
+  approval: ApprovalOption<Args, Deps, Needed> | undefined,
+): ToolApproval<Args, Deps, Needed> | undefined {
+  if (approval === undefined || approval === 'never') return undefined;
+  if (approval === 'always' || typeof approval === 'function') return { when: approval };
+  if (typeof approval !== 'object' || approval === null) {
+    throw new UsageError(
+      `${owner}: "approval" is ${JSON.stringify(approval)}: write "always", "never", a function, or {when, deadline, onDeadline}`,
+    );
+  }
+  requireKnown(`${owner}: "approval"`, approval, ['when', 'deadline', 'onDeadline']);
+  const { when = 'always' } = approval;
+  if (when !== 'always' && typeof when !== 'function') {
+    throw new UsageError(`${owner}: "approval.when" is ${JSON.stringify(when)}: write "always" or a function, or leave "approval" out`);
+  }
+  return { when, ...approvalDeadline(`${owner}: "approval`, approval) };
+}
+
+/** Returns the default deadline that an agent sets for approvals; undefined if it sets none. */
+export function agentApprovals(owner: string, approvals: ApprovalDeadlineOptions | undefined): ApprovalDeadline | undefined {
+  if (approvals === undefined) return undefined;
+  requireKnown(`${owner}: "approvals"`, approvals, ['deadline', 'onDeadline']);
+  const checked = approvalDeadline(`${owner}: "approvals`, approvals);
+  return Object.keys(checked).length === 0 ? undefined : checked;
+}
+
+/** Returns the requirement from the answer of a predicate; undefined if the call needs no decision. Throws a UsageError for an invalid answer. */
+export function requirementFrom(owner: string, answer: unknown): Omit<ApprovalRequirement, 'digest'> | undefined {
+  if (typeof answer === 'boolean') return answer ? {} : undefined;
+  const what = `${owner}: what "approval" returned`;
+  if (!isNeed(answer)) throw new UsageError(`${what} is ${JSON.stringify(answer)}: return true, false, or {reason, deadline, onDeadline}`);
+  requireKnown(what, answer, ['reason', 'deadline', 'onDeadline']);
+  const { reason } = answer;
+  if (reason !== undefined && typeof reason !== 'string')
+    throw new UsageError(`${what} has the reason ${JSON.stringify(reason)}: write a text`);
+  return { ...(reason === undefined ? {} : { reason }), ...approvalDeadline(`${owner}: "approval()`, answer) };
+}
+
+function isNeed(answer: unknown): answer is ApprovalNeed {
+  return typeof answer === 'object' && answer !== null && !Array.isArray(answer);
+}
+
+/** `option` is the text before the names of both options, quotation mark included. */
+function approvalDeadline(option: string, { deadline, onDeadline }: ApprovalDeadlineOptions): ApprovalDeadline {
+  if (onDeadline !== undefined && onDeadline !== 'approve' && onDeadline !== 'reject') {
+    throw new UsageError(`${option}.onDeadline" is ${JSON.stringify(onDeadline)}: write "approve" or "reject"`);
+  }
+  return {
+    ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${option}.deadline"`) }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+  };
+}
+
+/** A decision that was sent, before it is applied. */
+export interface DecisionToAuthorize {
+  /** The sender's id of the decision: the same decision sent again has the same. */
+  readonly id: string;
+  /** The type: it lets the call run, rejects it, or answers it instead of the tool. */
+  readonly type: Decision['type'];
+  readonly callId: string;
+  /** `raise_limits` for a limit. */
+  readonly toolName: string;
+  /** The arguments of the call, as the model set them. Empty for a limit. */
+  readonly arguments: JsonObject;
+  /** The arguments that an approval runs the call with instead; for a limit, the limits to set. */
+  readonly editedArguments?: JsonObject;
+  /** The answer of a response. */
+  readonly content?: JsonValue;
+  readonly reason?: string;
+  /** Set if the decision is to hold for further calls: of the tool, or of the tool with equal arguments. */
+  readonly remember?: Decision['remember'];
+  /** The person or service that decides, by its own account: not verified. */
+  readonly by: string | null;
+  /** The way in which it was sent. */
+  readonly source: Decision['source'];
+}
+
+/** The context that `authorize` and `notify` receive as their second argument. */
+export interface DecisionHookContext {
+  /** The run's JSON data (user id, session, preferences). Read-only. */
+  readonly deps: Readonly<JsonObject>;
+  readonly resources: Resources;
+  /** Aborted when the run is cancelled, the time is up, or the worker shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** The context that `authorize` receives with the decision. */
+export interface AuthorizeContext extends DecisionHookContext {
+  readonly runId: string;
+  /** The name of the agent. */
+  readonly agent: string;
+}
+
+/** The verified name of the approver, recorded with the decision; or the reason of a refusal: the call goes on waiting, and the sender reads the reason. */
+export type AuthorizeAnswer = { readonly as: string } | { readonly refuse: string };
+
+/**
+ * Called in an activity with each decision that was sent, before it is applied; not for decisions by a deadline or
+ * remembered ones. May be called again for the same decision. If it throws, the decision is refused with the message.
+ */
+export type AuthorizeDecision = (decision: DecisionToAuthorize, context: AuthorizeContext) => AuthorizeAnswer | Promise<AuthorizeAnswer>;
+
+/** A pending approval, as `notify` receives it. */
+export interface WaitingNotice {
+  /** The id of this notice, the same on every call about it: pass it to every service that must not notify twice. */
+  readonly id: string;
+  readonly runId: string;
+  readonly agentName: string;
+  /** For whom and for what the run acts. The texts are those of users and models: escape them where they are shown. */
+  readonly about: Readonly<RunSubject>;
+  readonly callId: string;
+  /** `raise_limits` for a limit. */
+  readonly toolName: string;
+  /** The kind: a call of a tool, a question to a person, or a limit that the run has reached. */
+  readonly kind: PendingApproval['kind'];
+  /** The arguments of the call; for a limit, the limits that an approval sets. */
+  readonly arguments: JsonObject;
+  /** The digest that a decision has to contain, with the call id. */
+  readonly digest: string;
+  /** The time at which it is decided automatically. ISO 8601. */
+  readonly deadline?: string;
+  /** The outcome at that time. */
+  readonly onDeadline?: DeadlineAction;
+  readonly reason?: string;
+}
+
+/** Called in an activity when an approval becomes pending: at least once, with a stable id. If it throws, it is retried. */
+export type NotifyWaiting = (waiting: WaitingNotice, context: DecisionHookContext) => Promise<void> | void;

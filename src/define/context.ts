@@ -1,0 +1,251 @@
+import { applyOperations, type ContextOperation, depsProblem, operationProblem } from '../core/domain/deps.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { Principal } from '../core/domain/run.ts';
+import type { CallUsage } from '../core/protocol.ts';
+import { readSavedContext } from '../core/saved/read-saved-context.ts';
+import { type ContextToSave, SAVED_VERSION, type SavedContext, toSavedContext } from '../core/saved/saved-context.ts';
+import { requireKnown } from './option-checks.ts';
+import type { ReadSecret } from './resources.ts';
+
+/** Live objects of the worker by name (pools, clients). They never reach history. */
+export type Resources = Record<string, unknown>;
+
+/** A log whose lines carry run, step and call id. */
+export interface RunLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** The context that a tool receives with its arguments. */
+export interface RunContext<Deps = JsonObject, Needed = Resources> {
+  /** The run's JSON data (user id, session, preferences). Read-only. */
+  readonly deps: Readonly<Deps>;
+  /** Live objects of the worker. List those that the tool needs in the type of its context: `RunContext<Deps, { pool: Pool }>`. */
+  readonly resources: Needed;
+  /** Reads a secret of the worker, by its name or its reference. Its value is removed from everything that the tool returns or logs. Rejects if the worker has no secret with that name. */
+  readonly secret: ReadSecret;
+  /** The number of attempts of this call before this one. */
+  readonly retry: number;
+  /** The usage of the run's model calls, up to the one that asked for this call. */
+  readonly usage: CallUsage;
+  /** The name of the agent. */
+  readonly agent: string;
+  /** Whom the run acts for, as its start has said. Read-only. */
+  readonly principal: Readonly<Principal>;
+  /** The user for whom the run acts: `principal.user`. */
+  readonly userId: string | undefined;
+  /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
+  readonly sessionId: string | undefined;
+  readonly runId: string;
+  /** 1-based. */
+  readonly step: number;
+  readonly callId: string;
+  /**
+   * The key that is the same for every attempt of this call and for no other call: pass it to every service that must not
+   * act twice. It is the run id, the id of the event that holds the call, and the index of the call in that event, joined by
+   * slashes. The id of the call is not part of it: models choose call ids, and may choose the same one again.
+   */
+  readonly idempotencyKey: string;
+  /** Aborted when the run is cancelled, the call times out, or the worker shuts down. */
+  readonly signal: AbortSignal;
+  /** The details of the last heartbeat of the previous attempt, if that attempt did not end by itself: a long call continues from them. */
+  readonly lastHeartbeat?: JsonValue;
+  /** The run's state at the time of the model's response. */
+  readonly state: Readonly<JsonObject>;
+  readonly log: RunLog;
+  /**
+   * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
+   * asks the run, so it is no substitute for the arguments, and another attempt of the call may read more. Rejects in a local tool.
+   */
+  readonly events: ReadEvents;
+  /**
+   * Sets a key of the run's state, recorded together with the result of this call. Throws a TypeError for a value that is not
+   * JSON. If the state would exceed 150,000 bytes of JSON, the call's result is an error and nothing is set.
+   */
+  setState(key: string, value: JsonValue): void;
+  /**
+   * Reports progress of a long call: it is shown with the run, and the next attempt gets it as `lastHeartbeat`. Heartbeats are
+   * sent on a timer in any case. Details over 64,000 bytes of JSON are left out. A local call ignores it.
+   */
+  heartbeat(details?: JsonValue): void;
+  /**
+   * Sends data to the readers of the run at once. It is provisional: the result of the call replaces it, and it never enters history.
+   * Secrets are redacted. Throws a TypeError for a name that is not a text of 1 to 100 characters, and for data that is not JSON or has
+   * more than 32,000 bytes of it. Does nothing if the worker has no `streams`.
+   */
+  emit(name: string, data: JsonValue): void;
+}
+
+/** The events of the record that a tool, a hook or a guardrail wants to read. */
+export interface EventsOptions {
+  /** The offset of the first event to read. Default: the first of this execution, or what `last` says. */
+  from?: number;
+  /** The number of newest events to read, from `from` on: 1 to 200. Without `from` the default is 20. */
+  last?: number;
+  /** Bytes of JSON that the events may have together: up to 500,000. Default 64,000. */
+  bytes?: number;
+}
+
+/** An event of the record, with its offset. */
+export type RecordedEvent = Event & { readonly offset: number };
+
+/** A part of the record of a run. */
+export interface RecordedEvents {
+  /** The events in the order of the record: with `last` the newest, otherwise those from `from` on, up to 20. */
+  readonly events: readonly RecordedEvent[];
+  /** The offset of the first event that can be read here. Earlier events are in earlier executions of the run. */
+  readonly firstOffset: number;
+  /** The number of all events of the run. */
+  readonly total: number;
+  /** True if events that were asked for are left out, because of their bytes. */
+  readonly cut?: true;
+}
+
+/** Reads events from the record of the run. */
+export type ReadEvents = (options?: EventsOptions) => Promise<RecordedEvents>;
+
+/** The fields of deps, if their type is known. */
+type KeyOf<Deps> = Extract<keyof Deps, string>;
+
+type Scalar = string | number | boolean;
+
+/** The type that can be appended to a field: an element of its list. `never` for a scalar. */
+type ElementOf<Field> =
+  NonNullable<Field> extends readonly (infer Element)[] ? Element : NonNullable<Field> extends Scalar ? never : JsonValue;
+
+/** The type that can be merged into a field: an object. `never` for a scalar. */
+type MergedInto<Field> = NonNullable<Field> extends Scalar ? never : PartOf<Field>;
+
+/** A part of an object, at any depth. */
+type PartOf<Field> =
+  NonNullable<Field> extends readonly unknown[]
+    ? JsonObject
+    : NonNullable<Field> extends object
+      ? { readonly [Key in keyof NonNullable<Field>]?: PartOf<NonNullable<Field>[Key]> }
+      : Field;
+
+/**
+ * Changes of the run's deps that a tool returns with its result. Plain JSON, and immutable: each operation returns a new
+ * update with the operation at its end. The operations are applied in order.
+ */
+export interface ContextUpdate<Deps = JsonObject> {
+  readonly kind: 'longhaul.context_update';
+  readonly operations: readonly ContextOperation[];
+  /** Sets the key to the value, replacing any other. */
+  set<Key extends KeyOf<Deps>>(key: Key, value: Deps[Key]): ContextUpdate<Deps>;
+  /** Merges an object into the object of the key, recursively as long as both sides are objects; any other value is replaced. */
+  merge<Key extends KeyOf<Deps>>(key: Key, value: MergedInto<Deps[Key]>): ContextUpdate<Deps>;
+  /** Adds one element at the end of the key's list; a missing key starts a list. If the value is not a list, the call's result is an error. */
+  append<Key extends KeyOf<Deps>>(key: Key, value: ElementOf<Deps[Key]>): ContextUpdate<Deps>;
+  /** Removes the key. */
+  delete(key: KeyOf<Deps>): ContextUpdate<Deps>;
+}
+
+/**
+ * Returns an update without operations, to chain them onto.
+ *
+ * @example
+ * return withUpdate({ counted: true }, contextUpdate<Deps>().set('count', deps.count + 1).append('notes', note));
+ */
+export function contextUpdate<Deps = JsonObject>(): ContextUpdate<Deps> {
+  return updateOf<Deps>([]);
+}
+
+/** The result of a tool, with its changes of the deps. Made by `withUpdate`. */
+export interface UpdatingResult<Result = unknown> {
+  readonly kind: 'longhaul.updating_result';
+  readonly result: Result;
+  readonly update: Pick<ContextUpdate, 'operations'>;
+}
+
+/** Returns the result of a tool together with an update of the run's deps, which later calls see. */
+export function withUpdate<Result>(result: Result, update: { readonly operations: readonly ContextOperation[] }): UpdatingResult<Result> {
+  return { kind: 'longhaul.updating_result', result, update };
+}
+
+/** True for a value made by `withUpdate`, of any copy of this package. */
+export function isUpdatingResult(value: unknown): value is UpdatingResult {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.updating_result';
+}
+
+function updateOf<Deps>(operations: readonly ContextOperation[]): ContextUpdate<Deps> {
+  // A value that is not JSON is refused when the tool returns it, with its path: an operation alone has none.
+  const plus = (operation: unknown): ContextUpdate<Deps> => updateOf<Deps>([...operations, operation as ContextOperation]);
+  return {
+    kind: 'longhaul.context_update',
+    operations,
+    set: (key, value) => plus({ op: 'set', key, value }),
+    merge: (key, value) => plus({ op: 'merge', key, value }),
+    append: (key, value) => plus({ op: 'append', key, value }),
+    delete: (key) => plus({ op: 'delete', key }),
+  };
+}
+
+/**
+ * Returns deps after an update, as a run applies it behind the call whose tool returned it: the operations in their order, each on the
+ * outcome of the one before. Changes neither of its arguments. Throws a `UsageError` if an operation cannot be applied, such as an
+ * `append` to a value that is no list, or has a value that is not JSON: then no part of it counts, as in a run. The schema of an agent's
+ * deps is checked by the run alone.
+ *
+ * @example
+ * const after = applyContextUpdate({ notes: ['a'] }, contextUpdate().append('notes', 'b').set('count', 2));
+ * // { notes: ['a', 'b'], count: 2 }
+ */
+export function applyContextUpdate<Deps extends object = JsonObject>(
+  deps: Deps,
+  update: { readonly operations: readonly ContextOperation[] },
+): Deps {
+  const { operations } = Object(update) as { operations?: unknown };
+  if (!Array.isArray(operations)) throw invalidUpdate('it has no list of operations: write contextUpdate().set(key, value)');
+  const list: readonly unknown[] = operations;
+  const problem = depsProblem(deps) ?? list.map((one) => operationProblem(one as ContextOperation | null)).find((one) => one !== undefined);
+  if (problem !== undefined) throw invalidUpdate(problem);
+  const updated = applyOperations(deps as JsonObject, list as ContextOperation[]);
+  if (!updated.ok) throw invalidUpdate(updated.problem);
+  return updated.deps as Deps;
+}
+
+function invalidUpdate(problem: string): UsageError {
+  return new UsageError(`The update of the deps cannot be applied: ${problem}`);
+}
+
+const SAVED_FIELDS: Record<keyof ContextToSave, true> = {
+  messages: true,
+  tool_calls: true,
+  system_prompt: true,
+  deps: true,
+  usage: true,
+  needs_response: true,
+  iteration: true,
+  max_iterations: true,
+  started_at: true,
+  agent_name: true,
+  agent_description: true,
+};
+
+/**
+ * Makes a saved context, such as from a conversation of another system: a run starts from it with `client.start(agent, { saved })`. A
+ * field that is left out has the value of a context that was just created. Deps are screened: functions, live objects, references to
+ * secrets and members whose keys suggest a credential are left out, at any depth. Throws a `UsageError` with the path of a field that
+ * no context may have.
+ *
+ * @example
+ * const saved = savedContext({
+ *   messages: [{ role: 'user', content: 'Where is order 42?' }, { role: 'assistant', content: 'On its way.' }],
+ *   deps: { customer: 7 },
+ * });
+ */
+export function savedContext(fields: ContextToSave = {}): SavedContext {
+  requireKnown('savedContext', fields, Object.keys(SAVED_FIELDS));
+  const { deps, ...plain } = fields;
+  if (deps !== undefined && (typeof deps !== 'object' || deps === null || Array.isArray(deps)))
+    throw new UsageError(`savedContext: "deps" is ${JSON.stringify(deps)}: write an object`);
+  const read = readSavedContext({ version: SAVED_VERSION, ...plain });
+  const problem = read.ok ? read.warnings[0] : read.problem;
+  if (problem !== undefined) throw new UsageError(`savedContext: ${problem}`);
+  return toSavedContext(fields);
+}

@@ -1,0 +1,319 @@
+import { z } from 'zod';
+import type { ToolCaller } from '../core/domain/agent.ts';
+import { RAISE_LIMITS } from '../core/domain/approvals.ts';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import type { JsonObject } from '../core/domain/json.ts';
+import type { ToolCategory } from '../core/domain/permissions.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
+import { FINAL_ANSWER, notExecutable, RUN_CODE } from '../core/domain/tool-calls.ts';
+import { ACTIVITIES } from '../core/protocol.ts';
+import { isObjectSchema, providerSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
+import { jsonSchemaOf } from '../schema/zod-schemas.ts';
+import { type ApprovalOption, toolApproval } from './approvals.ts';
+import type { Resources, RunContext } from './context.ts';
+import { nonEmpty, requireKnown, requireZod } from './option-checks.ts';
+import { toolCategory } from './permissions.ts';
+import { type ToolDefinition, ToolFailure } from './tool-definition.ts';
+import { type Overflow, POLICY_OPTIONS, resultBudget, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+
+/** An object schema, strict or not. */
+export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
+
+/** The options of `defineTool`. `Deps` and `Needed` are inferred from the type of the context that `execute` takes: `RunContext<Deps, Needed>`. */
+export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Needed = Resources> extends ToolPolicyOptions<Deps, Needed> {
+  /** Letters, digits, `_` and `-`, at most 64. It is also the name of the tool's activity in the Temporal UI. */
+  name: string;
+  /** Tells the model what the tool does and when to use it. */
+  description: string;
+  /**
+   * For people: one line of at most 60 characters, such as `Refund`. The summary of the tool's activity in the Temporal UI
+   * begins with it. A run keeps the label that it began with. The model never sees it.
+   */
+  label?: string;
+  /**
+   * For people and records: the version of the tool, such as `2` or `1.4.0`. A run keeps the version that it began with, and the records of
+   * its calls have it. The model never sees it.
+   */
+  version?: string;
+  parameters: Parameters;
+  /** The schema of the value that `execute` returns; a value that does not fit is an error result. */
+  result?: z.ZodType;
+  /**
+   * Called once per attempt with the parsed arguments, in an activity. May return text, any JSON value, nothing, a
+   * `ToolOutput`, or one of these with an update of the run's deps (`withUpdate`). An error that it throws is retried by the
+   * tool's policy, and after the last attempt becomes the model's error result. It must honour `context.signal`.
+   *
+   * `'none'`: the tool is a schema alone. The model sees it, each call gets an error result at once, and the run goes on:
+   * for a tool that only shows what the model would ask for. Such a tool has no options for the execution of its calls.
+   */
+  execute: ((args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result) | 'none';
+  /** False if its calls must never overlap with another call of the same response. Default true. */
+  parallel?: boolean;
+  /**
+   * What its calls change of the deps (`withUpdate`) and the state (`setState`): `true` for anything, or the keys. Calls of one
+   * response that change the same keys then run in their order, and each call sees the changes of those before it; a change of
+   * another key is an error result. `false`: nothing, so that no call waits for one of this tool.
+   *
+   * Default: not known. Such calls overlap, and a change that would undo one that another call made meanwhile becomes an error result.
+   */
+  updates?: boolean | readonly string[];
+  /** The names of the worker's resources that `execute` uses: creating a worker without them throws, and lazy ones are opened. */
+  resources?: readonly (keyof NoInfer<Needed> & string)[];
+  /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
+  maxResultBytes?: number;
+  /** The form of a result over `maxResultBytes`. Default `cut`. */
+  overflow?: Overflow;
+  /**
+   * The calls that wait for a person or a service to decide: `always`, `never`, or a predicate, called in an activity with
+   * the parsed arguments once the model has asked for the call. `{when, deadline, onDeadline}` adds a deadline.
+   * Default `never`.
+   */
+  approval?: ApprovalOption<z.output<Parameters>, Deps, Needed>;
+  /**
+   * True if a plain object that `execute` returns may list fields of the deps to set under the key `__update_context__`. The
+   * author of such an object changes the deps, so this is not for objects from elsewhere; `withUpdate` does more.
+   * Default false: the key is like any other.
+   */
+  legacyUpdates?: boolean;
+  /**
+   * The callers of the tool, for agents with `code`: `model` if the model may call it, `code` if code that the model wrote may.
+   * Default: both. A tool that only code may call is shown to the model as a function alone.
+   */
+  callers?: readonly ToolCaller[];
+  /** The kind of effect that it has, for rules of permissions: `read`, `write`, `execute`, `communicate` or `search`. Default: none. */
+  category?: ToolCategory;
+  /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
+  strict?: boolean;
+}
+
+const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unknown>, keyof ToolPolicyOptions<unknown>>, true> = {
+  name: true,
+  description: true,
+  label: true,
+  version: true,
+  parameters: true,
+  result: true,
+  execute: true,
+  parallel: true,
+  updates: true,
+  resources: true,
+  maxResultBytes: true,
+  overflow: true,
+  approval: true,
+  callers: true,
+  category: true,
+  strict: true,
+  legacyUpdates: true,
+};
+
+const TOOL_OPTIONS = [...Object.keys(OWN_OPTIONS), ...POLICY_OPTIONS];
+
+/** The tool names that providers accept. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** The most characters of a label: the summary must have room for the arguments and the thought. */
+const MAX_LABEL_LENGTH = 60;
+
+/**
+ * Defines a tool. Throws a `UsageError` that names the tool and the path if an option cannot work: a name that providers
+ * refuse, parameters that are not an object or not JSON, limits out of range.
+ *
+ * @example
+ * const search = defineTool({
+ *   name: 'search_web',
+ *   description: 'Searches the web and returns the best hits.',
+ *   parameters: z.object({ query: z.string() }),
+ *   execute: async ({ query }, { signal }) => searchWeb(query, signal),
+ * });
+ */
+export function defineTool<Parameters extends ObjectSchema, Result, Deps = Record<string, unknown>, Needed = Resources>(
+  options: ToolOptions<Parameters, Deps, Result, Needed>,
+): ToolDefinition<z.output<Parameters>, Deps, Result, Needed> {
+  const name = checkName(options.name);
+  const owner = `tool "${name}"`;
+  requireKnown(owner, options, TOOL_OPTIONS);
+  const schema = parametersSchema(owner, options.parameters);
+  if (options.result !== undefined) requireZod(`${owner}: "result"`, options.result);
+  const execute = options.execute === 'none' ? schemaAlone(name, options) : options.execute;
+  if (typeof execute !== 'function')
+    throw new UsageError(
+      `${owner}: "execute" is ${execute === undefined ? 'missing' : JSON.stringify(execute)}: write a function, or "none" for a schema alone`,
+    );
+  const approval = toolApproval(owner, options.approval);
+  return {
+    kind: 'longhaul.tool',
+    name,
+    description: nonEmpty(`${owner}: "description"`, options.description),
+    ...(options.label === undefined ? {} : { label: checkLabel(`${owner}: "label"`, options.label) }),
+    ...(options.version === undefined ? {} : { version: checkVersion(`${owner}: "version"`, options.version) }),
+    parameters: options.parameters,
+    ...(options.result === undefined ? {} : { result: options.result }),
+    schema,
+    ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
+    parallel: options.parallel ?? true,
+    ...updatesField(`${owner}: "updates"`, options.updates),
+    policy: toolPolicy(owner, options),
+    ...(options.verify === undefined ? {} : { verify: options.verify }),
+    retryOn: options.retryOn ?? 'any',
+    ...(options.legacyUpdates === true ? { legacyUpdates: true as const } : {}),
+    ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
+    ...resultBudget(owner, options),
+    ...(approval === undefined ? {} : { approval }),
+    ...toolCallers(owner, options.callers),
+    ...toolCategory(owner, options.category),
+    ...(options.execute === 'none' ? { notExecutable: true as const } : {}),
+    execute,
+  };
+}
+
+function checkName(name: unknown): string {
+  if (name === undefined || name === '') throw new UsageError('a tool has no name: write "name"');
+  if (typeof name !== 'string' || !TOOL_NAME.test(name)) {
+    throw new UsageError(`tool ${JSON.stringify(name)}: providers refuse this name: use 1 to 64 letters, digits, "_" or "-"`);
+  }
+  if (RESERVED_TOOL_NAMES.includes(name) || name.startsWith('__temporal')) {
+    throw new UsageError(`tool "${name}": this name is reserved: give the tool another one`);
+  }
+  return name;
+}
+
+function updatesField(owner: string, updates: unknown): Pick<ToolDefinition, 'updates'> {
+  if (updates === undefined) return {};
+  if (typeof updates === 'boolean') return { updates };
+  if (!Array.isArray(updates) || updates.length === 0 || updates.some((key) => typeof key !== 'string' || key === '')) {
+    throw new UsageError(`${owner} is ${JSON.stringify(updates)}: write true, false, or the keys of deps and state that its calls change`);
+  }
+  return { updates: [...new Set(updates as string[])] };
+}
+
+function checkLabel(owner: string, label: unknown): string {
+  const text = nonEmpty(owner, label);
+  if (text.length > MAX_LABEL_LENGTH) {
+    throw new UsageError(`${owner} has ${text.length} characters: write at most ${MAX_LABEL_LENGTH}`);
+  }
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new UsageError(`${owner} is ${JSON.stringify(text)}: write one line of text`);
+  return text;
+}
+
+/** The versions that records and lists can show in a line. */
+const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/;
+
+function checkVersion(owner: string, version: unknown): string {
+  if (typeof version === 'string' && VERSION.test(version)) return version;
+  throw new UsageError(
+    `${owner} is ${JSON.stringify(version)}: write a text of 1 to 64 letters, digits, ".", "_", "+" or "-" that begins with a letter or digit`,
+  );
+}
+
+function parametersSchema(owner: string, parameters: z.ZodType): JsonObject {
+  requireZod(`${owner}: "parameters"`, parameters);
+  const schema = jsonSchemaOf(parameters, `${owner}: parameters`);
+  if (!isObjectSchema(schema)) throw new UsageError(`${owner}: parameters are not an object schema: write z.object({...})`);
+  return schema;
+}
+
+/** The default of `parameters`: the question of the model. */
+const QUESTION = z.object({ question: z.string().describe('What you want to know, in full: the person sees nothing else.') });
+
+/** The options of `askHuman`. */
+export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends ObjectSchema> {
+  /** Letters, digits, `_` and `-`, at most 64. Runs that wait for an answer are found by it. */
+  name: string;
+  /** Tells the model what it can ask a person, and when to ask. */
+  description: string;
+  /** The schema of the question that the model asks. Default: `{question: string}`. */
+  parameters?: Parameters;
+  /** The schema of the answer: `z.string()`, a `z.enum([...])` of choices, an object for a form. Checked before the answer is accepted. */
+  answer: Answer;
+  /** The time that the question waits; afterwards the model reads that there is no answer. Default: the agent's, else unlimited. */
+  deadline?: Duration;
+  /** The callers of the tool, as for any other: `model`, `code`, or both. Default: both. */
+  callers?: readonly ToolCaller[];
+}
+
+const ASK_HUMAN_OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline', 'callers'];
+
+/**
+ * Defines a tool with which a model asks a person. It has no code: each call waits, and the answer that a person sends
+ * (`respond`) is its result for the model. Throws a `UsageError` that names the tool and the option if one cannot work,
+ * such as an answer that JSON cannot represent.
+ *
+ * @example
+ * const askSupport = askHuman({
+ *   name: 'ask_support',
+ *   description: 'Asks a colleague in support. Use it when the order does not say enough.',
+ *   answer: z.object({ refund: z.boolean(), note: z.string() }),
+ *   deadline: '2d',
+ * });
+ */
+export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSchema = typeof QUESTION>(
+  options: AskHumanOptions<Answer, Parameters>,
+): ToolDefinition<z.output<Parameters>, Record<string, unknown>, z.input<Answer>> {
+  const { name, description, answer, deadline, callers } = options;
+  const owner = `tool "${name}"`;
+  const execute = (): never => {
+    throw new LonghaulError('internal', `"${name}" asks a person: its calls are answered with respond, and never run`);
+  };
+  // Never approved at the deadline, even if the agent says so: a question without an answer has no result.
+  const approval = {
+    onDeadline: 'reject' as const,
+    ...(deadline === undefined ? {} : { deadline: milliseconds(deadline, `${owner}: "deadline"`) }),
+  };
+  const tool = defineTool({
+    name,
+    description,
+    parameters: options.parameters ?? QUESTION,
+    execute,
+    approval,
+    ...(callers === undefined ? {} : { callers }),
+  });
+  requireKnown(owner, options, ASK_HUMAN_OPTIONS);
+  return { ...tool, answer: answerSchema(owner, answer) };
+}
+
+/** Returns the JSON Schema of the answer. An answer is never parsed with zod, so a check that JSON Schema cannot express would not apply. */
+function answerSchema(owner: string, answer: z.ZodType): JsonObject {
+  requireZod(`${owner}: "answer"`, answer);
+  const schema = jsonSchemaOf(answer, `${owner}: answer`);
+  jsonSchemaOf(answer, `${owner}: answer`, 'output');
+  if (!hasRefinement(answer)) return schema;
+  throw new UsageError(
+    `${owner}: answer has a check in code (refine, check), which is not applied to answers: express it in the schema alone`,
+  );
+}
+
+function hasRefinement(answer: z.ZodType): boolean {
+  let found = false;
+  z.toJSONSchema(answer, {
+    unrepresentable: 'any',
+    override: ({ zodSchema }) => {
+      const { def } = zodSchema._zod;
+      found ||=
+        'checks' in def && Array.isArray(def.checks) && def.checks.some((check: z.core.$ZodCheck) => check._zod.def.check === 'custom');
+    },
+  });
+  return found;
+}
+
+/** The options of a tool with `execute: 'none'`. All others concern the execution of its calls. */
+const SCHEMA_ALONE_OPTIONS: readonly string[] = ['name', 'description', 'version', 'parameters', 'strict', 'execute', 'callers'];
+
+/**
+ * Returns the `execute` of a tool that is a schema alone. It runs only for runs that began when the tool had a function. Throws a
+ * UsageError for options that would have no effect.
+ */
+function schemaAlone(name: string, options: object): () => never {
+  const [useless] = Object.entries(options).find(([option, value]) => value !== undefined && !SCHEMA_ALONE_OPTIONS.includes(option)) ?? [];
+  if (useless !== undefined) {
+    throw new UsageError(`tool "${name}": "${useless}" has no effect with "execute": "none": leave it out, or write a function`);
+  }
+  return () => {
+    throw new ToolFailure(notExecutable(name));
+  };
+}
+
+/**
+ * Names that a tool must not have: the tools of structured answers and of code, a limit that waits for a person, Longhaul's own
+ * activities, and the activity that gets every call of an unknown type.
+ */
+export const RESERVED_TOOL_NAMES: readonly string[] = [FINAL_ANSWER, RUN_CODE, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];

@@ -1,0 +1,356 @@
+import type { z } from 'zod';
+import type { ContentItem } from '../core/domain/content.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { GUARDRAIL_TYPES, type GuardrailType } from '../core/domain/guardrails.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { type ModelName, modelName } from '../core/domain/model.ts';
+import type { Principal } from '../core/domain/run.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import type { ReadEvents, Resources } from './context.ts';
+import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
+
+/** The options of every guardrail, also of the prebuilt ones. */
+export interface CommonGuardrailOptions<Type extends GuardrailType> {
+  /** Names the guardrail in results and records. Each guardrail of a type of an agent has its own name. */
+  name: string;
+  /** The subject of its checks: `input`, `output` or `tool_call`. */
+  type: Type;
+  /** True to let pass what a failed check could not examine. Default false: a guardrail that fails trips. */
+  failOpen?: boolean;
+  /** The time limit of one check: at most 10 minutes, for a tool call at most 30 seconds. Default 30 seconds. */
+  timeout?: Duration;
+}
+
+/** The options of `defineGuardrail`. */
+export interface GuardrailOptions<Type extends GuardrailType> extends CommonGuardrailOptions<Type> {
+  /** The models that `context.ask` may call, as `provider/model`. */
+  models?: readonly ModelName[];
+  /** Checks a message, an answer or a call. Runs in an activity of the worker, at least once. */
+  check: (context: GuardrailContexts[Type]) => GuardrailAnswer | Promise<GuardrailAnswer>;
+}
+
+const GUARDRAIL_OPTIONS: Record<keyof GuardrailOptions<'input'>, true> = {
+  name: true,
+  type: true,
+  failOpen: true,
+  timeout: true,
+  models: true,
+  check: true,
+};
+
+const GUARDRAIL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const DEFAULT_TIMEOUT = '30s';
+
+/** The longest time limits in milliseconds. A model call that has been paid for waits for the checks of its tool calls. */
+const MOST_TIMEOUT_MS: Record<GuardrailType, number> = { input: 600_000, output: 600_000, tool_call: 30_000 };
+
+/**
+ * Defines a guardrail: a check of messages, answers or tool calls that can trip. Throws a UsageError for options that cannot work.
+ *
+ * @example
+ * ```ts
+ * const noPrices = defineGuardrail({
+ *   name: 'no-prices',
+ *   type: 'output',
+ *   check: ({ text }) => (text.includes('€') ? { passed: false, message: 'The answer names a price' } : { passed: true }),
+ * });
+ * ```
+ */
+export function defineGuardrail<const Type extends GuardrailType>(options: GuardrailOptions<Type>): GuardrailDefinition<Type> {
+  const { name, type, failOpen = false, timeout = DEFAULT_TIMEOUT, models = [], check } = options;
+  if (typeof name !== 'string' || !GUARDRAIL_NAME.test(name)) {
+    throw new UsageError(`guardrail ${JSON.stringify(name) ?? 'without a name'}: use 1 to 64 letters, digits, "_" or "-" as "name"`);
+  }
+  const owner = `guardrail "${name}"`;
+  requireKnown(owner, options, Object.keys(GUARDRAIL_OPTIONS));
+  if (!GUARDRAIL_TYPES.includes(type)) {
+    throw new UsageError(`${owner}: "type" is ${JSON.stringify(type)}: write "input", "output" or "tool_call"`);
+  }
+  if (typeof check !== 'function') throw new UsageError(`${owner}: "check" is missing: write a function that returns {passed, message}`);
+  if (typeof failOpen !== 'boolean') throw new UsageError(`${owner}: "failOpen" is ${JSON.stringify(failOpen)}: write true or false`);
+  if (!Array.isArray(models)) throw new UsageError(`${owner}: "models" must be a list of texts such as "openai/gpt-5"`);
+  const timeoutMs = timerMilliseconds(timeout, `${owner}: "timeout"`);
+  if (timeoutMs < 1 || timeoutMs > MOST_TIMEOUT_MS[type]) {
+    throw new UsageError(
+      `${owner}: "timeout" is ${timeoutMs} ms: choose 1 ms to ${MOST_TIMEOUT_MS[type] / 1_000} s for a guardrail of type "${type}"`,
+    );
+  }
+  return Object.freeze({
+    kind: 'longhaul.guardrail',
+    name,
+    type,
+    failOpen,
+    timeoutMs,
+    models: models.map((model, index) => modelName(owner, nonEmpty(`${owner}: "models[${index}]"`, model))),
+    check: check,
+  });
+}
+
+/**
+ * The answer of a check. `message` says what was found: people read it and, for a tool call, the model. `trips: false`: the finding is
+ * recorded, and what was checked passes.
+ */
+export type GuardrailAnswer =
+  | { readonly passed: true; readonly message?: string }
+  | { readonly passed: false; readonly message: string; readonly trips?: boolean };
+
+/** The tool call that a guardrail checks. */
+export interface CheckedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+/** The context of every check. */
+export interface GuardrailContext {
+  /** The text that is checked: of the new messages, of the answer, or the arguments of the call as JSON. */
+  readonly text: string;
+  /** The run's JSON data (user id, session, preferences). Read-only. */
+  readonly deps: Readonly<JsonObject>;
+  /** Whom the run acts for. Read-only. */
+  readonly principal: Readonly<Principal>;
+  /** The run's state. Read-only. */
+  readonly state: Readonly<JsonObject>;
+  readonly resources: Resources;
+  /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in guardrails for calls of local code. */
+  readonly events: ReadEvents;
+  /** The name of the agent. */
+  readonly agent: string;
+  readonly runId: string;
+  /** Aborted when the run is cancelled, the time is up, or the worker shuts down. */
+  readonly signal: AbortSignal;
+  /** Asks one of the `models` of the guardrail. Its cost counts in the usage and the limits of the run. */
+  ask(model: ModelName, prompt: string): Promise<string>;
+  /** Asks for an answer that fits a schema. Throws if it does not fit. */
+  ask<Schema extends z.ZodType>(model: ModelName, prompt: string, schema: Schema): Promise<z.output<Schema>>;
+}
+
+/** The context of a check of messages. */
+interface InputContext extends GuardrailContext {
+  readonly type: 'input';
+  /** The messages of the user that no guardrail has checked. */
+  readonly messages: readonly Extract<ContentItem, { type: 'message' }>[];
+}
+
+/** The context of a check of an answer. */
+interface OutputContext extends GuardrailContext {
+  readonly type: 'output';
+  /** The output that the run would have. */
+  readonly output: JsonValue;
+}
+
+/** The context of a check of a tool call. */
+interface ToolCallContext extends GuardrailContext {
+  readonly type: 'tool_call';
+  readonly call: CheckedCall;
+}
+
+/** The context of a check, by the type of the guardrail. */
+export interface GuardrailContexts {
+  input: InputContext;
+  output: OutputContext;
+  tool_call: ToolCallContext;
+}
+
+/** A guardrail as `defineGuardrail` returns it. */
+export interface GuardrailDefinition<Type extends GuardrailType = GuardrailType> {
+  readonly kind: 'longhaul.guardrail';
+  readonly name: string;
+  readonly type: Type;
+  readonly failOpen: boolean;
+  readonly timeoutMs: number;
+  /** The models that it may ask, as `provider/model`. */
+  readonly models: readonly ModelName[];
+  /** Its type is checked by `defineGuardrail`. */
+  readonly check: (context: never) => unknown;
+}
+
+/** A guardrail of any type. */
+export type AnyGuardrail = GuardrailDefinition;
+
+/** Each pattern reads a text once: it has no repetition inside of another one. */
+const PERSONAL_DATA_PATTERNS = {
+  email: /[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/,
+  phone: /(?<!\d)(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)|\d{3})[ .-]?\d{3}[ .-]?\d{4}(?!\d)/,
+  ssn: /(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)/,
+  credit_card: /(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)/,
+  ip_address: /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])/,
+} as const;
+
+/** A kind of personal data. */
+export type PersonalDataKind = keyof typeof PERSONAL_DATA_PATTERNS;
+
+const PERSONAL_DATA_KINDS = Object.keys(PERSONAL_DATA_PATTERNS) as PersonalDataKind[];
+
+/** The options of `personalData`. */
+export interface PersonalDataOptions<Type extends GuardrailType> extends Omit<CommonGuardrailOptions<Type>, 'name'> {
+  /** Default `personal-data`. */
+  name?: string;
+  /** Default: all of `email`, `phone`, `ssn`, `credit_card` and `ip_address`. */
+  kinds?: readonly PersonalDataKind[];
+}
+
+/** Defines a guardrail that trips on personal data: it names the kinds, and never the data. */
+export function personalData<const Type extends GuardrailType>(options: PersonalDataOptions<Type>): GuardrailDefinition<Type> {
+  const { kinds = PERSONAL_DATA_KINDS, name = 'personal-data', ...common } = options;
+  const unknown = kinds.find((kind) => !PERSONAL_DATA_KINDS.includes(kind));
+  if (unknown !== undefined || kinds.length === 0) {
+    throw new UsageError(
+      `guardrail "${name}": "kinds" has ${JSON.stringify(unknown) ?? 'none'}: choose of ${PERSONAL_DATA_KINDS.join(', ')}`,
+    );
+  }
+  return defineGuardrail({
+    ...common,
+    name,
+    check: ({ text }: { text: string }) => {
+      const found = kinds.filter((kind) => PERSONAL_DATA_PATTERNS[kind].test(text) && (kind !== 'credit_card' || hasCardNumber(text)));
+      return found.length === 0 ? { passed: true } : { passed: false, message: `It contains personal data: ${found.join(', ')}` };
+    },
+  } as never);
+}
+
+/** True if a number of the length of a card has the check digit of one (Luhn). */
+function hasCardNumber(text: string): boolean {
+  return [...text.matchAll(new RegExp(PERSONAL_DATA_PATTERNS.credit_card, 'g'))].some(([match]) => isLuhn(match.replace(/\D/g, '')));
+}
+
+function isLuhn(digits: string): boolean {
+  let sum = 0;
+  for (const [index, digit] of digits.split('').toReversed().entries()) {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2);
+    sum += value > 9 ? value - 9 : value;
+  }
+  return sum % 10 === 0;
+}
+
+/** Wordings of attacks, which are searched in a text of single spaces in lower case. */
+const ATTACKS: readonly RegExp[] = [
+  /\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your |my )?(?:previous|prior|above|earlier) (?:instructions|prompts?|rules|messages)\b/,
+  /\b(?:ignore|disregard|forget) (?:all |everything )?(?:you were told|your (?:instructions|rules|guidelines))\b/,
+  /\byou are (?:now|no longer) (?:a |an |in )?(?:dan|developer mode|unrestricted|jailbroken|bound by)\b/,
+  /\b(?:pretend|act as if|behave as though) (?:to be |that )?you (?:are|have|had) (?:no|not|without|free of) /,
+  /\b(?:reveal|show|print|repeat|output) (?:me )?(?:your |the )(?:system prompt|initial instructions|hidden instructions|system message)\b/,
+  /(?:^|\n) ?(?:\[?system\]?|<\|?(?:system|im_start)\|?>) ?:?/,
+  /\bnew instructions ?: ?/,
+];
+
+/** The options of `promptInjection`. */
+export interface PromptInjectionOptions<Type extends GuardrailType> extends Omit<CommonGuardrailOptions<Type>, 'name'> {
+  /** Default `prompt-injection`. */
+  name?: string;
+}
+
+/**
+ * Defines a guardrail that trips on common wordings of attacks on the instructions of an agent. It knows wordings, not meanings: it is
+ * no protection by itself.
+ */
+export function promptInjection<const Type extends GuardrailType>(options: PromptInjectionOptions<Type>): GuardrailDefinition<Type> {
+  const { name = 'prompt-injection', ...common } = options;
+  return defineGuardrail({
+    ...common,
+    name,
+    check: ({ text }: { text: string }) => {
+      const plain = text
+        .normalize('NFKC')
+        .toLowerCase()
+        .replace(/[^\S\n]+/g, ' ');
+      const isAttack = ATTACKS.some((pattern) => pattern.test(plain));
+      return isAttack ? { passed: false, message: 'It tries to change the instructions of the agent' } : { passed: true };
+    },
+  } as never);
+}
+
+/** The options of `contentFilter`. */
+export interface ContentFilterOptions<Type extends GuardrailType> extends Omit<CommonGuardrailOptions<Type>, 'name'> {
+  /** Default `content-filter`. */
+  name?: string;
+  /** Words and phrases that must not occur, in any case. */
+  keywords?: readonly string[];
+  /** Patterns that must not match. They read untrusted text: write none that takes long for some texts. */
+  patterns?: readonly RegExp[];
+}
+
+/** Defines a guardrail that trips on words and patterns, as the content filter of the pages of the redesign (`agent-framework-redesign`) does. */
+export function contentFilter<const Type extends GuardrailType>(options: ContentFilterOptions<Type>): GuardrailDefinition<Type> {
+  const { keywords = [], patterns = [], name = 'content-filter', ...common } = options;
+  if (keywords.length + patterns.length === 0) {
+    throw new UsageError(`guardrail "${name}" filters nothing: give it "keywords" or "patterns"`);
+  }
+  const lower = keywords.map((keyword) => keyword.toLowerCase());
+  const single = patterns.map(({ source, flags }) => new RegExp(source, flags.replace(/[gy]/g, '')));
+  return defineGuardrail({
+    ...common,
+    name,
+    check: ({ text }: { text: string }) => {
+      const keyword = keywords[lower.findIndex((one) => text.toLowerCase().includes(one))];
+      if (keyword !== undefined) return { passed: false, message: `It contains "${keyword}"` };
+      const pattern = single.find((one) => one.test(text));
+      return pattern === undefined ? { passed: true } : { passed: false, message: `It matches ${String(pattern)}` };
+    },
+  } as never);
+}
+
+/** The options of `maxTokens`. */
+export interface MaxTokensOptions<Type extends GuardrailType> extends Omit<CommonGuardrailOptions<Type>, 'name'> {
+  /** Default `max-tokens`. */
+  name?: string;
+  /** The most tokens that a text may have. Four characters count as one. */
+  limit: number;
+  /** True to trip. Default false: a longer text is recorded, and passes. */
+  trips?: boolean;
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Defines a guardrail for the length of messages, answers or arguments. */
+export function maxTokens<const Type extends GuardrailType>(options: MaxTokensOptions<Type>): GuardrailDefinition<Type> {
+  const { limit, trips = false, name = 'max-tokens', ...common } = options;
+  const most = wholeNumber(`guardrail "${name}": "limit"`, limit, 1);
+  return defineGuardrail({
+    ...common,
+    name,
+    check: ({ text }: { text: string }) => {
+      const tokens = Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+      return tokens <= most ? { passed: true } : { passed: false, message: `It has about ${tokens} tokens, more than ${most}`, trips };
+    },
+  } as never);
+}
+
+/** The options of `callRules`. */
+export interface CallRulesOptions extends Omit<CommonGuardrailOptions<'tool_call'>, 'name' | 'type'> {
+  /** Default `call-rules`. */
+  name?: string;
+  /** The tools that may be called. Default: all. */
+  allow?: readonly string[];
+  /** The tools that may not be called. */
+  block?: readonly string[];
+  /** By the name of an argument of any tool: a pattern that its text must not match. */
+  arguments?: Readonly<Record<string, RegExp>>;
+}
+
+/** Defines a guardrail for the names and the arguments of calls. Permissions decide the same without a check, for the whole tree of runs. */
+export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_call'> {
+  const { allow, block = [], arguments: patterns = {}, name = 'call-rules', ...common } = options;
+  if (allow === undefined && block.length === 0 && Object.keys(patterns).length === 0) {
+    throw new UsageError(`guardrail "${name}" has no rules: give it "allow", "block" or "arguments"`);
+  }
+  const rules = Object.entries(patterns).map(([key, { source, flags }]) => [key, new RegExp(source, flags.replace(/[gy]/g, ''))] as const);
+  return defineGuardrail({
+    ...common,
+    name,
+    type: 'tool_call',
+    check: ({ call }: ToolCallContext) => {
+      if (block.includes(call.name)) return { passed: false, message: `"${call.name}" is blocked` };
+      if (allow?.includes(call.name) === false) return { passed: false, message: `"${call.name}" is not allowed` };
+      const [key] =
+        rules.find(
+          ([argument, pattern]) => Object.hasOwn(call.arguments, argument) && pattern.test(comparedText(call.arguments[argument])),
+        ) ?? [];
+      return key === undefined ? { passed: true } : { passed: false, message: `The argument "${key}" of "${call.name}" is blocked` };
+    },
+  });
+}
+
+function comparedText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,28 @@
+import { UsageError } from '../core/domain/errors.ts';
+import { didYouMean } from '../core/domain/text.ts';
+
+/** Throws a UsageError for an unknown option: a misspelt option would be ignored silently. */
+export function requireKnown(owner: string, options: object, known: readonly string[]): void {
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue;
+    throw new UsageError(`${owner} has an unknown option "${key}" (known: ${known.join(', ')})${didYouMean(key, known)}`);
+  }
+}
+
+/** Returns the number if it is a whole one of at least `least`; otherwise throws a UsageError. */
+export function wholeNumber(owner: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new UsageError(`${owner} is ${String(value)}: write a whole number of at least ${least}`);
+}
+
+/** Returns the text if it is not blank; otherwise throws a UsageError. */
+export function nonEmpty(owner: string, value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  throw new UsageError(`${owner} is ${value === undefined ? 'missing' : JSON.stringify(value)}: write a text`);
+}
+
+/** Throws a UsageError for a value that is not a zod 4 schema, such as a schema of zod 3. */
+export function requireZod(owner: string, schema: unknown): void {
+  if (typeof schema === 'object' && schema !== null && '_zod' in schema) return;
+  throw new UsageError(`${owner} is not a schema of zod 4: write z.object({...}) with z from "zod"`);
+}

@@ -1,0 +1,112 @@
+import type { SecretReference } from '../core/domain/deps.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import { requireKnown } from './option-checks.ts';
+
+/** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */
+export type ReadSecret = (secret: string | SecretReference) => Promise<string>;
+
+/** The context that `open` receives. */
+export interface OpenContext {
+  readonly secret: ReadSecret;
+  /** Aborted when opening takes too long, or the worker closes its resources. */
+  readonly signal: AbortSignal;
+}
+
+/** The options of a live object: the functions that open, check and close it. */
+export interface ResourceOptions<Value> {
+  /** Called once per worker, and again if the resource is unhealthy. If it throws, the worker does not start, or the tool fails. */
+  open: (context: OpenContext) => Value | Promise<Value>;
+  /** Called when the worker has drained, and before an unhealthy resource is opened again. An error that it throws is logged. */
+  close?: (value: Value) => unknown;
+  /** Called before a use if the last check is older than `healthEvery`. The resource is unhealthy if it throws or returns `false`. */
+  health?: (value: Value) => unknown;
+  /** True to open it when the first tool that names it needs it, not when the worker starts. Default false. */
+  lazy?: boolean;
+  /** The time for which one check of `health` is valid. Default 30 seconds. */
+  healthEvery?: Duration;
+  /** The time limit of each of `open`, `health` and `close`. Default 30 seconds. */
+  timeout?: Duration;
+}
+
+/** A resource as `resource` returns it: checked. */
+export interface ResourceDefinition<Value = unknown> {
+  readonly kind: 'longhaul.resource';
+  readonly open: (context: OpenContext) => Value | Promise<Value>;
+  readonly close?: (value: Value) => unknown;
+  readonly health?: (value: Value) => unknown;
+  readonly lazy: boolean;
+  readonly healthEveryMs: number;
+  readonly timeoutMs: number;
+}
+
+const RESOURCE_OPTIONS = ['open', 'close', 'health', 'lazy', 'healthEvery', 'timeout'];
+
+/**
+ * Defines a live object (a pool, a client, a browser) that a worker opens, checks and closes, for its option `resources`.
+ * Throws a UsageError for unknown or invalid options.
+ */
+export function resource<Value>(options: ResourceOptions<Value>): ResourceDefinition<Value> {
+  requireKnown('a resource', options, RESOURCE_OPTIONS);
+  const { open, close, health, lazy = false, healthEvery = '30s', timeout = '30s' } = options;
+  requireFunction('open', open);
+  if (close !== undefined) requireFunction('close', close);
+  if (health !== undefined) requireFunction('health', health);
+  if (typeof lazy !== 'boolean') throw new UsageError(`a resource: "lazy" is ${JSON.stringify(lazy)}: write true or false`);
+  return Object.freeze({
+    kind: 'longhaul.resource',
+    open,
+    ...(close === undefined ? {} : { close }),
+    ...(health === undefined ? {} : { health }),
+    lazy,
+    healthEveryMs: timerMilliseconds(healthEvery, 'a resource: "healthEvery"'),
+    timeoutMs: timerMilliseconds(timeout, 'a resource: "timeout"'),
+  });
+}
+
+/** True for a value that `resource` returned, of any copy of this package. */
+export function isResource(value: unknown): value is ResourceDefinition {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'longhaul.resource';
+}
+
+function requireFunction(name: string, value: unknown): void {
+  if (typeof value !== 'function') throw new UsageError(`a resource: "${name}" is ${JSON.stringify(value)}: write a function`);
+}
+
+/** The options of `secret`. */
+export interface SecretOptions {
+  /** The text before the value when it is read: `Bearer ` makes a header of a token. */
+  prefix?: string;
+}
+
+/** One or more parts of letters, digits, `-`, `_` and `.`, separated by slashes. */
+const SECRET_NAME = /^[a-zA-Z0-9._-]+(?:\/[a-zA-Z0-9._-]+)*$/;
+
+const MAX_SECRET_NAME_LENGTH = 100;
+
+/**
+ * Returns a reference to a secret by its name. The value is read in the worker, from the source that the worker's option
+ * `secrets` sets, when it is needed: a tool reads it with `await context.secret(crmToken)`. The name goes into history and
+ * messages, the value never does. Throws a UsageError for a name that is not 1 to 100 letters, digits, `-`, `_`, `.` and
+ * `/`, or that could lead out of a folder as a path: with `..`, or with a slash at an end.
+ *
+ * @example
+ * const crmToken = secret('crm-token', { prefix: 'Bearer ' });
+ */
+export function secret(name: string, options: SecretOptions = {}): SecretReference {
+  if (typeof name !== 'string' || name === '') throw new UsageError('a secret has no name: write secret("crm-token")');
+  if (!isSecretName(name)) {
+    throw new UsageError(
+      `secret ${JSON.stringify(name.slice(0, MAX_SECRET_NAME_LENGTH))}: this is not a valid name of a secret: use at most ${MAX_SECRET_NAME_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
+    );
+  }
+  requireKnown(`secret "${name}"`, options, ['prefix']);
+  const { prefix } = options;
+  if (prefix === undefined) return Object.freeze({ kind: 'longhaul.secret', name });
+  if (typeof prefix !== 'string') throw new UsageError(`secret "${name}": "prefix" is ${JSON.stringify(prefix)}: write a text`);
+  return Object.freeze({ kind: 'longhaul.secret', name, prefix });
+}
+
+function isSecretName(name: string): boolean {
+  return name.length <= MAX_SECRET_NAME_LENGTH && SECRET_NAME.test(name) && !name.split('/').some((part) => part === '.' || part === '..');
+}

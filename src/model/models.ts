@@ -1,0 +1,101 @@
+import { ModelCallError } from '../core/domain/errors.ts';
+import type { ModelPrice } from '../core/domain/usage.ts';
+
+/** Prices by `provider/model`. */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/**
+ * List prices in US dollars per million tokens, for models of the provider named `openai`. They change, and contracts
+ * and gateways have their own prices, so the worker's `prices` take precedence. A dated variant of a model may have
+ * another price, so it is not treated as the model.
+ */
+const LIST_PRICES: PriceTable = {
+  'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
+  'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
+  'openai/gpt-4.1': { input: 2, cachedInput: 0.5, output: 8 },
+  'openai/gpt-4.1-mini': { input: 0.4, cachedInput: 0.1, output: 1.6 },
+  'openai/gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
+  'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'openai/gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
+  'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
+  'openai/o3': { input: 2, cachedInput: 0.5, output: 8 },
+  'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+};
+
+/** Returns the price of a model: from the overrides, otherwise the list price; undefined if it is unknown. */
+export function priceOf(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+  for (const prices of [overrides, LIST_PRICES]) if (Object.hasOwn(prices, model)) return prices[model];
+  return undefined;
+}
+
+/** The number of input tokens that an unknown model is assumed to accept. */
+const UNKNOWN_MODEL_TOKENS = 128_000;
+
+/** The number of input tokens that models accept, by the beginning of their name; the first match counts. */
+const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
+  [/^gpt-5/, 272_000],
+  [/^gpt-4\.1/, 1_000_000],
+  [/^(gpt-4o|gpt-4-turbo|chatgpt-4o)/, 128_000],
+  [/^gpt-4/, 8_192],
+  [/^gpt-3\.5/, 16_385],
+  [/^o\d/, 200_000],
+  [/^claude/, 200_000],
+  [/^gemini/, 1_000_000],
+];
+
+/** Returns the number of input tokens that a model accepts, by its name without `provider/` and other paths. */
+export function contextTokens(model: string): number {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  return CONTEXT_TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_MODEL_TOKENS;
+}
+
+/** The environment variable that forbids real models to a whole process and its child processes. */
+const FORBIDDEN_VARIABLE = 'LONGHAUL_FORBID_REAL_MODELS';
+
+/** Exceptions from forbidding real models. */
+export interface ForbidOptions {
+  /**
+   * Hosts that are still allowed, with their port if it matters, such as `127.0.0.1:4010` for a fake provider in a
+   * test.
+   */
+  except?: readonly string[];
+}
+
+/** A registered symbol, so that all copies of this module in a process share the setting. */
+const FORBIDDEN: unique symbol = Symbol.for('longhaul.forbidden_real_models');
+
+interface ForbiddenModels {
+  [FORBIDDEN]?: readonly string[] | undefined;
+}
+
+const ofProcess = globalThis as ForbiddenModels;
+
+/**
+ * Makes every later request to a real model in this process fail before anything is sent. Returns a function that
+ * undoes this. The same setting for a whole environment is `LONGHAUL_FORBID_REAL_MODELS=1`.
+ */
+export function forbidRealModels({ except = [] }: ForbidOptions = {}): () => void {
+  const before = ofProcess[FORBIDDEN];
+  ofProcess[FORBIDDEN] = except;
+  return () => {
+    ofProcess[FORBIDDEN] = before;
+  };
+}
+
+/**
+ * Throws a ModelCallError, which is not retried, if requests to real models are forbidden. `host` includes the port,
+ * if there is one.
+ */
+export function requireRealModelsAllowed(model: string, host: string): void {
+  const except = ofProcess[FORBIDDEN] ?? (isForbiddenByEnvironment() ? [] : undefined);
+  if (except === undefined || except.some((one) => one === host || one === host.replace(/:\d+$/, ''))) return;
+  throw new ModelCallError(
+    'model_forbidden',
+    `Model "${model}" at "${host}" was not called: requests to real models are forbidden here (forbidRealModels(), or ${FORBIDDEN_VARIABLE}). Give the run a scripted model, or list the host in "except"`,
+  );
+}
+
+function isForbiddenByEnvironment(): boolean {
+  const value = process.env[FORBIDDEN_VARIABLE] ?? '';
+  return value !== '' && value !== '0' && value !== 'false';
+}
