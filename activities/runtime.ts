@@ -6,8 +6,8 @@ import type { AuthorizeDecision, NotifyWaiting } from '../src/define/approvals.t
 import type { NotifyEnded } from '../src/define/hooks.ts';
 import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { PriceTable } from '../src/model/models.ts';
-import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
-import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
+import type { ArchiveSink } from '../src/stores/file-archive.ts';
+import type { PayloadStore } from '../src/stores/payload-store.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { AbortRegistry } from './attempts/attempt.ts';
 import type { MissingNames } from './attempts/failure.ts';

@@ -12,7 +12,7 @@ import {
   type WorkflowSlotInfo,
 } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
-import { unreachable } from '../src/client/connect.ts';
+import { unreachable } from '../src/client/longhaul-client.ts';
 import type { CodecOptions } from '../src/codec/encryption.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../src/core/domain/time.ts';
@@ -20,8 +20,8 @@ import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
 import { nonEmpty, requireKnown } from '../src/define/option-checks.ts';
 import type { LogOptions } from '../src/log/log-writer.ts';
-import { streamsNotice } from '../src/streams/streams-notice.ts';
-import { resolveServer } from '../src/temporal/server-address.ts';
+import { streamsNotice } from '../src/streams/stream-sink.ts';
+import { resolveServer } from '../src/temporal/server-connection.ts';
 import { bundleWorkflows, RUNS_MODULE } from './bundle-workflows.ts';
 import { installLog } from './install-log.ts';
 import { checkWorkerParts, LonghaulPlugin, type LonghaulPluginOptions, PLUGIN_OPTIONS } from './plugin.ts';

@@ -12,19 +12,19 @@ export {
 } from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/resources/resource-pool.ts';
-export { fileStore, type FileStoreOptions } from '../src/stores/payload-store/file-store.ts';
-export type { PayloadStore, StoredRun } from '../src/stores/payload-store/payload-store.ts';
+export { fileStore, type FileStoreOptions } from '../src/stores/payload-store.ts';
+export type { PayloadStore, StoredRun } from '../src/stores/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { fileMemory, type FileMemoryOptions } from '../src/memory/file-memory.ts';
-export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite/sqlite-memory.ts';
-export { postgresMemory, type PostgresMemoryOptions } from '../src/memory/postgres/postgres-memory.ts';
-export type { PostgresPool } from '../src/memory/postgres/postgres-pool.ts';
-export { type Embed, type EmbeddingOptions, withEmbedding } from '../src/memory/with-embedding.ts';
-export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/memory-namespace.ts';
-export { inMemory } from '../src/memory/in-memory.ts';
+export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite-memory.ts';
+export { postgresMemory, type PostgresMemoryOptions } from '../src/memory/postgres-memory.ts';
+export type { PostgresPool } from '../src/memory/postgres-memory.ts';
+export { type Embed, type EmbeddingOptions, withEmbedding } from '../src/memory/search.ts';
+export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/memory-store.ts';
+export { inMemory } from '../src/memory/file-memory.ts';
 export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
-export { fileArchive, type FileArchiveOptions } from '../src/stores/archive/file-archive.ts';
-export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../src/stores/archive/archive-sink.ts';
+export { fileArchive, type FileArchiveOptions } from '../src/stores/file-archive.ts';
+export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../src/stores/file-archive.ts';
 export type {
   AuthorizeAnswer,
   AuthorizeContext,
@@ -44,8 +44,8 @@ export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.t
 export type { Divergence } from './replayer.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
 export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-writer.ts';
-export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory/memory-streams.ts';
-export { heartbeatStreams, type HeartbeatStreamsOptions } from '../src/streams/heartbeat/heartbeat-streams.ts';
+export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory-streams.ts';
+export { heartbeatStreams, type HeartbeatStreamsOptions } from '../src/streams/heartbeat-streams.ts';
 export { redisStreams, type RedisStreamsOptions } from '../src/streams/redis/redis-streams.ts';
 export type {
   PublishingActivity,

@@ -26,8 +26,8 @@ import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
 import { requireKnown } from '../src/define/option-checks.ts';
-import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
-import { requireSdk } from '../src/temporal/require-sdk.ts';
+import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
+import { requireSdk } from '../src/temporal/server-connection.ts';
 import type { LonghaulSinks } from '../workflows/run/live-run.ts';
 import {
   combinedWorkflows,

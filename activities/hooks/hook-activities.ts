@@ -26,7 +26,7 @@ import {
   type StepsPage,
 } from '../../src/core/protocol.ts';
 import { readExecution, type ReadExecution } from '../../src/history/read-run.ts';
-import type { ArchiveBatch, ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../src/stores/file-archive.ts';
 import { runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, toFailure, withStack } from '../attempts/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';

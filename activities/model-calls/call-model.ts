@@ -30,8 +30,7 @@ import {
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/scope.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
-import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
-import { recallText, shownEntry, type ShownEntry } from '../../src/memory/recall-text.ts';
+import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { formattedRequest, interpretReply } from '../../src/model/reply-formats.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
@@ -255,15 +254,15 @@ async function findEntries(
   runtime: ActivityRuntime,
   { run, snapshot }: RecallingCall,
   { query, bounds }: { query: string; bounds: RecallBounds },
-): Promise<ShownEntry[]> {
+): Promise<RecalledEntry[]> {
   const memory = memoryOf(runtime);
   if (memory === undefined) throw new Error('this worker has none');
   const { principal } = await dataFor(runtime, ofRun(run));
   const namespace = memoryNamespace({ principal, agent: snapshot.memory?.name ?? snapshot.name });
   const found = await memory.recall({ namespace, text: query, topK: bounds.topK });
   // What a store returns is code of the user: more than was asked for, or values that are no JSON.
-  const shown = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(shownEntry))) as ShownEntry[];
-  return runtime.secrets.redactJson(shown) as ShownEntry[];
+  const shown = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(recalledEntry))) as RecalledEntry[];
+  return runtime.secrets.redactJson(shown) as RecalledEntry[];
 }
 
 /** Returns the part of the input by which the run is asked whom it acts for. */

@@ -19,9 +19,8 @@ import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '.
 import { type Lookup, resolveValue } from '../../src/core/program/references.ts';
 import { type IndexedStep, indexOf, parseAddress, type StepAddress } from '../../src/core/program/program-index.ts';
 import type { AskStepInput, AskStepOutput, UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
-import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
-import type { MemorySource, MemoryStore } from '../../src/memory/memory-store.ts';
-import { CONTAINED_SCORE } from '../../src/memory/search/ranking.ts';
+import { memoryNamespace, type MemorySource, type MemoryStore } from '../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../src/memory/search.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';

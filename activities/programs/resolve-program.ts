@@ -21,7 +21,7 @@ import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
 import { priceOf, type PriceTable } from '../../src/model/models.ts';
-import { runNotFound } from '../../src/temporal/run-outcome.ts';
+import { runNotFound } from '../../src/temporal/run-workflow.ts';
 import { checkSnapshotSize, commonFields, type CommonInputs, snapshotDigest, toolSnapshot, workerFacts } from '../agents/build-snapshot.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';

@@ -6,8 +6,7 @@ import { joinPieces, jsonBytes, type JsonPiece } from '../../src/core/domain/byt
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { StoredOutput } from '../../src/core/domain/program-run.ts';
 import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
-import type { PayloadStore, StoredRun } from '../../src/stores/payload-store/payload-store.ts';
-import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
+import { type PayloadStore, readSpilled, spill, type StoredRun } from '../../src/stores/payload-store.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 

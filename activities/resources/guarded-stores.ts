@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
-import type { ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
-import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
-import { runState, type RunState } from '../../src/temporal/run-state.ts';
+import type { ArchiveSink } from '../../src/stores/file-archive.ts';
+import type { PayloadStore } from '../../src/stores/payload-store.ts';
+import { runState, type RunState } from '../../src/temporal/run-workflow.ts';
 
 /** The stores of a worker that keep something of runs. */
 interface WorkerStores {

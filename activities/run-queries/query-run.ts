@@ -18,8 +18,7 @@ import {
   scopedName,
 } from '../../src/core/protocol.ts';
 import type { EventsOptions, ReadEvents } from '../../src/define/context.ts';
-import { isUnanswered } from '../../src/temporal/grpc-code.ts';
-import { isRetryableQueryError, retryQueryAfterMs } from '../../src/temporal/query-retry.ts';
+import { isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../../src/temporal/server-calls.ts';
 
 /**
  * The time limit of each attempt of a query. A busy workflow task delays the answer without an error. If the server

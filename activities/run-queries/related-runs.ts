@@ -13,9 +13,7 @@ import {
   type RequestCancelInput,
 } from '../../src/core/protocol.ts';
 import { readExecution, recordedTurn, turnOfEndedSession } from '../../src/history/read-run.ts';
-import { requestCancel } from '../../src/temporal/request-cancel.ts';
-import { runOutcome } from '../../src/temporal/run-outcome.ts';
-import { hasEndedAs } from '../../src/temporal/run-state.ts';
+import { hasEndedAs, requestCancel, runOutcome } from '../../src/temporal/run-workflow.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { openingOfCall, queryHandle } from './query-run.ts';
 

@@ -7,9 +7,7 @@ import { FORGET, RECALL, REMEMBER } from '../../src/core/domain/memory.ts';
 import type { RunToolInput } from '../../src/core/protocol.ts';
 import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
-import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../src/memory/memory-store.ts';
-import { shownEntry } from '../../src/memory/recall-text.ts';
+import { memoryNamespace, type MemoryStore, recalledEntry } from '../../src/memory/memory-store.ts';
 import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
 import { type ActivityRuntime, memoryOf } from '../runtime.ts';
 import { skillToolDefinition } from '../skills/skill-tool.ts';
@@ -114,7 +112,7 @@ async function recall(
   { query, topK = DEFAULT_TOP_K }: { query: string; topK?: number },
 ): Promise<JsonValue> {
   const found = await askMemory(() => memory.recall({ namespace, text: query, topK }));
-  return { entries: found.slice(0, topK).map(shownEntry) };
+  return { entries: found.slice(0, topK).map(recalledEntry) };
 }
 
 async function forget({ memory, namespace, isRetry }: MemoryUse, { key }: { key: string }): Promise<JsonValue> {

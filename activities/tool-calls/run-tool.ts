@@ -19,7 +19,7 @@ import {
 import type { Resources } from '../../src/define/context.ts';
 import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
-import { spill } from '../../src/stores/payload-store/spill.ts';
+import { spill } from '../../src/stores/payload-store.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure.ts';

@@ -1,4 +1,4 @@
-import type { ExportLine } from '../../src/client/export/export-line.ts';
+import type { ExportLine } from '../../src/client/export-run.ts';
 import { pageText, scriptedAnswer } from '../script/scripted-run.ts';
 
 /** The expected content of an exported run. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient, SessionHandle } from '../../src/client/index.ts';
-import { answeringTurn } from '../../src/client/sessions/answering-turn.ts';
-import { queryRun } from '../../src/client/read/query-run.ts';
+import { answeringTurn } from '../../src/client/session-options.ts';
+import { queryRun } from '../../src/client/executions.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
 import type { TurnView } from '../../src/core/domain/sessions.ts';
 import { questionText } from './question.ts';

@@ -1,4 +1,4 @@
-import type { ExportLine } from '../../src/client/export/export-line.ts';
+import type { ExportLine } from '../../src/client/export-run.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { answerIn, questionIn } from './question.ts';
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePorts } from '../../src/dev-server/free-port.ts';
+import { freePorts } from '../../src/dev-server/start-flags.ts';
 
 /** A Redis of its own on a free port, in memory. */
 export interface RedisProcess {

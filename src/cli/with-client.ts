@@ -42,7 +42,7 @@ export async function withClient<Value>(
  * for a profile that cannot be read.
  */
 export async function resolveServerLocation({ address, namespace }: ServerFlags): Promise<ServerLocation> {
-  const { resolveServer } = await import('../temporal/server-address.ts');
+  const { resolveServer } = await import('../temporal/server-connection.ts');
   try {
     const server = resolveServer({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
     return { address: server.connection.address, namespace: server.namespace };
@@ -56,7 +56,7 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
   const codec = chosenCodec(flags, env);
   const server = await resolveServerLocation(flags);
   const principal = actingPrincipal(flags, env);
-  const { connect } = await import('../client/connect.ts');
+  const { connect } = await import('../client/longhaul-client.ts');
   const userKey = userKeyOf(env);
   const client = await connect({
     ...server,

@@ -44,7 +44,7 @@ export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, 
 }
 
 async function exists({ temporal }: LonghaulClient, runId: string): Promise<boolean> {
-  const { withoutMemos } = await import('../temporal/without-memos.ts');
+  const { withoutMemos } = await import('../temporal/run-workflow.ts');
   try {
     await withoutMemos(temporal).workflow.getHandle(runId).describe();
     return true;

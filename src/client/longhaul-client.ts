@@ -1,41 +1,49 @@
-import { type Client, Connection } from '@temporalio/client';
+import { Client, type ClientOptions, Connection } from '@temporalio/client';
+import type { CodecOptions } from '../codec/encryption.ts';
+import { withCodec } from '../codec/with-codec.ts';
 import type { SpilledContent } from '../core/domain/content.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { connectionReason, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonValue } from '../core/domain/json.ts';
-import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
+import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, requireKnown } from '../define/option-checks.ts';
-import { readSpilled } from '../stores/payload-store/spill.ts';
-import { requireSdk } from '../temporal/require-sdk.ts';
-import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-reachability.ts';
-import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
-import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './listing/list-approvals.ts';
-import type { ListPage, PageOptions } from './listing/list-page.ts';
-import { type ListFilter, listRuns, type RunListEntry, runsPage } from './listing/list-runs.ts';
-import { listSessions, type SessionFilter, type SessionListEntry, sessionsPage } from './listing/list-sessions.ts';
-import type { KnownRun } from './principals/authorized-run.ts';
-import { principalConditions, type PrincipalFilter } from './principals/principal-conditions.ts';
-import { RunAccess } from './principals/run-access.ts';
-import { type AwaitOptions, awaitOptions, type RequestedBy } from './read/result-options.ts';
-import { type ForgetOptions, type Forgotten, forgottenUser } from './removal/forget-options.ts';
-import { forget } from './removal/forget.ts';
+import { readSpilled } from '../stores/payload-store.ts';
+import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
+import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
+import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './approvals.ts';
+import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
+import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
+import { forget } from './forget.ts';
+import {
+  type ListFilter,
+  listRuns,
+  listSessions,
+  type RunListEntry,
+  runsPage,
+  type SessionFilter,
+  type SessionListEntry,
+  sessionsPage,
+} from './list.ts';
+import { watchForWorker } from './missing-workers.ts';
+import { type KnownRun, RunAccess } from './run-access.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-import { SessionHandle, type SessionOf } from './sessions/session-handle.ts';
-import { principalOf, type SessionOptions } from './sessions/session-options.ts';
+import { SessionHandle, type SessionOf } from './session-handle.ts';
+import { principalOf, type SessionOptions } from './session-options.ts';
+import type { ClientSettings } from './start-workflow.ts';
 import {
   type ProgramOptions,
   type StartedInputOf,
   type StartedOutputOf,
   type StartedProgram,
+  type StartOptions,
   startProgram,
-} from './start/start-program.ts';
-import { type StartOptions, startRun } from './start/start-run.ts';
-import type { ClientSettings } from './start/start-workflow.ts';
-import { watchForWorker } from './start/worker-watch.ts';
+  startRun,
+} from './start.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
+import { type ListPage, type PageOptions, principalConditions, type PrincipalFilter } from './visibility.ts';
 
 /** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
@@ -313,4 +321,63 @@ function principalOfStart(own: Principal | undefined, given: Principal | undefin
   throw new UsageError(
     'the start has another "principal" than the client acts for: leave it out, or start the run with a client of its own',
   );
+}
+
+/** The options of `connect`. Options that are left out come from `TEMPORAL_*` variables and the Temporal CLI's TOML profile. */
+export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
+  /** Options of the Temporal Client: data converter, interceptors, plugins. */
+  client?: Omit<ClientOptions, 'connection' | 'namespace'>;
+  /** Compression and encryption of the data that is sent; the workers need the same. Encoded data is read in any case. */
+  codec?: CodecOptions;
+}
+
+/** All options by name: the compiler reports one that is added to the type and missing here. */
+const OPTIONS: Record<keyof ConnectOptions, true> = { address: true, namespace: true, client: true, codec: true, ...CLIENT_OPTIONS };
+
+/** The time limit of connecting: a running server answers within milliseconds, and a missing one should be reported within 5 s. */
+const CONNECT_TIMEOUT_MS = 4_000;
+
+/** The largest gRPC message: a page of history can exceed the default of 4 MB. */
+const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
+
+/**
+ * Connects to a Temporal server. Throws `server_unreachable` with the address if none answers within 5 s, and a
+ * UsageError for unknown options and a codec that cannot be used.
+ */
+export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
+  requireKnown('connect', options, Object.keys(OPTIONS));
+  for (const name of ['address', 'namespace'] as const) {
+    if (options[name] !== undefined) nonEmpty(`connect: "${name}"`, options[name]);
+  }
+  return await connectTo(resolveServer(options), options);
+}
+
+/** Connects to that server. Nothing comes from the environment and the profile. The options are checked. Throws like `connect`. */
+export async function connectTo(
+  { connection: server, namespace }: { connection: ServerConnectOptions; namespace: string },
+  options: Omit<ConnectOptions, 'address' | 'namespace'>,
+): Promise<LonghaulClient> {
+  const dataConverter = withCodec(options.client?.dataConverter, options.codec);
+  let connection: Connection;
+  try {
+    connection = await Connection.connect({
+      ...server,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      channelArgs: { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES },
+      interceptors: CALL_RETRY,
+    });
+  } catch (error) {
+    throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });
+  }
+  return new LonghaulClient(new Client({ ...options.client, dataConverter, connection, namespace }), clientOptions(options));
+}
+
+/** Returns the options of the client itself. */
+function clientOptions(options: Omit<ConnectOptions, 'address' | 'namespace'>): LonghaulClientOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(CLIENT_OPTIONS, name)));
+}
+
+/** Returns the message for a server that does not answer. */
+export function unreachable(address: string, error: unknown): string {
+  return `No Temporal server answers at "${address}" (${connectionReason(error)}): start one with "npx longhaul dev", or set TEMPORAL_ADDRESS`;
 }

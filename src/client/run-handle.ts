@@ -8,7 +8,7 @@ import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult } fr
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
-import { savedContextOf } from './earlier/recorded-conversation.ts';
+import { savedContextOf } from './recorded-views.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {
   type ContextPage,
@@ -22,31 +22,30 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import { type ApproveOptions, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
-import type { DecidedOn, DecidedRun } from './updates/decided-run.ts';
-import { type DeleteOptions, type DeleteOutcome, deleteRun, type RunStores } from './removal/delete-run.ts';
-import type { ExportLine } from './export/export-line.ts';
-import { type ExportOptions, exportRun } from './export/export-run.ts';
-import type { FollowOptions } from './read/follow-events.ts';
+import { type ApproveOptions, decideCall, type DecidedOn, type DecidedRun, type DecisionOptions, type RejectOptions } from './approvals.ts';
+import { type DeleteOptions, type DeleteOutcome, deleteRun, type RunStores } from './delete-run.ts';
+import { type ExportLine, type ExportOptions, exportRun } from './export-run.ts';
+import { AwaitedResult, type FollowOptions, RunReader } from './reader.ts';
 import type { PermissionOptions } from '../define/permissions.ts';
-import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
-import { setRunPermissions, type SetPermissionsOptions } from './updates/set-permissions.ts';
-import { AuthorizedRun, type KnownRun } from './principals/authorized-run.ts';
-import { requestCancel } from '../temporal/request-cancel.ts';
-import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
-import type { RunApprovals } from './read/approvals.ts';
-import { checkRunId } from '../temporal/run-id.ts';
-import { AwaitedResult } from './read/awaited-result.ts';
-import { RESULT_OPTIONS, type RequestedBy, type ResultOptions } from './read/result-options.ts';
-import { RunReader } from './read/reader.ts';
+import {
+  raiseLimits,
+  type RaiseOptions,
+  sendMessage,
+  type SendOptions,
+  type SetPermissionsOptions,
+  setRunPermissions,
+  type UpdateOptions,
+  updateRun,
+} from './updates.ts';
+import { AuthorizedRun, type KnownRun } from './run-access.ts';
+import { checkRunId, requestCancel } from '../temporal/run-workflow.ts';
+import { type RetryOptions, type RetryReceipt, retryRun } from './retry-run.ts';
+import type { RunApprovals } from './executions.ts';
+import { type RequestedBy, RESULT_OPTIONS, type ResultOptions } from './client-options.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
 import { type StreamOptions, streamRun } from './stream/stream-run.ts';
-import { readTree } from './tree/read-tree.ts';
-import type { RunTree } from './tree/run-tree.ts';
-import { type TreeEvent, treeEvents, type TreeEventOptions } from './tree/tree-events.ts';
-import { updateRun, type UpdateOptions } from './updates/update.ts';
-import { sendMessage, type SendOptions } from './updates/send-message.ts';
+import { readTree, type RunTree, type TreeEvent, type TreeEventOptions, treeEvents } from './run-tree.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {

@@ -7,11 +7,8 @@ import { fileURLToPath } from 'node:url';
 import envPaths from 'env-paths';
 import { joinedLines } from '../core/domain/text.ts';
 import { errorMessage } from '../core/domain/errors.ts';
-import { atExit } from './at-exit.ts';
-import { DevServerError } from './dev-server-error.ts';
-import { type GuardedProcess, type ProcessSpec, startProcess } from './guarded-process.ts';
-import { isReachable } from './reachable.ts';
-import { allStartFlags, cliEnvironment } from './start-flags.ts';
+import { atExit, type GuardedProcess, type ProcessSpec, startProcess } from './guarded-process.ts';
+import { allStartFlags, cliEnvironment, DevServerError, isReachable } from './start-flags.ts';
 
 const REACHABLE_MS = 5_000;
 
@@ -219,7 +216,7 @@ export interface ProbeContext {
  * here.
  */
 export async function probeCli(cliPath: string, context: ProbeContext): Promise<string> {
-  const answered = await ask(cliPath, ['--version'], context);
+  const answered = await runCli(cliPath, ['--version'], context);
   if (answered.code !== 0) throw new Error(`"${cliPath}" does not run: ${firstLine(answered.output)}`);
   const version = /server\s+v?(\d+)\.(\d+)(?:\.\d+)?/i.exec(answered.output);
   if (version === null) throw new Error(`"${cliPath}" does not say which server it contains: ${firstLine(answered.output)}`);
@@ -228,12 +225,12 @@ export async function probeCli(cliPath: string, context: ProbeContext): Promise<
     throw new Error(`"${cliPath}" contains server ${number}, which is older than ${OLDEST_SERVER.join('.')}`);
   }
   // With --help the CLI still parses every flag before it, and starts nothing.
-  const flags = await ask(cliPath, [...allStartFlags(), '--help'], context);
+  const flags = await runCli(cliPath, [...allStartFlags(), '--help'], context);
   if (flags.code !== 0) throw new Error(`"${cliPath}" cannot take the flags it is started with: ${flagComplaint(flags.output)}`);
   return number;
 }
 
-async function ask(cliPath: string, args: readonly string[], context: ProbeContext): Promise<{ code: number | null; output: string }> {
+async function runCli(cliPath: string, args: readonly string[], context: ProbeContext): Promise<{ code: number | null; output: string }> {
   try {
     return await runProcess({ file: cliPath, args, env: cliEnvironment(context.env) }, { signal: context.signal, timeoutMs: PROBE_MS });
   } catch (error) {
@@ -422,7 +419,7 @@ async function watchDownload(
   for (;;) {
     signal?.throwIfAborted();
     const over = running.hasEnded();
-    const { executable, size } = await look(directory);
+    const { executable, size } = await lookAtDownload(directory);
     if (executable !== undefined) return executable;
     if (over) throw new Error(failureReason(running.output()));
     if (size > bytes) lastGrowth = performance.now();
@@ -434,7 +431,7 @@ async function watchDownload(
   }
 }
 
-async function look(directory: string): Promise<{ executable?: string; size: number }> {
+async function lookAtDownload(directory: string): Promise<{ executable?: string; size: number }> {
   const names = await readdir(directory);
   const done = names.find((name) => !name.endsWith(PARTIAL));
   if (done !== undefined) return { executable: join(directory, done), size: 0 };

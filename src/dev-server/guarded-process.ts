@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../core/domain/errors.ts';
-import { atExit } from './at-exit.ts';
 
 /**
  * Makes the program the leader of its own process group, so that Ctrl-C in the terminal does not reach it. A watcher
@@ -38,7 +37,7 @@ export interface ProcessSpec {
 }
 
 /** The end of a process; `code` is null if a signal ended it. */
-export interface ProcessEnd {
+interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
@@ -114,5 +113,31 @@ function killGroup(pid: number, signal: NodeJS.Signals, windows: boolean): void 
     process.kill(windows ? pid : -pid, signal);
   } catch {
     // The group has ended already.
+  }
+}
+
+const cleanups: (() => void)[] = [];
+let listening = false;
+
+/**
+ * Runs a synchronous cleanup when this process exits, the newest one first. Returns a function that removes it again.
+ */
+export function atExit(cleanup: () => void): () => void {
+  if (!listening) process.on('exit', runCleanups);
+  listening = true;
+  cleanups.push(cleanup);
+  return () => {
+    const index = cleanups.indexOf(cleanup);
+    if (index >= 0) cleanups.splice(index, 1);
+  };
+}
+
+function runCleanups(): void {
+  for (const cleanup of cleanups.toReversed()) {
+    try {
+      cleanup();
+    } catch {
+      // The process is ending: the other cleanups are more important than the error of this one.
+    }
   }
 }

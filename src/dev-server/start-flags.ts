@@ -1,3 +1,6 @@
+import { connect, createServer, type Server } from 'node:net';
+import { errorMessage } from '../core/domain/errors.ts';
+
 /** The type of a custom search attribute, as the Temporal CLI names it. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
@@ -5,7 +8,7 @@ export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool'
  * The options that the flags of a dev server depend on. Without `uiPort` there is no UI, and without `dbFile` the
  * server keeps its data in memory. The UI decodes payloads at `uiCodecEndpoint`.
  */
-export interface StartFlags {
+interface StartFlags {
   port: number;
   uiPort?: number | undefined;
   uiCodecEndpoint?: string | undefined;
@@ -77,4 +80,79 @@ export function cliEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 function repeat(flag: string, values: readonly string[]): string[] {
   return values.map((value) => `${flag}=${value}`);
+}
+
+/**
+ * Returns free ports, one for each requested: a number is checked, `undefined` accepts any. Throws a `DevServerError` for a
+ * number that is taken: the server would fail there, and the program that uses the port would be taken for it.
+ */
+export async function freePorts(requested: readonly (number | undefined)[]): Promise<number[]> {
+  const held: Server[] = [];
+  try {
+    // All ports are held until the last one is chosen, so that no port is chosen twice.
+    for (const port of requested) held.push(await hold(port));
+    return held.map(portOf);
+  } finally {
+    await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
+  }
+}
+
+/** Returns the port that a listening server received. */
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new DevServerError('The server does not listen on a port.');
+  return address.port;
+}
+
+async function hold(port: number | undefined): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new DevServerError(`Port "${port ?? 0}" cannot be used: ${errorMessage(error)}. Choose another, or end the program that uses it.`, {
+          cause: error,
+        }),
+      ),
+    );
+    server.listen({ host: SERVER_IP, port: port ?? 0 }, resolve);
+  });
+  return server;
+}
+
+const DEFAULT_PORT = 7233;
+
+/**
+ * True if a server accepts connections at `host:port` (or at a URL; the port defaults to 7233) within the time limit.
+ */
+export async function isReachable(address: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+  const url = parse(address);
+  if (url === null) return false;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
+  return await new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: timeoutMs });
+    const answer = (reachable: boolean): void => {
+      signal?.removeEventListener('abort', giveUp);
+      socket.destroy();
+      resolve(reachable);
+    };
+    const giveUp = (): void => answer(false);
+    signal?.addEventListener('abort', giveUp);
+    socket
+      .once('connect', () => answer(true))
+      .once('error', giveUp)
+      .once('timeout', giveUp);
+  });
+}
+
+function parse(address: string): URL | null {
+  return URL.parse(address.includes('://') ? address : `grpc://${address}`);
+}
+
+/**
+ * The error if no local Temporal server could be found, built or started. Its message says what was tried and what to
+ * do next.
+ */
+export class DevServerError extends Error {
+  override readonly name = 'DevServerError';
 }

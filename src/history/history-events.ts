@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
-import { GRPC, grpcCode } from '../temporal/grpc-code.ts';
+import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 
 /** One event of a workflow's history. */
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

@@ -17,7 +17,7 @@ import type { RunPosition } from '../core/loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { runOutcome } from '../temporal/run-outcome.ts';
+import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
 import type { ExecutionEnd, RecordedExecution } from './recorded-execution.ts';

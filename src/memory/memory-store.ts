@@ -1,4 +1,9 @@
+import { cutText, jsonBytes } from '../core/domain/byte-budgets.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import { RECALL_FRAME } from '../core/domain/memory.ts';
+import type { Principal } from '../core/domain/run.ts';
+import { utf8Length } from '../core/domain/text.ts';
+import { isoTime } from '../core/domain/time.ts';
 
 /** The origin of an entry: the run that stored it, and the offset of the event whose call did. */
 export interface MemorySource {
@@ -86,4 +91,70 @@ export interface MemoryStore {
   forgetNamespaces(what: { prefix: string }): Promise<number>;
   /** Returns entries of a namespace, a page at a time. */
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
+}
+
+/** Whom a memory belongs to, and which part of it is meant. */
+export interface MemoryOwner {
+  principal?: Principal | undefined;
+  /** The name of the agent, or the name that several agents share. */
+  agent?: string | undefined;
+  /** The scope of steps of programs. */
+  scope?: string | undefined;
+}
+
+/**
+ * Returns the text that all namespaces of a user begin with, those of all agents and programs, and no namespace of another owner: for
+ * `forgetNamespaces`.
+ */
+export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>): string {
+  return `${JSON.stringify([tenant ?? null, user ?? null]).slice(0, -1)},`;
+}
+
+/**
+ * Returns the namespace of a memory: another one for each tenant, user, agent and scope, with any characters in their names. The claims of
+ * the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
+ */
+export function memoryNamespace({ principal = {}, agent, scope }: MemoryOwner): string {
+  return JSON.stringify([principal.tenant ?? null, principal.user ?? null, agent ?? null, scope ?? null]);
+}
+
+/** An entry as the model reads it. */
+export type RecalledEntry = {
+  key: string;
+  value: JsonValue;
+  /** The time at which it was stored, in ISO 8601. */
+  when: string;
+};
+
+/** Returns an entry as the model reads it. */
+export function recalledEntry({ key, value, timestamp }: Pick<MemoryEntry, 'key' | 'value' | 'timestamp'>): RecalledEntry {
+  return { key, value, when: isoTime(Math.round(timestamp * 1_000)) };
+}
+
+/** Bytes below which the rest of a text is too short to show the beginning of an entry. */
+const LEAST_BYTES = 200;
+
+/**
+ * Returns the text that gives entries to a model, the best first, and their number: one line of JSON each below a line that says what
+ * they are, so that no value can end its line or pass for another. As many as fit `maxBytes` of UTF-8; the value of the first that does
+ * not is cut, if its beginning is worth it. An empty text without entries.
+ */
+export function recallText(entries: readonly RecalledEntry[], maxBytes: number): { text: string; entries: number } {
+  const lines = [RECALL_FRAME];
+  let left = maxBytes - utf8Length(RECALL_FRAME);
+  for (const entry of entries) {
+    const whole = JSON.stringify(entry);
+    const line = utf8Length(whole) < left ? whole : beginningOf(entry, left - 1);
+    if (line === undefined) break;
+    lines.push(line);
+    left -= utf8Length(line) + 1;
+  }
+  return lines.length === 1 ? { text: '', entries: 0 } : { text: lines.join('\n'), entries: lines.length - 1 };
+}
+
+/** Returns an entry whose value is cut to fit, as one line; undefined if too little of the value would be left. */
+function beginningOf(entry: RecalledEntry, maxBytes: number): string | undefined {
+  const text = typeof entry.value === 'string' ? entry.value : JSON.stringify(entry.value);
+  const room = maxBytes - jsonBytes({ ...entry, value: '' }) + '""'.length;
+  return room < LEAST_BYTES ? undefined : JSON.stringify({ ...entry, value: cutText(text, room) });
 }

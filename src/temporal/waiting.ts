@@ -1,6 +1,7 @@
-import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { type Missing, missingText } from '../core/domain/missing-definitions.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 
 /** Limits of a wait. Neither affects the run, which continues. */
 export interface WaitOptions {
@@ -52,4 +53,35 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 /** Returns a random number of milliseconds from half to one and a half times as many. */
 export function jitter(ms: number): number {
   return ms * (0.5 + Math.random());
+}
+
+/** Does the work for items, `size` of them at once, and yields the results in the order of the items. */
+export async function* inBatches<Item, Result>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  size: number,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  let batch: Item[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield* await Promise.all(batch.map((one) => work(one)));
+    batch = [];
+  }
+  yield* await Promise.all(batch.map((one) => work(one)));
+}
+
+const patience = new AsyncLocalStorage<number>();
+
+/**
+ * Does work whose calls to a server that is down are given up sooner: a call is tried for this many milliseconds, instead of 20 to 30
+ * seconds. Holds for connections of `connect()`; those that a caller made keep their own retries.
+ */
+export function withPatience<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
+  return patience.run(ms, work);
+}
+
+/** Returns the time for which a call to a server that is down is tried, in milliseconds; undefined for the usual one. */
+export function patienceMs(): number | undefined {
+  return patience.getStore();
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Event } from '../core/domain/record.ts';
-import { outputText } from '../core/domain/content.ts';
+import { decider } from '../core/domain/approvals.ts';
+import { type ContentItem, outputText } from '../core/domain/content.ts';
+import type { JsonValue } from '../core/domain/json.ts';
 import type { ModelRequest } from '../core/domain/model.ts';
-import { resultText } from '../core/domain/tool-calls.ts';
-import { type ComparedRun, withoutIdsAndTimes } from './comparable.ts';
-import { timelineOf } from './timeline.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { RunResult, RunResultFields } from '../core/domain/result.ts';
+import { resultText, type StepResult } from '../core/domain/tool-calls.ts';
+import type { TestedRun } from './tested-run.ts';
 
 /** An expected line of a timeline: its whole text, or a pattern that it must match. */
 export type ExpectedLine = string | RegExp;
@@ -73,4 +75,104 @@ function requestText({ instructions, conversation }: ModelRequest): string {
     }),
   );
   return [...instructions, ...messages].join('\n');
+}
+
+/**
+ * Returns the record of a run as lines, one for each event: `user: Where is order 42?`, `clerk calls look_up
+ * {"order":42}`, `look_up: on its way`, `look_up failed: no such order`, `ann approves refund`.
+ */
+export function timelineOf({ events }: { events: readonly Event[] }): string[] {
+  return events.flatMap((event) => [...event.content.map((item) => itemLine(event, item)), ...headlines(event)]);
+}
+
+function itemLine({ author, interrupted, compaction }: Event, item: ContentItem): string {
+  switch (item.type) {
+    case 'message':
+      return `${author}: ${outputText(item.content)}${interrupted ? ' (interrupted)' : ''}${compaction === undefined ? '' : ' (a summary)'}`;
+    case 'tool_call':
+      return `${author} calls ${item.name} ${JSON.stringify(item.arguments)}`;
+    case 'tool_result':
+      return `${item.name}${item.status === 'error' ? ' failed' : ''}: ${resultText(item.content)}`;
+  }
+}
+
+function headlines({
+  author,
+  content,
+  decision,
+  refused,
+  raised,
+  permissions,
+  failed,
+  interrupted,
+  compaction,
+  contextUpdates,
+  memory,
+}: Event): string[] {
+  const lines: string[] = [];
+  if (decision !== undefined) {
+    const { type, toolName, reason } = decision;
+    lines.push(`${decider(decision)} ${VERBS[type]} ${toolName}${reason === undefined ? '' : `: ${reason}`}`);
+  }
+  if (refused !== undefined) lines.push(`${refused.request} of ${author} is refused: ${refused.message}`);
+  if (permissions !== undefined) lines.push(`${author} sets permissions ${JSON.stringify(permissions.permissions)}`);
+  if (raised !== undefined) lines.push(`${author} raises ${JSON.stringify(raised.limits)}`);
+  if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
+  if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);
+  if (compaction?.evicted !== undefined) lines.push(`${compaction.evicted.length} old results are removed from the window`);
+  if (compaction?.dropped !== undefined) lines.push('what was recalled is removed from the window');
+  if (memory !== undefined && 'unavailable' in memory) lines.push(`the memory is not available: ${memory.unavailable}`);
+  for (const { operations } of contextUpdates ?? []) for (const { op, key } of operations) lines.push(`deps: ${op} ${key}`);
+  return lines;
+}
+
+const VERBS = { approve: 'approves', reject: 'rejects', respond: 'answers' } as const;
+
+/** A run without the parts that differ between two equal runs: plain JSON, to be compared. */
+export interface ComparableRun {
+  result: JsonValue;
+  events: JsonValue;
+  steps: JsonValue;
+  deps: JsonValue;
+}
+
+/** The parts of a run that are compared. */
+type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
+
+/**
+ * Returns a run without ids, times, durations, and digests that are made from ids. The results of two runs with the
+ * same course are equal.
+ */
+export function withoutIdsAndTimes({ result, events, steps, deps }: ComparedRun): ComparableRun {
+  const { runId } = result;
+  const plain = (value: unknown): JsonValue => JSON.parse(JSON.stringify(value ?? null).replaceAll(runId, 'the run')) as JsonValue;
+  return { result: plain(timeless(result)), events: plain(events.map(bareEvent)), steps: plain(steps.map(bareStep)), deps: plain(deps) };
+}
+
+function timeless(result: RunResult<unknown>): Partial<RunResultFields<unknown>> {
+  const { steps: _, runId: __, ...rest } = result.toJSON();
+  return { ...rest, startTime: null, endTime: null, durationSeconds: null };
+}
+
+function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, permissions, ...event }: Event): object {
+  return {
+    ...event,
+    ...(decision === undefined ? {} : { decision: { ...decision, id: '', at: '', digest: '' } }),
+    ...(refused === undefined ? {} : { refused: { ...refused, id: '' } }),
+    ...(permissions === undefined ? {} : { permissions: { ...permissions, id: '', at: '' } }),
+    ...(raised === undefined ? {} : { raised: { ...raised, id: '', at: '' } }),
+  };
+}
+
+/** The random end of the run id of an agent that a call has started. */
+const RANDOM_END = /\.[0-9a-f]{8}(?=\/|$)/g;
+
+/** Returns a step without times. A call that has started keeps a duration of 0, one that has not keeps null. */
+function bareStep({ toolCalls, ...step }: StepResult): object {
+  const bare = toolCalls.map(({ timestamp: _, durationMs, childRunId, ...call }) => ({
+    ...call,
+    durationMs: durationMs === null ? null : 0,
+    ...(childRunId === undefined ? {} : { childRunId: childRunId.replaceAll(RANDOM_END, '') }),
+  }));
+  return { ...step, toolCalls: bare };
 }

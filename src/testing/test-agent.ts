@@ -1,6 +1,8 @@
+import { UsageError } from '../core/domain/errors.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
-import { loadInMemory } from './load-in-memory.ts';
-import type { TestedRunOf, TestOptions } from './tested-run.ts';
+import type { AnyProgram, ProgramOutputOf } from '../define/program/program-definition.ts';
+import { installedSdk } from '../temporal/installed-sdk.ts';
+import type { DurableTestOptions, ProgramTestOptions, ServerOptions, TestedProgram, TestedRunOf, TestOptions } from './tested-run.ts';
 
 /**
  * Runs an agent in memory, without a server and in milliseconds. The loop, the activities and the policies are those of
@@ -16,6 +18,89 @@ import type { TestedRunOf, TestOptions } from './tested-run.ts';
  */
 export async function testAgent<Agent extends AnyAgent>(agent: Agent, options: TestOptions<Agent>): Promise<TestedRunOf<Agent>> {
   // Loaded on use: a test that needs only a scripted model loads none of this.
-  const { runInMemory } = await loadInMemory(() => import('./memory/run-in-memory.ts'));
+  const { runInMemory } = await loadInMemory(() => import('./memory/memory-environment.ts'));
   return runInMemory(agent, options) as Promise<TestedRunOf<Agent>>;
+}
+
+/**
+ * Runs a program in memory, without a server and in milliseconds. The interpreter, the activities and the policies are
+ * those of a worker; time is virtual whenever nothing runs. Returns the result and record of the run, for every status.
+ * Throws in the same cases as `testAgent`, and needs the same package.
+ *
+ * @example
+ * const { result } = await testProgram(triage, {
+ *   input: { ticket: 'Money back!' },
+ *   model: scriptedModel([structured({ kind: 'refund', confidence: 0.9 })]),
+ * });
+ */
+export async function testProgram<Program extends AnyProgram>(
+  program: Program,
+  options: ProgramTestOptions<Program>,
+): Promise<TestedProgram<ProgramOutputOf<Program>>> {
+  // Loaded on use: a test that needs only a scripted model loads none of this.
+  const { runProgramInMemory } = await loadInMemory(() => import('./memory/memory-environment.ts'));
+  return runProgramInMemory(program, options) as Promise<TestedProgram<ProgramOutputOf<Program>>>;
+}
+
+/**
+ * Runs an agent like `testAgent`, or a program like `testProgram`, but on a Temporal server with its own worker and client, in real time: keep deadlines
+ * and waits short. Everything is shut down at the end, even after an error.
+ *
+ * @example
+ * const { ledger } = await durableTest(clerk, {
+ *   input: 'Refund order 42',
+ *   model: scriptedModel([callTool('refund', { order: 42 }), say('Done.')]),
+ *   faults: [killWorker({ tool: 'refund' })],
+ * });
+ */
+export async function durableTest<Program extends AnyProgram>(
+  program: Program,
+  options: ProgramTestOptions<Program> & ServerOptions,
+): Promise<TestedProgram<ProgramOutputOf<Program>>>;
+export async function durableTest<Agent extends AnyAgent>(agent: Agent, options: DurableTestOptions<Agent>): Promise<TestedRunOf<Agent>>;
+export async function durableTest(tested: AnyAgent | AnyProgram, options: object): Promise<unknown> {
+  // Loaded on use: a test in memory needs neither a worker nor a server.
+  const { runDurably, runProgramDurably } = await import('./durable/run-durably.ts');
+  if (tested.kind === 'longhaul.program') return runProgramDurably(tested, options as ProgramTestOptions & ServerOptions);
+  return runDurably(tested, options as DurableTestOptions);
+}
+
+/** A server for all tests of a file or a suite. */
+export interface TestServer extends AsyncDisposable {
+  /** `host:port`, for `durableTest`. */
+  readonly address: string;
+  readonly namespace: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server for many tests, or uses the one that `TEMPORAL_ADDRESS` names. `say` receives the progress, because
+ * building a server can take minutes.
+ */
+export async function startTestServer({ say }: { say?: (line: string) => void } = {}): Promise<TestServer> {
+  const { startDevServer } = await import('../dev-server/index.ts');
+  const { address, namespace, stop } = await startDevServer(say === undefined ? {} : { say });
+  return { address, namespace, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** The package of Temporal's SDK in whose environment a test in memory runs its activities. Nothing else needs it. */
+const PACKAGE = '@temporalio/testing';
+
+/** Loads what tests in memory need. Throws a UsageError with the command that installs the package, if it is missing. */
+async function loadInMemory<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    const version = installedSdk()['@temporalio/common'];
+    throw new UsageError(
+      `testAgent and testProgram need "${PACKAGE}", which is not installed: npm install --save-dev ${PACKAGE}${version === undefined ? '' : `@${version}`}`,
+      { cause: error },
+    );
+  }
+}
+
+/** True for the error of Node about that package. */
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(`'${PACKAGE}'`);
 }

@@ -2,12 +2,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ArchiveBatch, ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
-import { fileArchive } from '../../src/stores/archive/file-archive.ts';
+import { type ArchiveBatch, type ArchiveSink, fileArchive } from '../../src/stores/file-archive.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { newEvent, type RunRecord } from '../../src/core/domain/record.ts';
 import { newStep } from '../../src/core/domain/tool-calls.ts';
-import type { StoredRun } from '../../src/stores/payload-store/payload-store.ts';
+import type { StoredRun } from '../../src/stores/payload-store.ts';
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
 

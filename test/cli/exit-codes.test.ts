@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { DevServerError } from '../../src/dev-server/dev-server-error.ts';
+import { DevServerError } from '../../src/dev-server/start-flags.ts';
 import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes.ts';
 import { Interruption } from '../../src/cli/interruption.ts';
 import { reportError } from '../../src/cli/report-error.ts';

@@ -1,4 +1,4 @@
-import type { RunApprovals } from '../../src/client/read/approvals.ts';
+import type { RunApprovals } from '../../src/client/executions.ts';
 import type { ApprovalView, Decision } from '../../src/core/domain/approvals.ts';
 
 /** The time of all events in these tests. */

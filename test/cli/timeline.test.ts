@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type ReadableRun, runRecords } from '../../src/cli/timeline/view.ts';
 import { timelineOf } from '../../src/cli/timeline/timeline.ts';
 import { timelineLines } from '../../src/cli/timeline/timeline-lines.ts';
-import type { ExportLine } from '../../src/client/export/export-line.ts';
+import type { ExportLine } from '../../src/client/export-run.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type Event, recordsInOrder, type RunRecord } from '../../src/core/domain/record.ts';

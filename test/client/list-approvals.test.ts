@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SeenApprovals } from '../../src/client/listing/list-approvals.ts';
+import { SeenApprovals } from '../../src/client/approvals.ts';
 
 test('a pending approval is reported once, and forgotten once it has been in no list for a while', () => {
   const seen = new SeenApprovals();

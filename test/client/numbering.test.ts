@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Numbering } from '../../src/client/export/export-run.ts';
+import { Numbering } from '../../src/client/export-run.ts';
 
 test('each number is accepted once, and missing numbers are recorded as ranges', () => {
   const numbering = new Numbering();

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import { afterEach, expect, test, vi } from 'vitest';
-import { withPublishedAttributes } from '../../src/client/start/published-attributes.ts';
+import { withPublishedAttributes } from '../../src/client/start-workflow.ts';
 
 const attributes: SearchAttributePair[] = ['LonghaulSession', 'LonghaulTenant', 'LonghaulUser'].map((name) => ({
   key: defineSearchAttributeKey(name, 'KEYWORD'),

@@ -1,7 +1,7 @@
 import { ServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import { queryRun } from '../../src/client/read/query-run.ts';
+import { queryRun } from '../../src/client/executions.ts';
 
 /** A client whose queries have these outcomes, one after the other, and the number of queries that it got. */
 function clientWith(...outcomes: (() => unknown)[]): { client: Client; sent: () => number } {

@@ -1,7 +1,7 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { retriedStep, type RetryPoints, retryPoints } from '../../src/client/retry/retry-run.ts';
+import { retriedStep, type RetryPoints, retryPoints } from '../../src/client/retry-run.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { recordedChains } from '../history/recorded-histories.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { programInput } from '../../src/client/start/start-program.ts';
+import { programInput } from '../../src/client/start.ts';
 import { ask, defineProgram, unit } from '../../src/define/program/index.ts';
 
 const units = [unit('one', {}, [ask('Say', 'About {{input.topic}} in {{input.language}}', { model: 'p/m' })])];

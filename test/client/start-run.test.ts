@@ -1,8 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startProgram } from '../../src/client/start/start-program.ts';
-import { startRun } from '../../src/client/start/start-run.ts';
+import { startProgram, startRun } from '../../src/client/start.ts';
 import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
 

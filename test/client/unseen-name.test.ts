@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { noticeOfStart } from '../../src/client/start/unseen-name.ts';
+import { noticeOfStart } from '../../src/client/missing-workers.ts';
 
 let namespaces = 0;
 

@@ -2,7 +2,7 @@ import { type Client, ServiceError, WorkflowUpdateFailedError } from '@temporali
 import { ApplicationFailure, defaultDataConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { expect, test } from 'vitest';
-import { updateRun } from '../../src/client/updates/update.ts';
+import { updateRun } from '../../src/client/updates.ts';
 import { UPDATES } from '../../src/core/protocol.ts';
 
 /** The workflow of a run, as the server describes it. */

@@ -1,7 +1,7 @@
 import { type Client, ServiceError } from '@temporalio/client';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { throttleOf, updateRun } from '../../src/client/updates/update.ts';
+import { throttleOf, updateRun } from '../../src/client/updates.ts';
 import { UPDATES } from '../../src/core/protocol.ts';
 
 /** An Update that is being sent to the server. */

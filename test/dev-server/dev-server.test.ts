@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DevServerError, startDevServer } from '../../src/dev-server/index.ts';
-import { isReachable } from '../../src/dev-server/reachable.ts';
+import { isReachable } from '../../src/dev-server/start-flags.ts';
 import { fakeCli, sandbox, silentServer } from './fake-programs.ts';
 
 test('a server that dies early gives an error with the end of its log', async () => {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { portOf } from '../../src/dev-server/free-port.ts';
+import { portOf } from '../../src/dev-server/start-flags.ts';
 
 /** The environment of one test: a folder that is the whole PATH, and a cache. */
 export interface Sandbox {

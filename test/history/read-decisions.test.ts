@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { readBack } from '../../src/history/read-run.ts';
-import { approvalsFrom, statusFrom } from '../../src/client/read/views.ts';
+import { approvalsFrom, statusFrom } from '../../src/client/recorded-views.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';

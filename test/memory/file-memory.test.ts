@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
 import { fileMemory, lockedFileMemory } from '../../src/memory/file-memory.ts';
-import { writeWhole } from '../../src/stores/payload-store/run-folder.ts';
+import { writeWhole } from '../../src/stores/payload-store.ts';
 
 const STORE_MANY = fileURLToPath(new URL('store-many.ts', import.meta.url));
 /** Above the largest process id of Linux and macOS. */

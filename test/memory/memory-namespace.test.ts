@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { memoryNamespace, memoryOwner, type MemoryOwner } from '../../src/memory/memory-namespace.ts';
+import { memoryNamespace, memoryOwner, type MemoryOwner } from '../../src/memory/memory-store.ts';
 import { fakeMemory } from '../fakes/fake-memory.ts';
 
 /** Names with the characters by which namespaces could be confused. */

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RECALL_FRAME } from '../../src/core/domain/memory.ts';
-import { recallText, shownEntry } from '../../src/memory/recall-text.ts';
+import { recalledEntry, recallText } from '../../src/memory/memory-store.ts';
 
 const when = '2026-01-02T03:04:05.000Z';
 
 test('an entry is shown with its key, its value and its time', () => {
   const timestamp = Date.parse(when) / 1_000;
-  expect(shownEntry({ key: 'k', value: { a: 1 }, timestamp })).toEqual({ key: 'k', value: { a: 1 }, when });
+  expect(recalledEntry({ key: 'k', value: { a: 1 }, timestamp })).toEqual({ key: 'k', value: { a: 1 }, when });
 });
 
 test('no entries give no text', () => {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
-import { sqliteMemory } from '../../src/memory/sqlite/sqlite-memory.ts';
+import { sqliteMemory } from '../../src/memory/sqlite-memory.ts';
 
 const STORE_MANY = fileURLToPath(new URL('store-many.ts', import.meta.url));
 

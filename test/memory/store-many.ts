@@ -1,5 +1,5 @@
 import { fileMemory } from '../../src/memory/file-memory.ts';
-import { sqliteMemory } from '../../src/memory/sqlite/sqlite-memory.ts';
+import { sqliteMemory } from '../../src/memory/sqlite-memory.ts';
 
 /**
  * Stores values one after the other, and writes a line for each that is stored:

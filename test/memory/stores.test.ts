@@ -2,10 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { memoryStoreConformance } from '../../src/memory/conformance/memory-store-conformance.ts';
-import { fileMemory } from '../../src/memory/file-memory.ts';
-import { inMemory } from '../../src/memory/in-memory.ts';
-import { sqliteMemoryOf } from '../../src/memory/sqlite/sqlite-memory.ts';
+import { memoryStoreConformance } from '../../src/memory/memory-store-conformance.ts';
+import { fileMemory, inMemory } from '../../src/memory/file-memory.ts';
+import { sqliteMemoryOf } from '../../src/memory/sqlite-memory.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
 
 let folder = '';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inMemory } from '../../src/memory/in-memory.ts';
-import { type Embed, withEmbedding } from '../../src/memory/with-embedding.ts';
+import { inMemory } from '../../src/memory/file-memory.ts';
+import { type Embed, withEmbedding } from '../../src/memory/search.ts';
 
 /** Three meanings: food, travel, and anything else. */
 const meaning: Embed = async (texts) =>

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { errorCode, UsageError } from '../../src/core/domain/errors.ts';
-import { fileStore } from '../../src/stores/payload-store/file-store.ts';
-import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
-import { readSpilled, spill, type SpillConverter } from '../../src/stores/payload-store/spill.ts';
+import { fileStore, type PayloadStore, readSpilled, spill, type SpillConverter } from '../../src/stores/payload-store.ts';
 
 const plain: SpillConverter = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
 const run = { namespace: 'default', runId: 'order/17: "é"' };

@@ -1,7 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
-import { spill } from '../../src/stores/payload-store/spill.ts';
+import { type PayloadStore, spill } from '../../src/stores/payload-store.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
 const RUN = { namespace: 'default', runId: 'r1' };

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { RuntimeOptions } from '../../activities/create-runtime.ts';
-import { runInput } from '../../src/client/start/input.ts';
+import { runInput } from '../../src/client/start-workflow.ts';
 import { refuseUpdate, takeUpdate } from '../../src/core/handlers/requests.ts';
 import type { Event } from '../../src/core/domain/record.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { UPDATES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { MemoryActivities } from '../../src/testing/memory/memory-activities.ts';
+import { type ActivityHost, MemoryActivities, MemoryWorker, roundTrip } from '../../src/testing/memory/memory-worker.ts';
 import { memoryClient } from '../../src/testing/memory/memory-environment.ts';
 import { MemoryRun } from '../../src/testing/memory/memory-run.ts';
-import { MemoryWorker } from '../../src/testing/memory/memory-worker.ts';
-import { roundTrip } from '../../src/testing/memory/payload-round-trip.ts';
-import type { ActivityHost } from '../../src/testing/memory/scheduled-activity.ts';
 import { VirtualTime } from '../../src/testing/memory/virtual-time.ts';
 import { DefaultLogger } from '@temporalio/worker';
 

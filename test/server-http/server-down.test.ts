@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, expect, test } from 'vitest';
 import { LonghaulClient } from '../../src/client/index.ts';
 import { createHandler } from '../../src/server/index.ts';
-import { CALL_RETRY } from '../../src/temporal/call-retry.ts';
+import { CALL_RETRY } from '../../src/temporal/server-connection.ts';
 import { send } from './requests.ts';
 
 /** Nothing listens at this port: each attempt to connect is refused. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../src/core/domain/errors.ts';
-import { streamSinkConformance, textEntries, textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
-import { memoryStreams, type MemoryStreamsOptions } from '../../src/streams/memory/memory-streams.ts';
+import { streamSinkConformance, textEntries, textEntry } from '../../src/streams/stream-sink-conformance.ts';
+import { memoryStreams, type MemoryStreamsOptions } from '../../src/streams/memory-streams.ts';
 import type { StreamChannel, StreamRead, StreamSink } from '../../src/streams/stream-sink.ts';
 import { sinkContext } from './sink-context.ts';
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { redisStreams, type RedisStreamsOptions } from '../../src/streams/redis/redis-streams.ts';
-import { compareIds, isStreamId } from '../../src/streams/redis/stream-id.ts';
+import { compareIds, isStreamId } from '../../src/streams/redis/stream-entries.ts';
 
 const run = promisify(execFile);
 

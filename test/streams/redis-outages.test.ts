@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
+import { textEntry } from '../../src/streams/stream-sink-conformance.ts';
 import { redisStreams, type RedisStreamsOptions } from '../../src/streams/redis/redis-streams.ts';
 import type { StreamChannel } from '../../src/streams/stream-sink.ts';
 import { collect } from './collected.ts';

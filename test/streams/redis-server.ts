@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type RedisClientType } from 'redis';
-import { freePorts } from '../../src/dev-server/free-port.ts';
+import { freePorts } from '../../src/dev-server/start-flags.ts';
 
 /** The program of Redis; undefined where it is not installed. */
 export const redisProgram = (process.env['PATH'] ?? '')

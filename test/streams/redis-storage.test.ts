@@ -2,7 +2,7 @@ import type { PayloadCodec } from '@temporalio/common';
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { EncryptionCodec, Keyring } from '../../src/codec/encryption.ts';
-import { deltaEntry, textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
+import { deltaEntry, textEntry } from '../../src/streams/stream-sink-conformance.ts';
 import { redisStreams, type RedisStreamsOptions } from '../../src/streams/redis/redis-streams.ts';
 import type { StreamChannel } from '../../src/streams/stream-sink.ts';
 import { key } from '../codec/payloads.ts';

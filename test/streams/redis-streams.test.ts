@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { streamSinkConformance } from '../../src/streams/conformance/stream-sink-conformance.ts';
+import { streamSinkConformance } from '../../src/streams/stream-sink-conformance.ts';
 import { redisStreams, type RedisStreamsOptions } from '../../src/streams/redis/redis-streams.ts';
 import { REDIS_MISSING, redisProgram, RedisServer } from './redis-server.ts';
 import { sinkContext } from './sink-context.ts';

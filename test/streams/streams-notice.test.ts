@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { heartbeatStreams } from '../../src/streams/heartbeat/heartbeat-streams.ts';
-import { memoryStreams } from '../../src/streams/memory/memory-streams.ts';
+import { heartbeatStreams } from '../../src/streams/heartbeat-streams.ts';
+import { memoryStreams } from '../../src/streams/memory-streams.ts';
 import { redisStreams } from '../../src/streams/redis/redis-streams.ts';
-import { streamsNotice } from '../../src/streams/streams-notice.ts';
+import { streamsNotice } from '../../src/streams/stream-sink.ts';
 
 test.each([
   [

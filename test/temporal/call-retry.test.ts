@@ -1,6 +1,6 @@
 import { beforeEach, afterEach, expect, test, vi } from 'vitest';
-import { CALL_RETRY } from '../../src/temporal/call-retry.ts';
-import { GRPC } from '../../src/temporal/grpc-code.ts';
+import { CALL_RETRY } from '../../src/temporal/server-connection.ts';
+import { GRPC } from '../../src/temporal/server-calls.ts';
 
 const [interceptor] = CALL_RETRY;
 if (interceptor === undefined) throw new Error('there is no interceptor');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inBatches } from '../../src/temporal/in-batches.ts';
+import { inBatches } from '../../src/temporal/waiting.ts';
 
 test('work for items is done in batches, and its results come in the order of the items', async () => {
   let running = 0;

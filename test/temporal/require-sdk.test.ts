@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { installedSdk } from '../../src/temporal/installed-sdk.ts';
-import { OLDEST_SDK, sdkProblem } from '../../src/temporal/require-sdk.ts';
+import { OLDEST_SDK, sdkProblem } from '../../src/temporal/server-connection.ts';
 
 const manifest = z
   .object({ peerDependencies: z.record(z.string(), z.string()), devDependencies: z.record(z.string(), z.string()) })

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { resolveServer } from '../../src/temporal/server-address.ts';
+import { resolveServer } from '../../src/temporal/server-connection.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
-import { withCallTimeout } from '../../src/temporal/call-retry.ts';
+import { withCallTimeout } from '../../src/temporal/server-connection.ts';
 import { LonghaulClient, type RunHandle } from '../../src/client/index.ts';
 import { runTimes } from '../../src/cli/timeline/times.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';

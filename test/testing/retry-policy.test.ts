@@ -1,7 +1,6 @@
 import { ApplicationFailure, type RetryPolicy, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { failureAsSent, type SentFailure } from '../../src/testing/memory/payload-round-trip.ts';
-import { type Retry, retryAfter } from '../../src/testing/memory/scheduled-activity.ts';
+import { failureAsSent, type Retry, retryAfter, type SentFailure } from '../../src/testing/memory/memory-worker.ts';
 
 const after = (policy: RetryPolicy, attempt: number, failure: SentFailure, leftMs = Infinity): Retry =>
   retryAfter(policy, { ...failure, attempt, leftMs });

@@ -20,7 +20,7 @@ import {
   testAgent,
   together,
 } from '../../src/testing/index.ts';
-import { memoryStreams } from '../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../src/streams/memory-streams.ts';
 import { sinkContext } from '../streams/sink-context.ts';
 import { act, agentWith, toolThat } from './scenarios/scenario.ts';
 

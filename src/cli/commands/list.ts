@@ -1,6 +1,6 @@
-import type { ListFilter, RunListEntry } from '../../client/listing/list-runs.ts';
+import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { inBatches } from '../../temporal/in-batches.ts';
+import { inBatches } from '../../temporal/waiting.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { printableLine } from '../../core/domain/text.ts';
@@ -48,7 +48,7 @@ function listed(client: LonghaulClient, flags: ListFlags): AsyncIterable<ListedR
 }
 
 async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): Promise<ListedRun> {
-  const { readQuestion } = await import('../../client/listing/read-question.ts');
+  const { readQuestion } = await import('../../client/list.ts');
   const question = await readQuestion(temporal, entry);
   return question === undefined || question === '' ? entry : { ...entry, question };
 }

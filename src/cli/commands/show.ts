@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { type OwnWorkflow, readOwnWorkflow } from '../../client/listing/own-workflow.ts';
+import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { approvalLines, rememberedLines } from '../render/approval-lines.ts';

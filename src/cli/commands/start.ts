@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import type { EarlierOpening } from '../../client/earlier/begin-from.ts';
+import type { EarlierOpening } from '../../client/saved-context.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { StartOptions } from '../../client/start/start-run.ts';
+import type { StartOptions } from '../../client/start.ts';
 import { printableLine } from '../../core/domain/text.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
@@ -86,7 +86,7 @@ async function sayIfUnseen(
   { temporal }: LonghaulClient,
   { runId, of }: Pick<StartedRun, 'of'> & { runId: string },
 ): Promise<void> {
-  const { noticeOfStart } = await import('../../client/start/unseen-name.ts');
+  const { noticeOfStart } = await import('../../client/missing-workers.ts');
   const named = 'agent' in of ? { kind: 'agent' as const, name: of.agent } : { kind: 'program' as const, name: of.program };
   const notice = await noticeOfStart(temporal, { ...named, runId }, { watchMs: UNSEEN_MS });
   if (notice !== undefined) output.note(printableLine(notice));

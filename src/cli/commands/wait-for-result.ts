@@ -33,7 +33,7 @@ export async function waitForResult(
       output.note(`The run goes on. Wait for it again: ${again}`);
     }
   };
-  const { watchForWorker } = await import('../../client/start/worker-watch.ts');
+  const { watchForWorker } = await import('../../client/missing-workers.ts');
   const ended = new AbortController();
   signal.addEventListener('abort', sayHowToWait, { once: true });
   void watchForWorker(temporal, handle.runId, ended.signal, (line) => output.note(printable(line)));

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { IF_EXISTS, type IfExists } from '../../client/start/if-exists.ts';
+import { IF_EXISTS, type IfExists } from '../../client/client-options.ts';
 import { type Duration, MAX_TIMER_MS, milliseconds } from '../../core/domain/time.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SessionLimitOptions } from '../../client/sessions/session-options.ts';
+import type { SessionLimitOptions } from '../../client/session-options.ts';
 import type { HandlerOptions } from '../../server/server-options.ts';
 import { type SessionLimitFlags, sessionLimitOptions } from '../sessions/session-limit-flags.ts';
 import { amount, duration, oneMore, orNone, wholeNumber } from './argument-parsers.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { IF_EXISTS, type IfExists } from '../../client/start/if-exists.ts';
-import type { ProgramOptions } from '../../client/start/start-program.ts';
+import { IF_EXISTS, type IfExists } from '../../client/client-options.ts';
+import type { ProgramOptions } from '../../client/start.ts';
 import type { JsonObject } from '../../core/domain/json.ts';
 import { ifExists, jsonObject, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { ServerFlags } from './command.ts';

@@ -1,4 +1,4 @@
-import type { OwnWorkflow } from '../../client/listing/own-workflow.ts';
+import type { OwnWorkflow } from '../../client/own-workflow.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { ServerFlags } from '../program/command.ts';
 import type { Output } from '../output.ts';

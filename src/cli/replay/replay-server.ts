@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executionChain, executionHistory, historyJson } from '../../history/history-events.ts';
-import { listExecutions, type ListFilter } from '../../client/listing/list-runs.ts';
+import { listExecutions, type ListFilter } from '../../client/list.ts';
 import type { ReplayedExecution, ReplayedRun } from './replayed-run.ts';
 
 /** The runs to replay, and the folder for their histories, if any. */

@@ -1,8 +1,8 @@
-import { connectTo } from '../../client/connect.ts';
+import { connectTo } from '../../client/longhaul-client.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { Handler } from '../../server/index.ts';
 import { type HttpServer, listen, type ListenOptions } from '../../server/node/listen.ts';
-import { resolveServer } from '../../temporal/server-address.ts';
+import { resolveServer } from '../../temporal/server-connection.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { chosenCodec } from '../program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';

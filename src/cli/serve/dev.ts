@@ -4,7 +4,7 @@ import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { freePorts } from '../../dev-server/free-port.ts';
+import { freePorts } from '../../dev-server/start-flags.ts';
 import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';

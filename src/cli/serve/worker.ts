@@ -6,7 +6,7 @@ import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { chosenVersioning, type VersioningFlags } from '../program/versioning-choice.ts';
-import { streamsNotice } from '../../streams/streams-notice.ts';
+import { streamsNotice } from '../../streams/stream-sink.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul worker`. */

@@ -1,4 +1,4 @@
-import type { SessionFilter, SessionListEntry } from '../../client/listing/list-sessions.ts';
+import type { SessionFilter, SessionListEntry } from '../../client/list.ts';
 import { oneLine, printableLine } from '../../core/domain/text.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import type { Output } from '../output.ts';

@@ -1,4 +1,4 @@
-import type { SessionLimitOptions } from '../../client/sessions/session-options.ts';
+import type { SessionLimitOptions } from '../../client/session-options.ts';
 import type { Duration } from '../../core/domain/time.ts';
 
 /** The flags that set limits of a whole session. `none`: no limit. */

@@ -1,9 +1,7 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { requireRun } from '../../client/listing/foreign-workflow.ts';
-import { failIfUnreachable } from '../../temporal/server-reachability.ts';
-import { checkRunId } from '../../temporal/run-id.ts';
-import { runNotFound } from '../../temporal/run-outcome.ts';
-import { withoutMemos } from '../../temporal/without-memos.ts';
+import { requireRun } from '../../client/visibility.ts';
+import { failIfUnreachable } from '../../temporal/server-calls.ts';
+import { checkRunId, runNotFound, withoutMemos } from '../../temporal/run-workflow.ts';
 import { PROGRAM_RUN } from '../../core/protocol.ts';
 
 /** The times of a run, and the kind of run. */

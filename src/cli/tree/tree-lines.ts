@@ -1,4 +1,4 @@
-import type { RunTree } from '../../client/tree/run-tree.ts';
+import type { RunTree } from '../../client/run-tree.ts';
 import { counted, printableLine } from '../../core/domain/text.ts';
 import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
 import type { RunStatus } from '../../core/domain/run.ts';

@@ -1,13 +1,16 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import { LonghaulError } from '../../core/domain/errors.ts';
-import type { Event } from '../../core/domain/record.ts';
+import { jsonBytes } from '../../core/domain/byte-budgets.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
+import { completesStep, endsModelCall, type Event } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
+import { type Delta, isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { QUERIES, type RecordPage } from '../../core/protocol.ts';
 import { type ReadExecution, readExecution, readRun } from '../../history/read-run.ts';
-import type { RunChain } from '../read/chain.ts';
-import { queryRun } from '../read/query-run.ts';
+import { Bell } from '../../streams/waits.ts';
+import { queryRun, type RunChain } from '../executions.ts';
+import type { StreamedResult } from './stream-item.ts';
 
 /** A place in the record: the next event and the next step. */
 export interface RecordPlace {
@@ -16,7 +19,7 @@ export interface RecordPlace {
 }
 
 /** A part of the record, from a place on. */
-export interface RecordStretch {
+interface RecordStretch {
   events: readonly Event[];
   steps: readonly StepResult[];
   /** True if nothing of the record was behind it when it was read. */
@@ -28,7 +31,7 @@ export interface RecordStretch {
 }
 
 /** The end of the record at a moment. */
-export interface RecordEnd extends RecordPlace {
+interface RecordEnd extends RecordPlace {
   /** Absent if no worker answered. */
   status?: RunStatus;
 }
@@ -105,7 +108,7 @@ export class RecordPages {
   async #fromHistory({ offset, step }: RecordPlace, answer: RecordPage | undefined): Promise<RecordStretch> {
     const status = answer === undefined ? {} : { status: answer.status, ...executionOf(answer) };
     for await (const read of readRun(this.#client, this.#runId, this.#chain, { fromOffset: offset, fromStep: step })) {
-      if (read.firstOffset > offset) throw removed(this.#runId, offset, read.firstOffset);
+      if (read.firstOffset > offset) throw recordRemoved(this.#runId, offset, read.firstOffset);
       const { events, steps } = ownRecord(read);
       const more = { events: events.slice(offset - read.firstOffset), steps: steps.slice(Math.max(0, step - read.firstStep)) };
       if (more.events.length > 0 || more.steps.length > 0) return { ...more, isLast: read.next === undefined, ...status };
@@ -130,10 +133,164 @@ function ownRecord({ events, steps, firstOffset, firstStep, next }: ReadExecutio
   return { events: events.slice(0, next.firstOffset - firstOffset), steps: steps.slice(0, next.firstStep - firstStep) };
 }
 
-function removed(runId: string, from: number, through: number): LonghaulError {
+function recordRemoved(runId: string, from: number, through: number): LonghaulError {
   return new LonghaulError(
     'history_removed',
     `Events ${from} to ${through - 1} of run "${runId}" are gone: the server has removed their execution (retention). ` +
       'Export the run with its archive to have them',
   );
+}
+
+/** An event or a step of the record. */
+type RecordEntry = Extract<FeedEntry, { type: 'event' | 'step' }>;
+
+/** Returns what is recorded from a place on in its order: each step follows the event that completed it. */
+export function recordEntries({ offset, step }: RecordPlace, { events, steps, isLast }: RecordStretch): RecordEntry[] {
+  const entries: RecordEntry[] = [];
+  let next = 0;
+  const takeSteps = (until: number): void => {
+    for (; next < Math.min(until, steps.length); next += 1) {
+      const taken = steps[next];
+      if (taken !== undefined) entries.push({ type: 'step', index: step + next, step: taken });
+    }
+  };
+  for (const [index, event] of events.entries()) {
+    entries.push({ type: 'event', offset: offset + index, event });
+    if (completesStep(event)) takeSteps(next + 1);
+  }
+  // Other steps belong to events of the next page.
+  if (isLast || events.length === 0) takeSteps(steps.length);
+  return entries;
+}
+
+/** One thing that has happened in a run, in the order in which all its readers see it. `step` of live output is the step that goes on. */
+export type FeedEntry =
+  | { type: 'event'; offset: number; event: Event }
+  | { type: 'step'; index: number; step: StepResult }
+  | { type: 'attempt'; of: StreamedAttempt; step: number }
+  | { type: 'delta'; of: StreamedAttempt; index: number; delta: Delta; step: number }
+  /** Live output may be missing. `offset`: that of the next event. */
+  | { type: 'gap'; offset: number }
+  | { type: 'status'; status: RunStatus; offset: number }
+  | { type: 'end'; executionId: string; result: StreamedResult }
+  /** The run has been sent back to an earlier step: readers begin again from their places. */
+  | { type: 'sent_back' }
+  /** The run cannot be followed any more. */
+  | { type: 'failed'; error: unknown };
+
+/** The most bytes and entries that are kept for readers that lag behind. They read the record instead, and miss deltas. */
+const MOST_BYTES = 4_000_000;
+const MOST_ENTRIES = 20_000;
+
+/** The newest entries of a run, numbered by their position, for any number of readers. */
+export class FeedLog {
+  /** Rings when the log has grown. */
+  readonly bell = new Bell();
+  readonly #entries: { entry: FeedEntry; bytes: number }[] = [];
+  #first = 0;
+  #bytes = 0;
+
+  /** The position of the oldest entry that is kept. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** The position of the next entry. */
+  get next(): number {
+    return this.#first + this.#entries.length;
+  }
+
+  /** Returns the entry at a position, or undefined if it is not kept or has not come yet. */
+  at(position: number): FeedEntry | undefined {
+    return this.#entries[position - this.#first]?.entry;
+  }
+
+  /** Appends an entry, and drops the oldest ones beyond the bounds. */
+  push(entry: FeedEntry): void {
+    const bytes = bytesOf(entry);
+    this.#entries.push({ entry, bytes });
+    this.#bytes += bytes;
+    while (this.#entries.length > MOST_ENTRIES || (this.#bytes > MOST_BYTES && this.#entries.length > 1)) {
+      this.#bytes -= this.#entries.shift()?.bytes ?? 0;
+      this.#first += 1;
+    }
+    this.bell.ring();
+  }
+}
+
+const ENTRY_OVERHEAD_BYTES = 200;
+
+function bytesOf(entry: FeedEntry): number {
+  if (entry.type === 'event') return jsonBytes(entry.event) + ENTRY_OVERHEAD_BYTES;
+  if (entry.type === 'step') return jsonBytes(entry.step) + ENTRY_OVERHEAD_BYTES;
+  return entry.type === 'delta' ? jsonBytes(entry.delta) + ENTRY_OVERHEAD_BYTES : ENTRY_OVERHEAD_BYTES;
+}
+
+/** The newest calls and responses that are known. Output of older ones is known to be replaced by its place in the record. */
+const MOST_KNOWN = 2_000;
+
+/** Knows which live output the record has replaced, and which attempts later ones have. */
+export class ReplacedOutput {
+  /** Offsets of the ends of model calls, in ascending order. */
+  #modelCalls: number[] = [];
+  /** Offsets of the results of calls, by the ids of the calls, and of the answers of steps of programs, by the ids of their events. */
+  readonly #results = new Map<string, number>();
+  readonly #answers = new Map<string, number>();
+  /** Offsets of the ends of steps of programs, by their addresses: of an attempt that has failed, no event has the id. */
+  readonly #ends = new Map<string, number>();
+  readonly #newest = new Map<string, StreamedAttempt>();
+
+  /** Notes an event of the record. */
+  recorded(offset: number, event: Event): void {
+    const { id, content, step } = event;
+    if (endsModelCall(event)) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
+    if (step !== undefined) put(this.#answers, id, offset);
+    if (step?.type === 'end') put(this.#ends, step.at, offset);
+    for (const item of content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
+  }
+
+  /**
+   * Notes the events of the record from one offset to another. True if there are that many
+   * events, and the server has them.
+   */
+  async read(pages: Pick<RecordPages, 'shared'>, { offset, step }: RecordPlace, until: number): Promise<boolean> {
+    try {
+      for (let next = offset; next < until;) {
+        const { events } = await pages.shared({ offset: next, step });
+        if (events.length === 0) return false;
+        for (const [index, event] of events.entries()) this.recorded(next + index, event);
+        next += events.length;
+      }
+      return true;
+    } catch (error) {
+      if (errorCode(error) !== 'history_removed') throw error;
+      return false;
+    }
+  }
+
+  /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */
+  offsetOf({ callId, eventId, through }: StreamedAttempt): number | undefined {
+    if (through === undefined) return this.#answers.get(eventId) ?? this.#ends.get(callId ?? '');
+    // An agent makes one model call at a time: the first one that ends is that one, and any of its attempts may have answered.
+    return callId === undefined ? this.#modelCalls.find((offset) => offset >= through) : this.#results.get(callId);
+  }
+
+  /** Notes output of an attempt. True if it is that of the newest attempt of its call, and the record has not replaced it. */
+  isLive(of: StreamedAttempt): boolean {
+    const call = of.callId ?? '';
+    const newest = this.#newest.get(call);
+    if (newest !== undefined && newest.executionId === of.executionId && isEarlierAttempt(of, newest)) return false;
+    // An attempt that has answered takes back what the one before it has shown.
+    const takesBack = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
+    put(this.#newest, call, of);
+    return takesBack || this.offsetOf(of) === undefined;
+  }
+}
+
+/** Sets an entry as the newest one, and drops the oldest beyond the bound. */
+function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MOST_KNOWN && oldest !== undefined) map.delete(oldest);
 }

@@ -3,18 +3,12 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
-import { NextValue } from '../../streams/next-value.ts';
+import { NextValue } from '../../streams/waits.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
-import { runNotFound } from '../../temporal/run-outcome.ts';
-import { hasEndedAs } from '../../temporal/run-state.ts';
-import { withoutMemos } from '../../temporal/without-memos.ts';
-import { AwaitedResult } from '../read/awaited-result.ts';
-import { RunReader } from '../read/reader.ts';
-import { tagOf } from './cursor.ts';
-import { FeedLog } from './feed-log.ts';
-import { recordEntries } from './record-entries.ts';
-import { RecordPages, type RecordPlace } from './record-pages.ts';
-import { ReplacedOutput } from './replaced-output.ts';
+import { hasEndedAs, runNotFound, withoutMemos } from '../../temporal/run-workflow.ts';
+import { AwaitedResult, RunReader } from '../reader.ts';
+import { tagOf } from './stream-item.ts';
+import { FeedLog, recordEntries, RecordPages, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 
 /** The sources of a feed. */
 export interface FeedSources {

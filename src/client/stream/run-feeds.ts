@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
 import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
-import { closedClientError } from '../../temporal/server-reachability.ts';
+import { closedClientError } from '../../temporal/server-calls.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
 /** The time for which a feed without readers goes on: a reader whose connection was cut is back soon. */

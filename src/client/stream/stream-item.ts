@@ -1,7 +1,11 @@
-import type { Delta } from '../../core/domain/stream.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { LonghaulError } from '../../core/domain/errors.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
+import type { Delta } from '../../core/domain/stream.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 
 /** The result of a run as the last item of its stream has it: the steps were items of their own. */
@@ -33,3 +37,296 @@ export type StreamItemContent =
 
 /** One item of the stream of a run. `cursor` is opaque: a stream that begins with it, in any process and at any time, goes on behind this item. */
 export type StreamItem = StreamItemContent & { cursor: string };
+
+/** The output of a call as far as it has arrived. An event of the record replaces it. */
+export interface LiveOutput {
+  eventId: string;
+  step: number;
+  attempt: number;
+  /** The call of a tool, or of a step of a program. Absent for the model call of an agent. */
+  callId?: string;
+  text: string;
+  reasoning: string;
+  /** The arguments of tool calls as JSON text, in the order in which they began. */
+  toolInputs: { callId: string; toolName: string; text: string }[];
+  /** The data that a tool has emitted. */
+  data: { name: string; data: JsonValue }[];
+  /** True if pieces are missing. */
+  isIncomplete: boolean;
+}
+
+/** A run as its stream shows it so far. */
+export interface StreamView {
+  /** Offset of the first of `events`. Undefined before the first event. */
+  firstOffset?: number;
+  events: readonly Event[];
+  steps: readonly StepResult[];
+  /** The calls in flight. */
+  live: readonly LiveOutput[];
+  /** True if pieces are missing of a call that begins to show after a gap. */
+  hasGap?: true;
+  status?: RunStatus;
+  /** Present once the run has ended. */
+  result?: StreamedResult;
+  /** The cursor of the newest item: a stream that begins with it goes on with this view. */
+  cursor?: string;
+}
+
+/** Returns the view before the first item. */
+export function newView(): StreamView {
+  return { events: [], steps: [], live: [] };
+}
+
+/** Returns the view after one more item, and leaves the view before as it is. */
+export function fold(view: StreamView, item: StreamItem): StreamView {
+  const { hasGap: _, ...rest } = view;
+  // The next event holds what is missing, and another attempt begins anew.
+  const before = item.type === 'event' || item.type === 'reset' ? rest : view;
+  return { ...viewWith(before, item), cursor: item.cursor };
+}
+
+function viewWith(view: StreamView, item: StreamItem): StreamView {
+  switch (item.type) {
+    case 'event': {
+      const { firstOffset = item.offset } = view;
+      const live = view.live.filter((one) => !isReplaced(one, item.event));
+      return { ...view, firstOffset, events: [...view.events, item.event], live };
+    }
+    case 'step':
+      return { ...view, steps: [...view.steps, item.step] };
+    case 'delta':
+      return { ...view, live: withDelta(view, item) };
+    case 'reset':
+      return item.offset === undefined
+        ? { ...view, live: view.live.filter(({ callId }) => callId !== item.callId) }
+        : sentBack(view, item.offset, item.step);
+    case 'gap':
+      return { ...view, hasGap: true, live: view.live.map((one) => ({ ...one, isIncomplete: true })) };
+    case 'status':
+      return { ...view, status: item.status };
+    case 'end':
+      return { ...view, live: [], status: item.result.status, result: item.result };
+  }
+}
+
+/** True if the event holds the answer of the call, or the result of the tool. */
+function isReplaced({ eventId, callId }: LiveOutput, { id, content }: Event): boolean {
+  return id === eventId || content.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
+}
+
+function sentBack({ result: _, firstOffset = 0, ...view }: StreamView, offset: number, step: number): StreamView {
+  const events = view.events.slice(0, Math.max(0, offset - firstOffset));
+  return {
+    ...view,
+    ...(offset > firstOffset ? { firstOffset } : {}),
+    events,
+    steps: view.steps.filter((one) => one.step < step),
+    live: [],
+  };
+}
+
+function withDelta({ live, hasGap }: StreamView, item: StreamItem & { type: 'delta' }): LiveOutput[] {
+  const { eventId, step, attempt, callId } = item;
+  const isSame = (one: LiveOutput): boolean => one.eventId === eventId && one.callId === callId && one.attempt === attempt;
+  const known = live.find(isSame);
+  const before: LiveOutput = known ?? {
+    eventId,
+    step,
+    attempt,
+    ...(callId === undefined ? {} : { callId }),
+    text: '',
+    reasoning: '',
+    toolInputs: [],
+    data: [],
+    isIncomplete: hasGap ?? false,
+  };
+  const after = appended(before, item.delta);
+  return known === undefined ? [...live, after] : live.map((one) => (one === known ? after : one));
+}
+
+function appended(output: LiveOutput, delta: (StreamItem & { type: 'delta' })['delta']): LiveOutput {
+  switch (delta.type) {
+    case 'text':
+      return { ...output, text: output.text + delta.text };
+    case 'reasoning':
+      return { ...output, reasoning: output.reasoning + delta.text };
+    case 'data':
+      return { ...output, data: [...output.data, { name: delta.name, data: delta.data }] };
+    case 'tool_input': {
+      const { callId, toolName, text } = delta;
+      const known = output.toolInputs.find((one) => one.callId === callId);
+      const toolInputs =
+        known === undefined
+          ? [...output.toolInputs, { callId, toolName, text }]
+          : output.toolInputs.map((one) => (one === known ? { ...one, text: one.text + text } : one));
+      return { ...output, toolInputs };
+    }
+  }
+}
+
+/** Output of a call that a reader has seen, and that no event of the record has replaced yet. */
+interface SeenOutput {
+  /** The index of the next delta. */
+  next: number;
+  /** The tag of the call; empty for a model call of an agent. */
+  call: string;
+  /** The tag of the execution. */
+  execution: string;
+  activity: number;
+  attempt: number;
+}
+
+/** The place of a reader in the stream of a run. Two readers that have read the same have the same place. */
+export interface StreamPlace {
+  /** Offset of the next event. */
+  offset: number;
+  /** Index of the next step. */
+  step: number;
+  /** The newest response of a model that was read: after a `retry` of the run, another one may be at its offset. */
+  response?: { offset: number; tag: string };
+  status?: RunStatus;
+  /** Live output, by the tag of its attempt. */
+  live: Map<string, SeenOutput>;
+  /** The tag of the execution that was read. Absent at the beginning. */
+  execution?: string;
+  /** The tag of the execution whose end was read. */
+  ended?: string;
+}
+
+const VERSION = 1;
+
+/**
+ * The most attempts of calls whose live output a cursor names: more than a step of a program runs at once. A reader that follows still more
+ * may see a delta again. With all of them a cursor has 7 kB, which a header can bear.
+ */
+const MOST_SEEN = 128;
+const TAG_LENGTH = 10;
+
+/** The index of the part that names the execution whose end was read. */
+const ENDED = 8;
+
+/** Each delta needs the tags of its run and of its attempt, which many deltas share. */
+const TAGS = new LRUCache<string, string>({ max: 2_000 });
+
+/** Returns a short digest, by which cursors name what is long. */
+export function tagOf(...parts: readonly string[]): string {
+  const text = JSON.stringify(parts);
+  const known = TAGS.get(text);
+  if (known !== undefined) return known;
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH);
+  TAGS.set(text, tag);
+  return tag;
+}
+
+/** Returns the place of a reader that has read nothing. */
+export function beginning(): StreamPlace {
+  return { offset: 0, step: 0, live: new Map() };
+}
+
+/** Returns the cursor of an item that leads to a place. No other item has the same, even one that leads to the same place. */
+export function cursorAt(runId: string, { offset, step, response, status, live, execution, ended }: StreamPlace): string {
+  // The last part of a UUID is random. Its bytes are taken from a buffer: to ask the kernel for each item takes longer than all the rest.
+  const unique = randomUUID().slice(-12);
+  const seen = [...live]
+    .slice(-MOST_SEEN)
+    .map(([tag, { next, call, execution: made, activity, attempt }]) => [
+      tag,
+      next,
+      call,
+      made === execution ? 0 : made,
+      activity,
+      attempt,
+    ]);
+  const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, execution ?? 0, ended ?? 0];
+  return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
+}
+
+/** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
+export function placeOf(runId: string, cursor: string): StreamPlace {
+  const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;
+  if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
+  const [, run, offset, step, response, status, seen, execution, ended] = parts;
+  if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
+  return {
+    offset,
+    step,
+    ...(response === 0 ? {} : { response: { offset: response[0], tag: response[1] } }),
+    ...(status === 0 ? {} : { status }),
+    live: new Map(
+      seen.map(([tag, next, call, made, activity, attempt]) => [
+        tag,
+        { next, call, execution: made === 0 ? String(execution) : made, activity, attempt },
+      ]),
+    ),
+    ...(execution === 0 ? {} : { execution }),
+    ...(ended === 0 ? {} : { ended }),
+  };
+}
+
+/** True for the cursor of the end of a run, which `retry` may have sent back since. */
+export function isOfEnd(cursor: string): boolean {
+  const [ended] = partsOf(cursor)?.slice(ENDED) ?? [];
+  return typeof ended === 'string';
+}
+
+/** The execution is 0 if it is that of the place. */
+type SeenParts = [tag: string, next: number, call: string, execution: string | 0, activity: number, attempt: number];
+
+type Parts = [
+  version: 1,
+  run: string,
+  offset: number,
+  step: number,
+  response: 0 | [number, string],
+  status: 0 | RunStatus,
+  seen: SeenParts[],
+  execution: 0 | string,
+  ended: 0 | string,
+];
+
+function partsOf(cursor: string): Parts | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  return isParts(value) ? value : undefined;
+}
+
+function isParts(value: unknown): value is Parts {
+  if (!Array.isArray(value)) return false;
+  const [version, run, offset, step, response, status, seen, execution, ended] = value as unknown[];
+  return (
+    version === VERSION &&
+    typeof run === 'string' &&
+    isCount(offset) &&
+    isCount(step) &&
+    (response === 0 || (isTuple(response, 2) && isCount(response[0]) && typeof response[1] === 'string')) &&
+    (status === 0 || typeof status === 'string') &&
+    Array.isArray(seen) &&
+    seen.every(isSeen) &&
+    (execution === 0 || typeof execution === 'string') &&
+    (ended === 0 || typeof ended === 'string')
+  );
+}
+
+function isSeen(value: unknown): boolean {
+  if (!isTuple(value, 6)) return false;
+  const [tag, next, call, execution, activity, attempt] = value;
+  const isNamed = execution === 0 || typeof execution === 'string';
+  return isNamed && [tag, call].every((one) => typeof one === 'string') && [next, activity, attempt].every(isCount);
+}
+
+function isTuple(value: unknown, length: number): value is unknown[] {
+  return Array.isArray(value) && value.length === length;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function invalid(cursor: unknown, why: string): LonghaulError {
+  const shown = JSON.stringify(String(cursor).slice(0, 40));
+  return new LonghaulError('invalid_cursor', `Cursor ${shown} cannot be used: ${why}. Leave it out to read from the beginning`);
+}

@@ -3,15 +3,11 @@ import { endsModelCall, type Event, isResponse } from '../../core/domain/record.
 import type { RunStatus } from '../../core/domain/run.ts';
 import { isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import { requireKnown } from '../../define/option-checks.ts';
-import { unlessAborted } from '../../streams/bounded-wait.ts';
-import { beginning, cursorAt, placeOf, type StreamPlace, tagOf } from './cursor.ts';
-import type { FeedEntry } from './feed-log.ts';
-import { recordEntries } from './record-entries.ts';
-import type { RecordPlace } from './record-pages.ts';
-import { ReplacedOutput } from './replaced-output.ts';
+import { unlessAborted } from '../../streams/waits.ts';
+import { beginning, cursorAt, placeOf, type StreamItem, type StreamItemContent, type StreamPlace, tagOf } from './stream-item.ts';
+import { type FeedEntry, recordEntries, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 import type { RunFeed } from './run-feed.ts';
 import type { RunFeeds } from './run-feeds.ts';
-import type { StreamItem, StreamItemContent } from './stream-item.ts';
 
 /** The options of a stream. */
 export interface StreamOptions {

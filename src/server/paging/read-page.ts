@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { ListPage, PageOptions } from '../../client/listing/list-page.ts';
+import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, memberOf } from '../../core/domain/errors.ts';
-import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 import type { RefusalParts, RequestProblem } from './request-error.ts';
 
 /** The body of a response that reports an error, as RFC 9457 has it. */

@@ -1,5 +1,5 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
-import { unlessAborted } from '../../streams/bounded-wait.ts';
+import { unlessAborted } from '../../streams/waits.ts';
 import { problemOf, reported } from '../problems/problem-of.ts';
 import type { RouteRequest } from '../routing/route.ts';
 import { openStream } from '../sse/open-stream.ts';

@@ -1,4 +1,4 @@
-import { withPatience } from '../../temporal/patience.ts';
+import { withPatience } from '../../temporal/waiting.ts';
 
 /** The time for which a start is tried if the server is down, in milliseconds: a caller reads within 5 seconds that it is. */
 const PATIENCE_MS = 4_000;

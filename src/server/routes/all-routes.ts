@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { USER_STORES } from '../../client/removal/forget-options.ts';
-import type { SessionOptions } from '../../client/sessions/session-options.ts';
-import type { StartOptions } from '../../client/start/start-run.ts';
+import { USER_STORES } from '../../client/forget-options.ts';
+import type { SessionOptions } from '../../client/session-options.ts';
+import type { StartOptions } from '../../client/start.ts';
 import type { SpilledContent } from '../../core/domain/content.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';

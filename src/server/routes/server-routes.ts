@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { within } from '../../streams/bounded-wait.ts';
+import { within } from '../../streams/waits.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';

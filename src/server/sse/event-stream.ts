@@ -1,4 +1,4 @@
-import { NextValue } from '../../streams/next-value.ts';
+import { NextValue } from '../../streams/waits.ts';
 import { pulledBody } from './pulled-body.ts';
 
 /** One message of an event stream. */

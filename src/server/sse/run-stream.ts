@@ -1,6 +1,5 @@
-import { isOfEnd } from '../../client/stream/cursor.ts';
-import type { StreamItem } from '../../client/stream/stream-item.ts';
-import { pause } from '../../streams/bounded-wait.ts';
+import { isOfEnd, type StreamItem } from '../../client/stream/stream-item.ts';
+import { pause } from '../../streams/waits.ts';
 import { problemOf, type ReportError } from '../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from './event-stream.ts';
 

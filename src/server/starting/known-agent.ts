@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { missingOfStart, noticeOfStart, type StartedByName } from '../../client/start/unseen-name.ts';
+import { missingOfStart, noticeOfStart, type StartedByName } from '../../client/missing-workers.ts';
 import { LonghaulError } from '../../core/domain/errors.ts';
 import { didYouMean } from '../../core/domain/text.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import { within } from '../../streams/bounded-wait.ts';
+import { within } from '../../streams/waits.ts';
 import { mayStart } from '../auth/access/reach.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { ServerSettings } from '../server-settings.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import { GRPC, grpcCode } from '../../temporal/server-calls.ts';
 
 /** Returns a member of the memo of a run; undefined if it has none, and if there is no such run. */
 export async function readMemo({ workflowService, options }: Client, runId: string, name: string): Promise<unknown> {

@@ -1,6 +1,6 @@
 import type { SearchAttributePair } from '@temporalio/common';
 import type { JsonObject } from '../../core/domain/json.ts';
-import type { IfExists } from '../../client/start/if-exists.ts';
+import type { IfExists } from '../../client/client-options.ts';
 import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
 import { requireOwnId } from '../requests/derived-id.ts';
 import type { Reply, RouteRequest } from '../routing/route.ts';

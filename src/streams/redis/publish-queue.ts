@@ -1,11 +1,9 @@
 import type { Payload } from '@temporalio/common';
 import { errorMessage, memberOf } from '../../core/domain/errors.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
-import { pause, within } from '../bounded-wait.ts';
-import { type EntryConverter, encodeEntries } from './entry-codec.ts';
-import { addCommands, type Addition, type KeptBounds } from './stream-commands.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import type { Trouble } from './trouble.ts';
+import { pause, within } from '../waits.ts';
+import { addCommands, type Addition, encodeEntries, type EntryConverter, type KeptBounds } from './stream-entries.ts';
+import type { RedisConnection, Trouble } from './redis-connection.ts';
 
 /** The bounds of what waits to be sent. */
 export interface QueueBounds {
@@ -32,7 +30,7 @@ interface Waiting {
 const MOST_IN_BATCH = 500;
 const BYTES_IN_BATCH = 1_000_000;
 /** About the bytes of an entry beside its content. */
-const BESIDE = 300;
+const ENTRY_OVERHEAD_BYTES = 300;
 /** The most runs of which the queue knows that entries were dropped. */
 const MOST_GAPS = 10_000;
 /** The time after which a connection without an answer is given up. Redis may be paused, for example by a snapshot of its machine. */
@@ -65,11 +63,11 @@ export class PublishQueue {
     if (!this.#isAccepting) return;
     try {
       const payload = this.#context.converter.payloadConverter.toPayload(entry);
-      const bytes = BESIDE + (payload.data?.length ?? 0);
+      const bytes = ENTRY_OVERHEAD_BYTES + (payload.data?.length ?? 0);
       const { bounds } = this.#context;
       if (this.#waiting.length >= bounds.entries || this.#bytes + bytes > bounds.bytes)
         return this.#drop([{ key, bytes }], 'the queue is full');
-      if (this.#gaps.delete(key)) this.#add({ key, bytes: BESIDE });
+      if (this.#gaps.delete(key)) this.#add({ key, bytes: ENTRY_OVERHEAD_BYTES });
       this.#add({ key, payload, bytes });
     } catch (error) {
       this.#drop([{ key, bytes: 0 }], errorMessage(error));
@@ -143,7 +141,7 @@ export class PublishQueue {
     const batch = this.#waiting.splice(0, count);
     this.#bytes -= bytes;
     if (this.#waiting.length > 0) return batch;
-    const marks = [...this.#gaps].map((key): Waiting => ({ key, bytes: BESIDE }));
+    const marks = [...this.#gaps].map((key): Waiting => ({ key, bytes: ENTRY_OVERHEAD_BYTES }));
     this.#gaps.clear();
     return [...batch, ...marks];
   }
@@ -174,9 +172,9 @@ export class PublishQueue {
     this.#context.trouble.drops(entries.length, reason);
     if (firstRefusal(error) !== undefined) return;
     const keys = new Set(batch.map(({ key }) => key));
-    const marks = [...keys].map((key): Waiting => ({ key, bytes: BESIDE }));
+    const marks = [...keys].map((key): Waiting => ({ key, bytes: ENTRY_OVERHEAD_BYTES }));
     this.#waiting = [...marks, ...this.#waiting];
-    this.#bytes += marks.length * BESIDE;
+    this.#bytes += marks.length * ENTRY_OVERHEAD_BYTES;
   }
 }
 

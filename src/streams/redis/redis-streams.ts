@@ -2,16 +2,23 @@ import { UsageError } from '../../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
 import { nonEmpty, requireKnown, wholeNumber } from '../../define/option-checks.ts';
-import { Bell } from '../bell.ts';
-import { pause, within } from '../bounded-wait.ts';
+import { Bell, pause, within } from '../waits.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';
-import type { EntryConverter } from './entry-codec.ts';
+import {
+  compareIds,
+  type EntryConverter,
+  isStreamId,
+  type KeptBounds,
+  type ReadItem,
+  readItems,
+  replyText,
+  START,
+  streamKey,
+  StreamPages,
+  streamsOf,
+} from './stream-entries.ts';
 import { PublishQueue, type QueueBounds } from './publish-queue.ts';
-import { RedisConnection } from './redis-connection.ts';
-import { type KeptBounds, type ReadItem, readItems, streamKey, streamsOf, textOf } from './stream-commands.ts';
-import { compareIds, isStreamId, START } from './stream-id.ts';
-import { StreamPages } from './stream-pages.ts';
-import { Trouble } from './trouble.ts';
+import { RedisConnection, Trouble } from './redis-connection.ts';
 
 /** The options of a sink in Redis. */
 export interface RedisStreamsOptions {
@@ -339,7 +346,7 @@ export class RunTails {
     await connection.ready(this.#signal);
     const { epoch } = connection;
     if (this.#clientId?.epoch === epoch) return;
-    this.#clientId = { epoch, id: textOf(await connection.send(['CLIENT', 'ID'])) };
+    this.#clientId = { epoch, id: replyText(await connection.send(['CLIENT', 'ID'])) };
     throw new NewConnection();
   }
 

@@ -5,11 +5,10 @@ import { bundleWorkflowCode, DefaultLogger, type WorkerInterceptors, type Workfl
 import { RUNS_MODULE } from '../../../worker/bundle-workflows.ts';
 import { installLog } from '../../../worker/install-log.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
-import { connect } from '../../client/connect.ts';
-import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { queryRun } from '../../client/read/query-run.ts';
+import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
+import { queryRun } from '../../client/executions.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { StartOptions } from '../../client/start/start-run.ts';
+import type { StartOptions } from '../../client/start.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
@@ -21,19 +20,18 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import type { ExecutionTrace } from '../../core/domain/trace.ts';
-import type { DurableTestOptions, ServerOptions } from '../durable-test-options.ts';
-import { effectsLedger } from '../effects-ledger.ts';
-import { ApprovalDriver } from '../harness/approval-driver.ts';
-import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
-import { harnessActivities } from '../harness/harness-activity.ts';
-import { Harness } from '../harness/harness.ts';
-import { programParts, programStart } from '../harness/program-parts.ts';
-import type { RunAccess } from '../harness/run-access.ts';
-import { withinTime } from '../harness/within-time.ts';
-import { workerParts, type WorkerParts } from '../harness/worker-parts.ts';
-import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
-import type { TestedRecord, TestedRun } from '../tested-run.ts';
-import { UndecidedRun } from '../undecided-run.ts';
+import {
+  type DurableTestOptions,
+  effectsLedger,
+  type ProgramTestOptions,
+  type ServerOptions,
+  type TestedProgram,
+  type TestedRecord,
+  type TestedRun,
+  UndecidedRun,
+} from '../tested-run.ts';
+import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
+import { programParts, programStart, workerParts, type WorkerParts } from '../harness/worker-parts.ts';
 import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
 
 /** Runs an agent on a server with everything that the test plans. */

@@ -1,11 +1,33 @@
+import { AssertionError } from 'node:assert';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { ModelRequest } from '../../core/domain/model.ts';
-import type { AskStepInput } from '../../core/protocol.ts';
-import type { Occurrence } from '../meanwhile.ts';
+import { setImmediate as begun } from 'node:timers/promises';
+import type { Info } from '@temporalio/activity';
+import { CompleteAsyncError } from '@temporalio/common';
+import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { ApprovalView } from '../../core/domain/approvals.ts';
+import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
+import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
+import type { LimitOptions } from '../../core/domain/limits.ts';
+import { memoryTools } from '../../core/domain/memory.ts';
+import type { ModelClient, ModelRequest } from '../../core/domain/model.ts';
+import type { RunResultFields } from '../../core/domain/result.ts';
+import { type Duration, milliseconds } from '../../core/domain/time.ts';
+import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { PermissionOptions } from '../../define/permissions.ts';
+import type { AnyTool } from '../../define/tool-definition.ts';
+import {
+  type Decide,
+  type Fault,
+  faultText,
+  type Moment,
+  type Occurrence,
+  occurrenceText,
+  type TestDecision,
+  type Waiting,
+} from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
-import { Plan, type Tested } from './plan.ts';
-import type { RunAccess, WorkerAccess } from './run-access.ts';
 
 /** The plan and state around one run in a test, in memory or on a server. */
 export class Harness {
@@ -90,5 +112,256 @@ export class Harness {
       case 'raise':
         return this.run.raise(`raise ${++this.#messages}`, occurrence.limits);
     }
+  }
+}
+
+/**
+ * The access of a test to its run, in memory or on a server. Each method rejects with a client's error if the run
+ * refuses.
+ */
+export interface RunAccess {
+  send(id: string, content: string | ContentPart[], mode: MessageMode): Promise<unknown>;
+  cancel(reason: string): Promise<unknown>;
+  raise(id: string, limits: LimitOptions): Promise<unknown>;
+  setPermissions(id: string, permissions: PermissionOptions): Promise<unknown>;
+  decide(id: string, waiting: ApprovalView, decision: TestDecision): Promise<unknown>;
+}
+
+/** The faults that a test can cause in its worker. */
+interface WorkerAccess {
+  /**
+   * Kills the worker immediately and starts another one. Never resolves, because the caller is part of the killed
+   * worker.
+   */
+  kill(): Promise<never>;
+  /** Disconnects the worker from its server for so many milliseconds, starting now. */
+  disconnect(ms: number): void;
+}
+
+type FaultOf<Type extends Fault['type']> = Extract<Fault, { type: Type }>;
+
+/** The agent or the program that a test runs. */
+interface Tested {
+  readonly kind: 'longhaul.agent' | 'longhaul.program';
+  readonly name: string;
+  readonly tools: readonly AnyTool[];
+  readonly mcp?: AnyAgent['mcp'];
+  readonly memory?: AnyAgent['memory'];
+}
+
+/** The plan of a test: faults and actions on the run, all of which must happen. */
+export class Plan {
+  readonly #faults: readonly Fault[];
+  readonly #occurrences: readonly Occurrence[];
+  readonly #happened = new Set<Fault | Occurrence>();
+
+  /** Throws a UsageError for a tool that the agent does not have, or whose calls a test cannot act on. */
+  constructor(agent: Tested, faults: readonly Fault[] = [], occurrences: readonly Occurrence[] = []) {
+    for (const fault of faults) {
+      if (!('tool' in fault)) continue;
+      if (fault.type === 'delay') requireTool(agent, fault.tool, faultText(fault));
+      else requireRemote(agent, fault.tool, faultText(fault));
+    }
+    for (const one of occurrences) {
+      if (one.at.tool !== undefined) requireRemote(agent, one.at.tool, occurrenceText(one));
+    }
+    this.#faults = faults;
+    this.#occurrences = occurrences;
+  }
+
+  /** Returns the first fault of a type that is due, if any, and marks it as happened. */
+  take<Type extends Fault['type']>(type: Type, isDue: (fault: FaultOf<Type>) => boolean): FaultOf<Type> | undefined {
+    const fault = this.of(type).find((one) => !this.#happened.has(one) && isDue(one));
+    if (fault !== undefined) this.happened(fault);
+    return fault;
+  }
+
+  /** Returns all faults of a type. */
+  of<Type extends Fault['type']>(type: Type): FaultOf<Type>[] {
+    return this.#faults.filter((fault): fault is FaultOf<Type> => fault.type === type);
+  }
+
+  /** Returns the actions that are due at that moment, and marks them as happened. */
+  takeOccurrences({ step, tool, waiting }: Moment): Occurrence[] {
+    const due = this.#occurrences.filter(
+      (one) => !this.#happened.has(one) && one.at.step === step && one.at.tool === tool && one.at.waiting === waiting,
+    );
+    for (const one of due) this.happened(one);
+    return due;
+  }
+
+  happened(one: Fault | Occurrence): void {
+    this.#happened.add(one);
+  }
+
+  /** Throws an Error that names everything that did not happen. */
+  assertHappened(): void {
+    const missed = [
+      ...this.#faults.filter((fault) => !this.#happened.has(fault)).map(faultText),
+      ...this.#occurrences.filter((one) => !this.#happened.has(one)).map(occurrenceText),
+    ];
+    if (missed.length === 0) return;
+    throw new Error(`The run ended before these planned faults and messages happened: ${missed.join(', ')}.`);
+  }
+}
+
+function requireRemote(agent: Tested, name: string, what: string): void {
+  if (memoryTools(agent.memory).some((tool) => tool.name === name)) return;
+  requireTool(agent, name, what);
+  if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
+  throw new UsageError(`${what}: "${name}" is a local tool, whose calls run inside a workflow task: a test cannot act during one`);
+}
+
+function requireTool({ kind, name: agentName, tools, mcp }: Tested, name: string, what: string): void {
+  // The tools of MCP servers are known only when the run starts.
+  if (mcp !== undefined || tools.some((tool) => tool.name === name)) return;
+  throw new UsageError(
+    `${what}: ${kind.slice('longhaul.'.length)} "${agentName}" has no tool "${name}" (it has: ${tools.map((tool) => `"${tool.name}"`).join(', ') || 'none'})`,
+  );
+}
+
+/**
+ * Throws an AssertionError if a planned fault or message did not happen, or the script ran out or was not used up.
+ * The message contains the end of the run, which is usually the cause.
+ */
+export function assertPlanCarriedOut(
+  { plan }: Harness,
+  model: ModelClient & { assertUsedUp?: () => void },
+  { status, error }: Pick<RunResultFields, 'status' | 'error'>,
+): void {
+  try {
+    plan.assertHappened();
+    model.assertUsedUp?.();
+  } catch (problem) {
+    const end = `The run ended with status "${status}"${error === null ? '' : `: ${error}`}`;
+    throw new AssertionError({ message: `${errorMessage(problem)} ${end}`, stackStartFn: assertPlanCarriedOut });
+  }
+}
+
+type Next = (input: ActivityExecuteInput) => Promise<unknown>;
+
+const OWN: readonly string[] = Object.values(ACTIVITIES);
+
+/**
+ * Returns interceptors that apply the test's plan to activities: messages while they run, lost completions, killed
+ * workers.
+ */
+export function harnessActivities(harness: Harness): ActivityInterceptorsFactory {
+  return ({ info }) => ({
+    inbound: {
+      execute: (input, next) => {
+        if (info.workflowExecution?.workflowId !== harness.runId) return next(input);
+        if (info.activityType === ACTIVITIES.callModel) return modelActivity(harness, input, next);
+        if (info.activityType === ACTIVITIES.askStep) return askActivity(harness, input, next);
+        return OWN.includes(info.activityType) ? next(input) : toolActivity(harness, info, input, next);
+      },
+    },
+  });
+}
+
+async function modelActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+  const { through } = input.args[0] as CallModelInput;
+  const output = (await callDuring(harness, harness.stepOf(through), () => next(input))) as CallModelOutput | undefined;
+  if (output?.type === 'response') harness.answered(through);
+  return output;
+}
+
+function askActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+  return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
+}
+
+/** Calls the model of a step, after the faults that are planned before it. */
+async function callDuring(harness: Harness, step: number, call: () => Promise<unknown>): Promise<unknown> {
+  if (harness.plan.take('kill_worker', (fault) => 'afterStep' in fault && fault.afterStep === step - 1)) return harness.worker?.kill();
+  const cut = harness.plan.take('disconnect', ({ afterStep }) => afterStep === step - 1);
+  if (cut !== undefined) harness.worker?.disconnect(cut.forMs);
+  return harness.step.run(step, call);
+}
+
+async function toolActivity(harness: Harness, { activityType: tool }: Info, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+  const { step } = input.args[0] as RunToolInput;
+  const isHere = (fault: { tool?: string; step?: number }): boolean => fault.tool === tool && (fault.step ?? step) === step;
+  const running = next(input);
+  // Its outcome is handled after all planned messages.
+  running.catch(() => undefined);
+  const due = harness.plan.takeOccurrences({ step, tool });
+  // The tool has started before the messages are sent.
+  if (due.length > 0) await begun();
+  for (const occurrence of due) await harness.say(occurrence);
+  // A cancelled run does not wait for the call, but would count a result that arrives together with the cancellation.
+  if (due.some(({ type }) => type === 'cancel')) await harness.over;
+  const isDropped = harness.plan.take('drop_completion', isHere) !== undefined;
+  const isKilled = harness.plan.take('kill_worker', (fault) => 'tool' in fault && isHere(fault)) !== undefined;
+  if (!isDropped && !isKilled) return running;
+  await running.catch(() => undefined);
+  if (isKilled) return harness.worker?.kill();
+  throw new CompleteAsyncError();
+}
+
+/** The number of refusals after which a decision is given up. */
+const MAX_REFUSALS = 5;
+
+/** Makes the decisions of a test, one at a time, each when nothing else of the run is running. */
+export class ApprovalDriver {
+  readonly #harness: Harness;
+  readonly #run: RunAccess;
+  readonly #decide: Decide;
+  /** Keys of pending decisions that the test has made or leaves alone. */
+  readonly #done = new Set<string>();
+  readonly #refusals = new Map<string, NonNullable<Waiting['refused']>[]>();
+  #decisions = 0;
+
+  constructor(harness: Harness, run: RunAccess, decide: Decide = () => undefined) {
+    this.#harness = harness;
+    this.#run = run;
+    this.#decide = decide;
+  }
+
+  /**
+   * Acts on the first pending decision that the test has not handled. Returns false if all are handled: only time can
+   * change something then.
+   */
+  async decideNext(pending: readonly ApprovalView[]): Promise<boolean> {
+    for (const waiting of pending) {
+      const due = this.#harness.plan.takeOccurrences({ step: waiting.step, waiting: waiting.toolName });
+      for (const occurrence of due) await this.#harness.say(occurrence);
+      if (due.length > 0) return true;
+      if (!this.#done.has(waiting.key) && (await this.#decideAbout(waiting))) return true;
+    }
+    return false;
+  }
+
+  async #decideAbout(waiting: ApprovalView): Promise<boolean> {
+    const refusals = this.#refusals.get(waiting.key) ?? [];
+    const refused = refusals.at(-1);
+    const decision = await this.#decide({ ...waiting, ...(refused === undefined ? {} : { refused }) });
+    this.#done.add(waiting.key);
+    if (decision === undefined) return false;
+    try {
+      await this.#run.decide(`decision ${++this.#decisions}`, waiting, decision);
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined || refusals.length === MAX_REFUSALS) throw error;
+      this.#refusals.set(waiting.key, [...refusals, { code, message: errorMessage(error) }]);
+      this.#done.delete(waiting.key);
+    }
+    return true;
+  }
+}
+
+/**
+ * Returns the first of these to settle. Rejects when the time limit of the test has passed, so that no test runs
+ * forever.
+ */
+export async function withinTime<Result>(timeout: Duration, settling: readonly Promise<Result>[]): Promise<Result> {
+  const ms = milliseconds(timeout, 'the test: "timeout"');
+  const timeUp = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    timeUp.reject(new Error(`The run has not ended within ${ms / 1000} s: something in it hangs, or "timeout" is too short`));
+  }, ms);
+  try {
+    return await Promise.race([...settling, timeUp.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }

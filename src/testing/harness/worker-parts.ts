@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
+import type { ProgramOptions } from '../../client/start.ts';
 import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
+import { modelsOf } from '../../core/domain/program-document.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
 import type { Resources, RunContext } from '../../define/context.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
+import { inMemory } from '../../memory/file-memory.ts';
 import type { SecretSource } from '../../secrets/secret-sources.ts';
-import type { EffectsLedger } from '../effects-ledger.ts';
-import type { Fault } from '../faults.ts';
-import type { Occurrence } from '../meanwhile.ts';
-import type { TestOptions } from '../tested-run.ts';
-import type { Harness } from './harness.ts';
-import type { Plan } from './plan.ts';
+import type { Fault, Occurrence } from '../test-plan.ts';
+import type { EffectsLedger, ProgramTestOptions, TestOptions } from '../tested-run.ts';
+import type { Harness, Plan } from './harness.ts';
 
 type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'>;
 
@@ -43,7 +43,7 @@ interface TestedModels {
 }
 
 /** Returns the parts of a worker that do not depend on what is run. Throws a UsageError for a test without a model. */
-export function commonParts(
+function commonParts(
   harness: Harness,
   { what, models }: TestedModels,
   options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
@@ -170,4 +170,34 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
   });
+}
+
+/** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */
+export function programParts(harness: Harness, program: AnyProgram, options: ProgramTestOptions, ledger: EffectsLedger): WorkerParts {
+  const { document } = program;
+  const documents = [document, ...program.programs.map((one) => one.document)];
+  const models = [
+    ...documents.flatMap((one) => [...modelsOf(one), ...(one.model === undefined ? [] : [one.model])]),
+    ...program.agents.flatMap(({ model, window: { summaryModel = model } }) => [model, summaryModel]),
+  ];
+  return {
+    agents: program.agents,
+    programs: [program],
+    memory: options.memory ?? inMemory(),
+    ...(options.anchors === undefined ? {} : { anchors: options.anchors }),
+    ...commonParts(harness, { what: `program "${program.name}"`, models }, options, ledger),
+  };
+}
+
+/** Returns the options of the start of a program in a test. */
+export function programStart({ input, deps, state, principal, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
+  return {
+    ...(input === undefined ? {} : { input }),
+    ...(deps === undefined ? {} : { deps }),
+    ...(state === undefined ? {} : { state }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(tags === undefined ? {} : { tags }),
+  };
 }

@@ -1,34 +1,83 @@
-import type { AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
+import { runInput } from '../../client/start-workflow.ts';
+import { programInput } from '../../client/start.ts';
+import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
+import { type ErrorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { plainLimits } from '../../core/domain/limits.ts';
-import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
-import type { RunResultFields } from '../../core/domain/result.ts';
+import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
 import { approvalViews } from '../../core/loop/progress.ts';
+import { traceOf } from '../../core/program/trace.ts';
 import { QUERIES, type RaiseInput, type SendInput, type SetPermissionsInput, type UPDATES } from '../../core/protocol.ts';
-import type { QueriedRun } from '../../core/queries/run-views.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
+import type { QueriedRun } from '../../core/queries/run-views.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
 import { plainPermissions } from '../../define/permissions.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { chosenLog, logWriter } from '../../log/log-writer.ts';
-import type { Decide } from '../decisions.ts';
-import { ApprovalDriver } from '../harness/approval-driver.ts';
-import { harnessActivities } from '../harness/harness-activity.ts';
-import type { Harness } from '../harness/harness.ts';
-import type { RunAccess } from '../harness/run-access.ts';
-import type { TestedRecord } from '../tested-run.ts';
-import { UndecidedRun } from '../undecided-run.ts';
-import { MemoryActivities } from './memory-activities.ts';
+import { checkRunId } from '../../temporal/run-workflow.ts';
+import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
+import { programParts, programStart, workerParts } from '../harness/worker-parts.ts';
+import { type Decide, faultText } from '../test-plan.ts';
+import {
+  effectsLedger,
+  type ProgramTestOptions,
+  type TestedProgram,
+  type TestedRecord,
+  type TestedRun,
+  type TestOptions,
+  UndecidedRun,
+} from '../tested-run.ts';
 import { MemoryRun } from './memory-run.ts';
-import { MemoryWorker } from './memory-worker.ts';
-import { roundTrip } from './payload-round-trip.ts';
-import type { ActivityHost } from './scheduled-activity.ts';
+import { type ActivityHost, MemoryActivities, MemoryWorker, roundTrip } from './memory-worker.ts';
 import { VirtualTime } from './virtual-time.ts';
+
+/** Runs an agent in memory with everything that the test plans. */
+export async function runInMemory(agent: AnyAgent, options: TestOptions): Promise<TestedRun<unknown>> {
+  const { model: _, ...start } = options;
+  const input = runInput(agent, start);
+  if (options.runId !== undefined) checkRunId(options.runId);
+  const ledger = options.ledger ?? effectsLedger();
+  const harness = new Harness(agent, options);
+  const [cut] = harness.plan.of('disconnect');
+  if (cut !== undefined) throw new UsageError(`${faultText(cut)}: a run in memory has no connection to a server: use durableTest`);
+  const worker = workerParts(harness, agent, options, ledger);
+  const environment = await MemoryEnvironment.open(harness, { start: { type: 'input', input }, worker, decide: options.decide });
+  try {
+    const fields = await withinTime(options.timeout ?? '30s', [environment.execute(), harness.failure]);
+    const record = environment.record();
+    const result = new RunResult<unknown>({ ...fields, steps: [...record.steps] });
+    assertPlanCarriedOut(harness, options.model, fields);
+    return { ...record, result, trace: agentTrace(environment.traceHeader(), record), ledger };
+  } finally {
+    await environment.close();
+  }
+}
+
+/** Runs a program in memory with everything that the test plans. */
+export async function runProgramInMemory(program: AnyProgram, options: ProgramTestOptions): Promise<TestedProgram<unknown>> {
+  const input = programInput(program, programStart(options));
+  if (options.runId !== undefined) checkRunId(options.runId);
+  const ledger = options.ledger ?? effectsLedger();
+  const harness = new Harness(program, options);
+  const worker = programParts(harness, program, options, ledger);
+  const environment = await MemoryEnvironment.open(harness, { start: { type: 'program', input }, worker, decide: options.decide });
+  try {
+    const fields = await withinTime(options.timeout ?? '30s', [environment.execute(), harness.failure]);
+    const { steps: _, ...record } = environment.record();
+    const result = new ProgramResult<unknown>(fields);
+    assertPlanCarriedOut(harness, options.model, fields);
+    return { ...record, result, trace: traceOf(program.document, record.events), ledger };
+  } finally {
+    await environment.close();
+  }
+}
 
 const NAMESPACE = 'default';
 

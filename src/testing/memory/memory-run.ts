@@ -42,8 +42,7 @@ import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../core/program/program-ports.ts';
 import type { SIGNALS } from '../../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../../core/sessions/run-session.ts';
-import type { MemoryActivities } from './memory-activities.ts';
-import { roundTrip } from './payload-round-trip.ts';
+import { type MemoryActivities, roundTrip } from './memory-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The clock and the activities of a run in memory. */

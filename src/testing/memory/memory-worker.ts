@@ -1,14 +1,34 @@
-import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { setTimeout as realDelay } from 'node:timers/promises';
+import {
+  ActivityCancellationDetails,
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  CompleteAsyncError,
+  defaultFailureConverter,
+  defaultPayloadConverter,
+  ensureApplicationFailure,
+  type ProtoFailure,
+  type RetryPolicy,
+  type RetryState,
+  type TemporalFailure,
+  TimeoutFailure,
+} from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { type Activities, createActivities, DEFAULT } from '../../../activities/create-activities.ts';
-import { checkExecutors } from '../../../activities/executors/create-executor.ts';
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
+import { checkExecutors } from '../../../activities/executors/create-executor.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
+import type { ActivityRequest, ScheduleActivity } from '../../core/activity-requests/activity-request.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
 /** An activity with any input and output. */
-export type AnyActivity = (input: unknown) => Promise<unknown>;
+type AnyActivity = (input: unknown) => Promise<unknown>;
 
 /** The part of a worker that a run in memory needs: its activities, and their shared runtime. */
 export class MemoryWorker {
@@ -46,4 +66,313 @@ export class MemoryWorker {
     const { resourcePool, mcp, namespaces, streams } = this.runtime;
     await Promise.all([resourcePool.close(), mcp.close(), namespaces.close(), streams?.close()]);
   }
+}
+
+/** The time that abandoned calls may take to end, in real milliseconds. */
+const GRACE_MS = 500;
+
+/** Performs the activities of a run in memory, in place of Temporal, and can cancel them. */
+export class MemoryActivities {
+  readonly #host: ActivityHost;
+  readonly #running = new Set<ScheduledActivity<unknown, unknown>>();
+  readonly #attempts = new Set<Promise<unknown>>();
+  #count = 0;
+  #isCancelled = false;
+
+  constructor(host: ActivityHost) {
+    this.#host = host;
+  }
+
+  /** Performs an activity and returns its outcome. */
+  readonly perform: ScheduleActivity = (call) => this.begin(call).ended;
+
+  /** Does the same for an activity that the cancellation of the run does not affect. */
+  readonly performAnyway: ScheduleActivity = (call) => this.#ended(this.#schedule(call), call);
+
+  /** Does the same, and returns a function that cancels this activity alone. */
+  begin<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {
+    const activity = this.#schedule(call);
+    // A cancelled run starts nothing more.
+    if (this.#isCancelled) activity.cancel();
+    return { ended: this.#ended(activity, call), cancel: () => activity.cancel() };
+  }
+
+  /** Cancels the run and all running activities. */
+  cancel(): void {
+    this.#isCancelled = true;
+    for (const activity of this.#running) activity.cancel();
+  }
+
+  /** Cancels all running activities of a turn. The session goes on. */
+  interrupt(): void {
+    for (const activity of this.#running) activity.cancel();
+  }
+
+  /** Ends all running activities, because their worker has died. */
+  workerDied(): void {
+    for (const activity of this.#running) activity.workerDied();
+  }
+
+  /**
+   * Waits until nothing is running, for a short time at most: a tool that ignores its signal must not hold up the
+   * test.
+   */
+  async settled(): Promise<void> {
+    const timeUp = Promise.withResolvers<void>();
+    const timer = setTimeout(timeUp.resolve, GRACE_MS);
+    await Promise.race([Promise.allSettled(this.#attempts), timeUp.promise]);
+    clearTimeout(timer);
+  }
+
+  #schedule<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
+    return new ScheduledActivity<Input, Output>(String(++this.#count), call, this.#host);
+  }
+
+  async #ended<Input, Output, Outcome>(
+    activity: ScheduledActivity<Input, Output>,
+    { returned, failed }: ActivityRequest<Input, Output, Outcome>,
+  ): Promise<Outcome> {
+    // Added before it starts, because its worker may die at that moment.
+    this.#running.add(activity);
+    const { outcome, attempts } = activity.run();
+    const ended = attempts.catch(() => undefined);
+    this.#attempts.add(ended);
+    void ended.then(() => this.#attempts.delete(ended));
+    try {
+      return await outcome.then(returned, failed);
+    } finally {
+      this.#running.delete(activity);
+      this.#host.time.changed();
+    }
+  }
+}
+
+type EnvironmentArguments = ConstructorParameters<typeof MockActivityEnvironment>;
+
+/** The environment that activities run in. */
+export interface ActivityHost {
+  time: VirtualTime;
+  /** The current worker. */
+  worker: () => MemoryWorker;
+  /** The activity info that is the same for all activities of the run. */
+  info: NonNullable<EnvironmentArguments[0]>;
+  environment: NonNullable<EnvironmentArguments[1]>;
+}
+
+/** The request for an activity, without the interpretation of its outcome. */
+type ScheduledCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | 'tier' | 'options' | 'input'>;
+
+/** The end of one attempt. `lost`: no completion arrives. */
+type AttemptEnd =
+  | { type: 'completed'; output: unknown }
+  | ({ type: 'failed' | 'cancelled' } & SentFailure)
+  | { type: 'lost' | 'timed_out' };
+
+/**
+ * One activity from its first attempt to its end, by the rules of Temporal. Attempts take real time, the waits
+ * between them virtual time, and a failure is converted as for a workflow.
+ */
+class ScheduledActivity<Input, Output> {
+  readonly #call: ScheduledCall<Input>;
+  readonly #host: ActivityHost;
+  readonly #id: string;
+  readonly #givenUp = Promise.withResolvers<never>();
+  readonly #cancelled = new AbortController();
+  #environment: MockActivityEnvironment | undefined;
+  #loseAttempt: (() => void) | undefined;
+  #heartbeat: unknown;
+  #scheduledAt = 0;
+
+  constructor(id: string, call: ScheduledCall<Input>, host: ActivityHost) {
+    this.#id = id;
+    this.#call = call;
+    this.#host = host;
+    this.#givenUp.promise.catch(() => undefined);
+  }
+
+  /**
+   * Runs the activity to its end. `outcome` rejects with an ActivityFailure. `attempts` ends later if the activity
+   * was abandoned and ignores its signal.
+   */
+  run(): { outcome: Promise<Output>; attempts: Promise<unknown> } {
+    const attempts = this.#attempts();
+    return { outcome: Promise.race([attempts, this.#givenUp.promise]), attempts };
+  }
+
+  /** Cancels the activity: it ends at once, or when its attempt has ended if the request says so. */
+  cancel(): void {
+    this.#cancelled.abort();
+    this.#environment?.cancel('CANCELLED');
+    const isWaitedFor = this.#call.options.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
+    if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
+  }
+
+  /** Ends the attempt, because its worker has died. */
+  workerDied(): void {
+    this.#loseAttempt?.();
+    this.#environment?.cancel('WORKER_SHUTDOWN', new ActivityCancellationDetails({ workerShutdown: true }));
+  }
+
+  async #attempts(): Promise<Output> {
+    const { retry = {}, scheduleToCloseTimeout } = this.#call.options;
+    const { time } = this.#host;
+    this.#scheduledAt = time.now();
+    const closeAt = scheduleToCloseTimeout === undefined ? Infinity : this.#scheduledAt + msToNumber(scheduleToCloseTimeout);
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
+      const end = await this.#attempt(attempt);
+      if (end.type === 'completed') return end.output as Output;
+      const failed = 'failure' in end ? end : { failure: await this.#timeOut(end.type) };
+      if (end.type === 'cancelled' || this.#cancelled.signal.aborted) throw this.#failure(failed.failure);
+      const next = retryAfter(retry, { ...failed, attempt, leftMs: closeAt - time.now() });
+      if (next.type === 'end') throw this.#failure(failed.failure, next.state);
+      await time.sleepUntil(time.now() + next.afterMs, this.#cancelled.signal);
+    }
+  }
+
+  async #attempt(attempt: number): Promise<AttemptEnd> {
+    const { time, worker, info, environment: environmentOptions } = this.#host;
+    const { name, options, tier } = this.#call;
+    const environment = new MockActivityEnvironment(
+      {
+        ...info,
+        activityId: this.#id,
+        activityType: name,
+        attempt,
+        isLocal: tier === 'local',
+        scheduledTimestampMs: this.#scheduledAt,
+        currentAttemptScheduledTimestampMs: time.now(),
+        startToCloseTimeoutMs: this.#startToCloseMs,
+        ...(this.#heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: this.#heartbeatMs }),
+        heartbeatDetails: this.#heartbeat,
+        ...(options.retry === undefined ? {} : { retryPolicy: options.retry }),
+      },
+      environmentOptions,
+    );
+    environment.on('heartbeat', (details: unknown) => (this.#heartbeat = roundTrip(details)));
+    this.#environment = environment;
+    const died = Promise.withResolvers<AttemptEnd>();
+    this.#loseAttempt = () => died.resolve({ type: 'lost' });
+    const over = new AbortController();
+    const ends = [this.#executed(environment, worker()), died.promise, this.#timeUp(over.signal)];
+    try {
+      return await time.during(Promise.race(ends));
+    } finally {
+      over.abort();
+      this.#environment = undefined;
+      this.#loseAttempt = undefined;
+    }
+  }
+
+  async #executed(environment: MockActivityEnvironment, worker: MemoryWorker): Promise<AttemptEnd> {
+    const { name, input } = this.#call;
+    const execute = (sent: unknown): Promise<unknown> => worker.activity(name)(sent);
+    try {
+      return { type: 'completed', output: roundTrip(await environment.run(execute, roundTrip(input))) };
+    } catch (error) {
+      if (error instanceof CompleteAsyncError) return { type: 'lost' };
+      const isAbort = error instanceof CancelledFailure || (error instanceof Error && error.name === 'AbortError');
+      return isAbort && this.#cancelled.signal.aborted
+        ? { type: 'cancelled', failure: new CancelledFailure('CANCELLED') }
+        : { type: 'failed', ...failureAsSent(error) };
+    }
+  }
+
+  /** Ends an attempt that takes too long, as the server does, and notifies its worker. */
+  async #timeUp(signal: AbortSignal): Promise<AttemptEnd> {
+    await realDelay(Math.min(this.#startToCloseMs, MAX_TIMER_MS), undefined, { signal, ref: false }).catch(() => undefined);
+    if (!signal.aborted) this.#environment?.cancel('TIMED_OUT', new ActivityCancellationDetails({ timedOut: true }));
+    return { type: 'timed_out' };
+  }
+
+  /**
+   * Returns the timeout of an attempt. For a lost attempt the server waits until the heartbeat or the attempt times
+   * out.
+   */
+  async #timeOut(end: 'lost' | 'timed_out'): Promise<TimeoutFailure> {
+    const isSilent = end === 'lost' && this.#heartbeatMs !== undefined && this.#heartbeatMs < this.#startToCloseMs;
+    const { time } = this.#host;
+    if (end === 'lost') await time.sleepUntil(time.now() + (isSilent ? (this.#heartbeatMs ?? 0) : this.#startToCloseMs));
+    return isSilent
+      ? new TimeoutFailure('activity Heartbeat timeout', this.#heartbeat, 'HEARTBEAT')
+      : new TimeoutFailure('activity StartToClose timeout', this.#heartbeat, 'START_TO_CLOSE');
+  }
+
+  get #startToCloseMs(): number {
+    const { startToCloseTimeout, scheduleToCloseTimeout } = this.#call.options;
+    return msToNumber(startToCloseTimeout ?? scheduleToCloseTimeout ?? Infinity);
+  }
+
+  get #heartbeatMs(): number | undefined {
+    const { heartbeatTimeout } = this.#call.options;
+    return heartbeatTimeout === undefined ? undefined : msToNumber(heartbeatTimeout);
+  }
+
+  #failure(cause: TemporalFailure, state: RetryState = 'CANCEL_REQUESTED'): ActivityFailure {
+    const message = cause instanceof TimeoutFailure ? 'Activity task timed out' : 'Activity task failed';
+    return new ActivityFailure(message, this.#call.name, this.#id, state, 'memory', cause);
+  }
+}
+
+/** The longest timeout that Node supports. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** The server's defaults if an activity sets no retry policy. */
+const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumAttempts: Infinity } as const;
+const DEFAULT_MAXIMUM_FACTOR = 100;
+
+/** The consequence of a failed attempt: another attempt after so many milliseconds, or the end, with the reason. */
+export type Retry =
+  | { type: 'again'; afterMs: number }
+  | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' | 'TIMEOUT' };
+
+/** A failed attempt. */
+interface FailedAttempt extends SentFailure {
+  /** The number of the attempt, 1-based. */
+  attempt: number;
+  /** The remaining time of the activity, in milliseconds. */
+  leftMs: number;
+}
+
+/** Returns what Temporal does after a failed attempt. */
+export function retryAfter(policy: RetryPolicy, { attempt, failure, waitMs, leftMs }: FailedAttempt): Retry {
+  if (!isRetryable(policy, failure)) return { type: 'end', state: 'NON_RETRYABLE_FAILURE' };
+  // Zero also means no limit.
+  if (attempt >= (policy.maximumAttempts || DEFAULTS.maximumAttempts)) return { type: 'end', state: 'MAXIMUM_ATTEMPTS_REACHED' };
+  const afterMs = waitMs ?? backoff(policy, attempt);
+  return afterMs < leftMs ? { type: 'again', afterMs } : { type: 'end', state: 'TIMEOUT' };
+}
+
+function isRetryable({ nonRetryableErrorTypes = [] }: RetryPolicy, failure: TemporalFailure): boolean {
+  if (failure instanceof TimeoutFailure) return failure.timeoutType === 'START_TO_CLOSE' || failure.timeoutType === 'HEARTBEAT';
+  if (!(failure instanceof ApplicationFailure)) return true;
+  return failure.nonRetryable !== true && !nonRetryableErrorTypes.includes(failure.type ?? '');
+}
+
+function backoff(policy: RetryPolicy, attempt: number): number {
+  const initial = msToNumber(policy.initialInterval ?? DEFAULTS.initialInterval);
+  const longest = policy.maximumInterval === undefined ? initial * DEFAULT_MAXIMUM_FACTOR : msToNumber(policy.maximumInterval);
+  return Math.min(longest, initial * (policy.backoffCoefficient ?? DEFAULTS.backoffCoefficient) ** (attempt - 1));
+}
+
+/** Returns a value as the other side of a server receives it: converted, and never the same object. */
+export function roundTrip<Value>(value: Value): Value {
+  return defaultPayloadConverter.fromPayload(defaultPayloadConverter.toPayload(value));
+}
+
+/** A failure of an activity. */
+export interface SentFailure {
+  /** The failure as its run receives it. */
+  failure: TemporalFailure;
+  /** The delay before the next attempt that the activity asks for, in milliseconds. Only the server receives it. */
+  waitMs?: number;
+}
+
+/** Returns the error that an activity threw as the server and the run receive it. */
+export function failureAsSent(error: unknown): SentFailure {
+  const thrown = ensureApplicationFailure(error);
+  const sent: ProtoFailure = defaultFailureConverter.errorToFailure(thrown, defaultPayloadConverter);
+  const failure = defaultFailureConverter.failureToError(sent, defaultPayloadConverter) as TemporalFailure;
+  const { nextRetryDelay } = thrown;
+  return { failure, ...(nextRetryDelay === undefined || nextRetryDelay === null ? {} : { waitMs: msToNumber(nextRetryDelay) }) };
 }

@@ -5,7 +5,7 @@ import { createAgentExecutor } from '../../../activities/executors/create-execut
 import type { RunSegmentOutput } from '../../../src/core/domain/activity-messages.ts';
 import type { Executor } from '../../../src/core/domain/execution.ts';
 import { quickjs } from '../../../src/index.ts';
-import type { PayloadStore } from '../../../src/stores/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../../src/stores/payload-store.ts';
 import { CodeRun, type CodeRunOptions, desk, found } from './code-run.ts';
 
 const runs: CodeRun[] = [];

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { RunSegmentOutput } from '../../../src/core/domain/activity-messages.ts';
-import { fileStore } from '../../../src/stores/payload-store/file-store.ts';
-import type { PayloadStore } from '../../../src/stores/payload-store/payload-store.ts';
+import { fileStore, type PayloadStore } from '../../../src/stores/payload-store.ts';
 import { CodeRun, found } from './code-run.ts';
 
 const folders: string[] = [];

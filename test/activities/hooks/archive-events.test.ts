@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { archiveEventsActivity } from '../../../activities/hooks/hook-activities.ts';
-import type { ArchiveBatch, ArchiveSink } from '../../../src/stores/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../../src/stores/file-archive.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { createActivities } from '../../../activities/create-activities.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
-import type { ArchiveSink } from '../../../src/stores/archive/archive-sink.ts';
+import type { ArchiveSink } from '../../../src/stores/file-archive.ts';
 import { resource } from '../../../src/define/resources.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';
-import type { PayloadStore } from '../../../src/stores/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../../src/stores/payload-store.ts';
 import { ACTIVITIES, QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';

@@ -5,7 +5,7 @@ import { openConnection } from '../../../activities/mcp/open-connection.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/tool-definition.ts';
 import { mcpServer } from '../../../src/define/mcp.ts';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { secret } from '../../../src/define/resources.ts';
 import { type HttpServer, httpServer } from './real-servers.ts';
 import { type RecordingProxy, recordingProxy } from './recording-proxy.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { until } from '../../server/testbed/until.ts';
 
 const resolve = createRequire(import.meta.url).resolve;

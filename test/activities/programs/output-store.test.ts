@@ -9,9 +9,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { OutputStore } from '../../../activities/programs/step-values.ts';
 import type { SpilledContent } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
-import { fileStore } from '../../../src/stores/payload-store/file-store.ts';
-import type { PayloadStore } from '../../../src/stores/payload-store/payload-store.ts';
-import { spill } from '../../../src/stores/payload-store/spill.ts';
+import { fileStore, type PayloadStore, spill } from '../../../src/stores/payload-store.ts';
 
 const directory = await mkdtemp(path.join(tmpdir(), 'longhaul-output-store-'));
 const files = fileStore({ directory });

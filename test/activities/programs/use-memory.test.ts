@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { defineProgram, recall, remember, unit } from '../../../src/define/program/index.ts';
 import type { Principal } from '../../../src/core/domain/run.ts';
-import { inMemory } from '../../../src/memory/in-memory.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../../src/memory/memory-store.ts';
+import { inMemory } from '../../../src/memory/file-memory.ts';
+import { memoryNamespace, type MemoryStore } from '../../../src/memory/memory-store.ts';
 import { scriptedModel, testProgram } from '../../../src/testing/index.ts';
 
 const model = scriptedModel([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guardedMemory } from '../../../activities/resources/guarded-stores.ts';
-import { inMemory } from '../../../src/memory/in-memory.ts';
+import { inMemory } from '../../../src/memory/file-memory.ts';
 import type { MemoryStore, NewEntry } from '../../../src/memory/memory-store.ts';
 
 const namespace = 'n';

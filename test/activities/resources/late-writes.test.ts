@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { guardedWrite, type WritingRun } from '../../../activities/resources/guarded-stores.ts';
-import type { RunState } from '../../../src/temporal/run-state.ts';
+import type { RunState } from '../../../src/temporal/run-workflow.ts';
 
 const TIMES = { everyMs: 1, untilMs: 2_000 };
 

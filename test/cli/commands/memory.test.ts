@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
-import { sqliteMemory } from '../../../src/memory/sqlite/sqlite-memory.ts';
+import { memoryNamespace } from '../../../src/memory/memory-store.ts';
+import { sqliteMemory } from '../../../src/memory/sqlite-memory.ts';
 import { callCli } from '../call-cli.ts';
 
 const ADA = { tenant: 'acme', user: 'ada' };

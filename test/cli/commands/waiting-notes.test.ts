@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/run-handle.ts';
-import type { RunApprovals } from '../../../src/client/read/approvals.ts';
+import type { RunApprovals } from '../../../src/client/executions.ts';
 import { resultLine } from '../../../src/cli/render/result-line.ts';
 import { waitForResult } from '../../../src/cli/commands/wait-for-result.ts';
 import { tellWhatWaits } from '../../../src/cli/commands/waiting-notes.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromDocument } from '../../../src/client/earlier/begin-from.ts';
+import { fromDocument } from '../../../src/client/saved-context.ts';
 import { type MessageToSave, toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { say, scriptedModel, testAgent } from '../../../src/testing/index.ts';

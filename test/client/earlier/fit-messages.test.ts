@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitMessages } from '../../../src/client/earlier/begin-from.ts';
+import { fitMessages } from '../../../src/client/saved-context.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 

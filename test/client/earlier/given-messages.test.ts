@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { givenMessages } from '../../../src/client/earlier/begin-from.ts';
+import { givenMessages } from '../../../src/client/saved-context.ts';
 import { givenEvents, patchDangling } from '../../../src/core/domain/model.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { givenMessages } from '../../../src/client/earlier/begin-from.ts';
-import { conversationState, savedContextOf } from '../../../src/client/earlier/recorded-conversation.ts';
+import { givenMessages } from '../../../src/client/saved-context.ts';
+import { conversationState, savedContextOf } from '../../../src/client/recorded-views.ts';
 import { MEMORY_AUTHOR } from '../../../src/core/domain/memory.ts';
 import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
 import { conversationProblems } from '../../../src/core/wire-schemas/run-input-schema.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSaved, withEarlier } from '../../../src/client/earlier/begin-from.ts';
+import { readSaved, withEarlier } from '../../../src/client/saved-context.ts';
 import { toSavedContext } from '../../../src/core/saved/saved-context.ts';
 
 const SAVED = toSavedContext({

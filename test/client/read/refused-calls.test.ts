@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure, defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
-import { runningCalls } from '../../../src/client/read/chain.ts';
+import { runningCalls } from '../../../src/client/executions.ts';
 
 type Described = Pick<WorkflowExecutionDescription, 'raw'>;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fileArchive } from '../../../src/stores/archive/file-archive.ts';
-import { forgottenUser, missingStores } from '../../../src/client/removal/forget-options.ts';
-import { inMemory } from '../../../src/memory/in-memory.ts';
-import { fileStore } from '../../../src/stores/payload-store/file-store.ts';
+import { fileArchive } from '../../../src/stores/file-archive.ts';
+import { forgottenUser, missingStores } from '../../../src/client/forget-options.ts';
+import { inMemory } from '../../../src/memory/file-memory.ts';
+import { fileStore } from '../../../src/stores/payload-store.ts';
 
 describe('the user to forget', () => {
   it('is the one that is named, or the one that the client acts for', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
-import { type ForgetPorts, forgetUser } from '../../../src/client/removal/forget.ts';
+import { type ForgetPorts, forgetUser } from '../../../src/client/forget.ts';
 
 /** A run in the fake world. */
 interface FakeRun {

@@ -5,7 +5,7 @@ import type { RunResultFields } from '../../../src/core/domain/result.ts';
 import type { RunStatus } from '../../../src/core/domain/run.ts';
 import type { StreamEntry } from '../../../src/core/domain/stream.ts';
 import type { FeedSources } from '../../../src/client/stream/run-feed.ts';
-import { Bell } from '../../../src/streams/bell.ts';
+import { Bell } from '../../../src/streams/waits.ts';
 import type { StreamRead } from '../../../src/streams/stream-sink.ts';
 
 /** A page holds few events, so that readers come to its end. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mergeByTime } from '../../../src/client/tree/tree-events.ts';
+import { mergeByTime } from '../../../src/client/run-tree.ts';
 
 interface Item {
   timestamp: string;

@@ -3,7 +3,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
+import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { CrashServer } from './crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { GRPC, grpcCode } from '../../../src/temporal/grpc-code.ts';
+import { GRPC, grpcCode } from '../../../src/temporal/server-calls.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 
 const PAUSE_MS = 50;

@@ -1,4 +1,4 @@
-import { RunChain } from '../../../src/client/read/chain.ts';
+import { RunChain } from '../../../src/client/executions.ts';
 import { type HistoryEvent, runHistory } from '../../../src/history/history-events.ts';
 import { activityPoint, executionName, ofTopRun } from '../points/points.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';

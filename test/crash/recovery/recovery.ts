@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
+import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { atOnce } from '../../storm/at-once.ts';
 import { KillableProcess } from '../../storm/processes/killable-process.ts';
 import { type Timings, timings } from '../../storm/timings.ts';

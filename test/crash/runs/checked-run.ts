@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executionHistory, historyJson } from '../../../src/history/history-events.ts';
-import { RunChain } from '../../../src/client/read/chain.ts';
+import { RunChain } from '../../../src/client/executions.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { secondsSince } from '../../storm/timings.ts';
 import { queryConstantly } from './query-constantly.ts';

@@ -1,5 +1,5 @@
 import { runHistory } from '../../../src/history/history-events.ts';
-import { RunChain } from '../../../src/client/read/chain.ts';
+import { RunChain } from '../../../src/client/executions.ts';
 import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
 import type { Waiting } from '../processes/crash-worker.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RunHandle, SessionHandle, TurnResult } from '../../../src/client/index.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
+import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { ASLEEP, KILLED } from '../points/points.ts';
 import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';

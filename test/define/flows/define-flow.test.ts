@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
 import { checkedAgents } from '../../../activities/create-runtime.ts';
-import { runInput } from '../../../src/client/start/input.ts';
+import { runInput } from '../../../src/client/start-workflow.ts';
 import { defineAgent, defineFlow } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 

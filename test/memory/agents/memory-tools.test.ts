@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../../src/memory/memory-store.ts';
+import { memoryNamespace, type MemoryStore } from '../../../src/memory/memory-store.ts';
 import {
   approve,
   callTool,

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { RECALL_FRAME } from '../../../src/core/domain/memory.ts';
 import { defineAgent } from '../../../src/index.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../../src/memory/memory-store.ts';
+import { memoryNamespace, type MemoryStore } from '../../../src/memory/memory-store.ts';
 import { callTool, rateLimit, say, scriptedModel, type TestedRun, testAgent, timelineOf } from '../../../src/testing/index.ts';
 import { fakeMemory } from '../../fakes/fake-memory.ts';
 

@@ -3,9 +3,8 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
-import { memoryStoreConformance } from '../../../src/memory/conformance/memory-store-conformance.ts';
-import { postgresMemory } from '../../../src/memory/postgres/postgres-memory.ts';
-import type { PostgresPool } from '../../../src/memory/postgres/postgres-pool.ts';
+import { memoryStoreConformance } from '../../../src/memory/memory-store-conformance.ts';
+import { postgresMemory, type PostgresPool } from '../../../src/memory/postgres-memory.ts';
 import { postgresPrograms, type PostgresServer, startPostgres } from './postgres-server.ts';
 
 const SLOW = 120_000;

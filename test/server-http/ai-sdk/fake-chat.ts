@@ -2,7 +2,7 @@ import type { ApprovalView } from '../../../src/core/domain/approvals.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { LonghaulClient, StreamItem } from '../../../src/client/index.ts';
-import { placeOf } from '../../../src/client/stream/cursor.ts';
+import { placeOf } from '../../../src/client/stream/stream-item.ts';
 import { item } from './recorded-turn.ts';
 
 /** A session in memory, as the client of the service sees it, and the requests that it has got. */

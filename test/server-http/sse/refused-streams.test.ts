@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { beginning, cursorAt } from '../../../src/client/stream/cursor.ts';
+import { beginning, cursorAt } from '../../../src/client/stream/stream-item.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { FakeRun } from '../../client/stream/fake-run.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { beginning, cursorAt, tagOf } from '../../../src/client/stream/cursor.ts';
+import { beginning, cursorAt, tagOf } from '../../../src/client/stream/stream-item.ts';
 import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { ExportLine } from '../../../src/client/export/export-line.ts';
+import type { ExportLine } from '../../../src/client/export-run.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli } from '../../cli/call-cli.ts';

@@ -1,6 +1,6 @@
-import type { ExportLine, ExportSummary } from '../../../src/client/export/export-line.ts';
+import type { ExportLine, ExportSummary } from '../../../src/client/export-run.ts';
 import { startedEvent } from '../../../src/history/history-events.ts';
-import { RunChain } from '../../../src/client/read/chain.ts';
+import { RunChain } from '../../../src/client/executions.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, say, type ScriptEntry, together } from '../../../src/testing/index.ts';
 import { broken, search } from '../testbed/agents.ts';

@@ -1,4 +1,4 @@
-import type { ArchiveBatch, ArchiveSink } from '../../../src/stores/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../../src/stores/file-archive.ts';
 import { until } from '../testbed/until.ts';
 
 /** An archive in memory that holds back one batch until a test releases it. */

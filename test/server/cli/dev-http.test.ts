@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { fold, newView, type StreamItem, type StreamView } from '../../../src/client/index.ts';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
 import { Testbed, until } from '../testbed/testbed.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
 import { sandbox } from '../../dev-server/fake-programs.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { startDevServer, type DevServer, type DevServerOptions } from '../../../src/dev-server/index.ts';
-import { isReachable } from '../../../src/dev-server/reachable.ts';
+import { isReachable } from '../../../src/dev-server/start-flags.ts';
 import { sandbox } from '../../dev-server/fake-programs.ts';
 
 const INDEX = fileURLToPath(new URL('../../../src/dev-server/index.ts', import.meta.url));

@@ -6,7 +6,7 @@ import type { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../../src/cli/run-cli.ts';
 import { Interruption } from '../../../src/cli/interruption.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
+import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { defineProgram } from '../../../src/index.ts';
 import { ask, unit } from '../../../src/define/program/index.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { createHandler } from '../../../src/server/index.ts';
-import { memoryStreams } from '../../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../src/streams/memory-streams.ts';
 import { callTool, say, scriptedModel, type ScriptEntry, together } from '../../../src/testing/index.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';

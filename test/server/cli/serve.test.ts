@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
 import { REDIS_MISSING, RedisServer } from '../../streams/redis-server.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { readRun } from '../../../src/history/read-run.ts';
-import { RunChain } from '../../../src/client/read/chain.ts';
+import { RunChain } from '../../../src/client/executions.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import type { StepResult } from '../../../src/core/domain/tool-calls.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';

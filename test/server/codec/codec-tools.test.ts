@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
 import { startCodecServer } from '../../../src/codec/codec-server.ts';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { failWith, scriptedModel } from '../../../src/testing/index.ts';
 import { startCli, untilSaid } from '../../cli/cli-process.ts';
 import { codecWith, DISCREET_SCRIPT, keeper, keysVariable, SECRETS } from './codec-agents.ts';

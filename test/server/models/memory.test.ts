@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RECALL_FRAME } from '../../../src/core/domain/memory.ts';
 import { defineAgent } from '../../../src/index.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
+import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { callTool, say, type ScriptedModel, scriptedModel } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { fakeMemory } from '../../fakes/fake-memory.ts';

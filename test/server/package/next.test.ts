@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { createApiKey, fileApiKeys } from '../../../src/server/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';

@@ -15,7 +15,7 @@ import {
   tool,
   unit,
 } from '../../../src/define/program/index.ts';
-import { inMemory } from '../../../src/memory/in-memory.ts';
+import { inMemory } from '../../../src/memory/file-memory.ts';
 import { say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
 import type { Event } from '../../../src/core/domain/record.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { readExecution } from '../../../src/history/read-run.ts';
-import { RunChain } from '../../../src/client/read/chain.ts';
-import { approvalsFrom, statusFrom } from '../../../src/client/read/views.ts';
+import { RunChain } from '../../../src/client/executions.ts';
+import { approvalsFrom, statusFrom } from '../../../src/client/recorded-views.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { type ApprovalsPage, type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../../src/core/protocol.ts';
 import type { Testbed } from './testbed.ts';

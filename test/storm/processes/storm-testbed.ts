@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
+import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { startDevServer } from '../../../src/dev-server/index.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';

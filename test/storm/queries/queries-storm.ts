@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient } from '../../../src/client/index.ts';
-import { queryRun } from '../../../src/client/read/query-run.ts';
+import { queryRun } from '../../../src/client/executions.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { type ContextPage, QUERIES } from '../../../src/core/protocol.ts';
 import { seeded } from '../../crash/runs/random-kills.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isRetryableQueryError } from '../../../src/temporal/query-retry.ts';
+import { isRetryableQueryError } from '../../../src/temporal/server-calls.ts';
 import { type ApprovalsPage, type ApproveInput, QUERIES, scopedName, type SendInput, UPDATES } from '../../../src/core/protocol.ts';
 
 /** A run, or a run inside a user's workflow with its key. */

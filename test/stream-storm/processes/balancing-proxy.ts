@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { portOf } from '../../../src/dev-server/free-port.ts';
+import { portOf } from '../../../src/dev-server/start-flags.ts';
 
 const LOCALHOST = '127.0.0.1';
 const LOOK_MS = 100;

@@ -1,6 +1,5 @@
 import { callTool, rateLimit, say } from '../../../src/testing/index.ts';
-import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../../src/memory/memory-store.ts';
+import { memoryNamespace, type MemoryStore } from '../../../src/memory/memory-store.ts';
 import { type FakeMemory, fakeMemory } from '../../fakes/fake-memory.ts';
 import { agentWith, type Scenario, scenario, type ScenarioParts } from './scenario.ts';
 

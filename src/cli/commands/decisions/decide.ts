@@ -1,6 +1,5 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { NO_DIGEST } from '../../../client/updates/decide-call.ts';
-import type { DecidedOn, ListedApproval } from '../../../client/updates/decided-run.ts';
+import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../../client/approvals.ts';
 import { decider, type Remember } from '../../../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../../../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';

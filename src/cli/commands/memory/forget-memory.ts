@@ -1,5 +1,5 @@
 import { UsageError } from '../../../core/domain/errors.ts';
-import { memoryOwner } from '../../../memory/memory-namespace.ts';
+import { memoryOwner } from '../../../memory/memory-store.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { actingPrincipal } from '../../with-client.ts';
 import { memoryIn, type MemoryFlags, namespaceOf } from './memory-file.ts';

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { UsageError } from '../../../core/domain/errors.ts';
 import { fileMemory } from '../../../memory/file-memory.ts';
-import { memoryNamespace } from '../../../memory/memory-namespace.ts';
-import type { MemoryStore } from '../../../memory/memory-store.ts';
-import { sqliteMemory } from '../../../memory/sqlite/sqlite-memory.ts';
+import { memoryNamespace, type MemoryStore } from '../../../memory/memory-store.ts';
+import { sqliteMemory } from '../../../memory/sqlite-memory.ts';
 import type { ServerFlags } from '../../program/command.ts';
 import { actingPrincipal } from '../../with-client.ts';
 

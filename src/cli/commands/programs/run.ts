@@ -1,4 +1,4 @@
-import type { StartedProgram } from '../../../client/start/start-program.ts';
+import type { StartedProgram } from '../../../client/start.ts';
 import { UsageError } from '../../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
 import type { ProgramDocument } from '../../../core/domain/program-document.ts';

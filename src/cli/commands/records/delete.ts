@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { RunStores } from '../../../client/removal/delete-run.ts';
+import type { RunStores } from '../../../client/delete-run.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { withClient } from '../../with-client.ts';
 import { sayStoresLeft, type StoreFlags, storesIn, storesLeft } from './stores.ts';

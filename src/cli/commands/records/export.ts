@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { fileArchive } from '../../../stores/archive/file-archive.ts';
-import type { ExportLine, ExportSummary, MissingRange } from '../../../client/export/export-line.ts';
+import { fileArchive } from '../../../stores/file-archive.ts';
+import type { ExportLine, ExportSummary, MissingRange } from '../../../client/export-run.ts';
 import { errorMessage, UsageError } from '../../../core/domain/errors.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';

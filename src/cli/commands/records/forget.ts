@@ -1,8 +1,7 @@
 import type { LonghaulClientOptions } from '../../../client/client-options.ts';
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
-import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../../client/removal/forget-options.ts';
-import { type ForgetPreview, previewForget } from '../../../client/removal/forget-preview.ts';
-import { nameOfUser } from '../../../client/removal/nothing-found.ts';
+import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../../client/forget-options.ts';
+import { type ForgetPreview, nameOfUser, previewForget } from '../../../client/forget.ts';
 import { counted } from '../../../core/domain/text.ts';
 import { UsageError } from '../../../core/domain/errors.ts';
 import type { Principal } from '../../../core/domain/run.ts';

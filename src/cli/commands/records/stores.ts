@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { fileArchive } from '../../../stores/archive/file-archive.ts';
+import { fileArchive } from '../../../stores/file-archive.ts';
 import type { LonghaulClientOptions } from '../../../client/client-options.ts';
 import { UsageError } from '../../../core/domain/errors.ts';
-import { fileStore } from '../../../stores/payload-store/file-store.ts';
+import { fileStore } from '../../../stores/payload-store.ts';
 import type { Output } from '../../output.ts';
 
 /** The options that name the stores of runs. */

@@ -2,7 +2,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { LonghaulClientOptions } from '../../../client/client-options.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../server/index.ts';
 import { reportText } from '../../../server/problems/print-error.ts';
-import { memoryStreams } from '../../../streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../streams/memory-streams.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { actingPrincipal, userKeyOf } from '../../with-client.ts';
 import type { AgentsModule } from '../agents-module.ts';

@@ -10,7 +10,7 @@ import { requireLoopback } from '../../../server/auth/loopback.ts';
 import { environmentTokenSecrets } from '../../../server/auth/run-tokens/token-secrets.ts';
 import { type HttpServer, listen } from '../../../server/node/listen.ts';
 import { type EndingService, shutDown } from '../../../server/node/shut-down.ts';
-import { streamsNotice } from '../../../streams/streams-notice.ts';
+import { streamsNotice } from '../../../streams/stream-sink.ts';
 import { keysFile } from '../../commands/keys/keys-file.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { Interruption } from '../../interruption.ts';

@@ -1,7 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import type { TurnResult } from '../../../client/sessions/turn-result.ts';
+import type { SessionHandle, TurnResult } from '../../../client/session-handle.ts';
 import { printable, printableLine, shellCommand } from '../../../core/domain/text.ts';
 import { errorCode, errorMessage, UsageError } from '../../../core/domain/errors.ts';
 import type { DefaultOutput } from '../../../core/domain/result.ts';
@@ -81,7 +80,7 @@ export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat)
 async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }: OpenChat): Promise<SessionEnd | undefined> {
   const { output, terminal } = io;
   const { signal } = terminal;
-  const { watchForWorker } = await import('../../../client/start/worker-watch.ts');
+  const { watchForWorker } = await import('../../../client/missing-workers.ts');
   for await (const line of pipedLines(terminal.stdin)) {
     signal.throwIfAborted();
     const entered = readLine(line);
@@ -265,7 +264,7 @@ export class TerminalChat {
     const { output, terminal } = this.#io;
     this.#hasBegun = true;
     const ended = new AbortController();
-    const { watchForWorker } = await import('../../../client/start/worker-watch.ts');
+    const { watchForWorker } = await import('../../../client/missing-workers.ts');
     const watched = AbortSignal.any([ended.signal, terminal.signal]);
     void watchForWorker(client.temporal, session.id, watched, (notice) => output.note(printable(notice)));
     try {

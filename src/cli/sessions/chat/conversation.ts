@@ -1,5 +1,5 @@
-import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import { answeringTurn } from '../../../client/session-options.ts';
+import type { SessionHandle } from '../../../client/session-handle.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { isToolCall, outputText } from '../../../core/domain/content.ts';
 import { oneLine, printable, printableLine, shellCommand } from '../../../core/domain/text.ts';

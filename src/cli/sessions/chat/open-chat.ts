@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import type { SessionOptions } from '../../../client/sessions/session-options.ts';
+import type { SessionHandle } from '../../../client/session-handle.ts';
+import type { SessionOptions } from '../../../client/session-options.ts';
 import type { StreamItemContent } from '../../../client/stream/stream-item.ts';
 import { errorCode, LonghaulError, UsageError } from '../../../core/domain/errors.ts';
 import type { ModelName } from '../../../core/domain/model.ts';

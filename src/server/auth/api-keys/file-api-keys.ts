@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { LonghaulError, UsageError } from '../../../core/domain/errors.ts';
 import { withFileLock } from '../../../memory/file-lock.ts';
-import { removeDrafts, writeWhole } from '../../../stores/payload-store/run-folder.ts';
+import { removeDrafts, writeWhole } from '../../../stores/payload-store.ts';
 import { SCOPES } from '../caller.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import type { ApiKey } from './api-key.ts';

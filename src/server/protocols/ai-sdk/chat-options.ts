@@ -1,4 +1,4 @@
-import type { SessionOptions } from '../../../client/sessions/session-options.ts';
+import type { SessionOptions } from '../../../client/session-options.ts';
 import type { Caller } from '../../auth/caller.ts';
 
 /** The options of the session of a chat that the service may set. A client sets none. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { SessionHandle } from '../../../client/session-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';

@@ -1,7 +1,6 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { cursorAt } from '../../../client/stream/cursor.ts';
+import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
-import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
 import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';
 import { TurnEncoder } from './encoder/turn-encoder.ts';

@@ -1,5 +1,5 @@
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { SessionHandle } from '../../../client/session-handle.ts';
 
 /** Returns the handle of a session that has begun, by its id alone. Throws `run_not_found`. */
 export async function knownSession(client: LonghaulClient, id: string): Promise<SessionHandle> {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
+import { answeringTurn } from '../../../client/session-options.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { SessionHandle } from '../../../client/session-handle.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';

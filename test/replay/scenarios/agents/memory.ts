@@ -1,4 +1,4 @@
-import { memoryNamespace } from '../../../../src/memory/memory-namespace.ts';
+import { memoryNamespace } from '../../../../src/memory/memory-store.ts';
 import { callTool, say, together } from '../../../../src/testing/index.ts';
 import { fakeMemory } from '../../../fakes/fake-memory.ts';
 import type { AgentScenario } from '../../scenario.ts';

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { agentTool, type AnyAgent, contentFilter, defineAgent } from '../../../../src/index.ts';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { type Caller, type ChatMetadata, createHandler, type Handler } from '../../../../src/server/index.ts';
-import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { approvalIn, fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/chat-page.ts';
 import { clerk, refund } from '../../approvals/decision-agents.ts';

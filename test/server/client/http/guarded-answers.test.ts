@@ -6,7 +6,7 @@ import { agentTool, type AnyAgent, defineAgent, defineAnchor, defineFlow, define
 import { LonghaulClient, type RunHandle, type StreamItem } from '../../../../src/client/index.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { createHandler, type Handler } from '../../../../src/server/index.ts';
-import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { folded } from '../../../fakes/fake-sink.ts';

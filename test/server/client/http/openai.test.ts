@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../../src/server/index.ts';
-import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import type { StreamSink } from '../../../../src/streams/stream-sink.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry, together } from '../../../../src/testing/index.ts';
 import { openaiFor } from '../../../server-http/openai/openai-client.ts';

@@ -12,7 +12,7 @@ import { ModelCallError } from '../../../../src/core/domain/errors.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { createHandler } from '../../../../src/server/index.ts';
-import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
+import { memoryStreams } from '../../../../src/streams/memory-streams.ts';
 import { callTool, say, scriptedModel, structured, together } from '../../../../src/testing/index.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { type PythonEnvironment, pythonEnvironment } from '../../testbed/python-environment.ts';

@@ -3,10 +3,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { defineAgent, defineTool } from '../../../../src/index.ts';
-import type { MemoryStore } from '../../../../src/memory/memory-store.ts';
-import { inMemory } from '../../../../src/memory/in-memory.ts';
-import { memoryNamespace } from '../../../../src/memory/memory-namespace.ts';
-import type { PayloadStore } from '../../../../src/stores/payload-store/payload-store.ts';
+import { memoryNamespace, type MemoryStore } from '../../../../src/memory/memory-store.ts';
+import { inMemory } from '../../../../src/memory/file-memory.ts';
+import type { PayloadStore } from '../../../../src/stores/payload-store.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 

@@ -3,7 +3,7 @@ import type { LonghaulClient } from '../../../../src/client/index.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { ask, defineProgram, human, recall, remember, unit } from '../../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineTool } from '../../../../src/index.ts';
-import { runState } from '../../../../src/temporal/run-state.ts';
+import { runState } from '../../../../src/temporal/run-workflow.ts';
 import { callTool, hang, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { until } from '../../testbed/testbed.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { agentTool, defineAgent } from '../../../../src/index.ts';
 import type { HistoryEvent } from '../../../../src/history/history-events.ts';
-import { RunChain } from '../../../../src/client/read/chain.ts';
+import { RunChain } from '../../../../src/client/executions.ts';
 import { runHistory } from '../../../../src/history/history-events.ts';
 import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import { inMemory } from '../../../../src/memory/in-memory.ts';
+import { inMemory } from '../../../../src/memory/file-memory.ts';
 import type { FoundEntry } from '../../../../src/memory/memory-store.ts';
-import { CONTAINED_SCORE } from '../../../../src/memory/search/ranking.ts';
+import { CONTAINED_SCORE } from '../../../../src/memory/search.ts';
 
 /**
  * A memory with scopes as the cases have it: without a scope, a query searches all of them, and everything is cleared. No store does that:

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fold, newView, type StreamView } from '../../../../src/client/stream/fold.ts';
+import { fold, newView, type StreamItem, type StreamView } from '../../../../src/client/stream/stream-item.ts';
 import { isResponse } from '../../../../src/core/domain/record.ts';
-import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
 import { ModelCallError } from '../../../../src/core/domain/errors.ts';

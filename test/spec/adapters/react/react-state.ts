@@ -1,5 +1,5 @@
 import { buildChatMessages } from '../../../../activities/models/openai/chat-messages.ts';
-import { fromDocument } from '../../../../src/client/earlier/begin-from.ts';
+import { fromDocument } from '../../../../src/client/saved-context.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { resultText } from '../../../../src/core/domain/tool-calls.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';

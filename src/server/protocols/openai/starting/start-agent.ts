@@ -1,4 +1,4 @@
-import type { StartOptions } from '../../../../client/start/start-run.ts';
+import type { StartOptions } from '../../../../client/start.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { ModelSettings } from '../../../../core/domain/agent.ts';
 import type { JsonObject } from '../../../../core/domain/json.ts';

@@ -1,0 +1,388 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import {
+  alreadyDecided,
+  type ApprovalView,
+  type Decision,
+  type PendingApproval,
+  type RefusedRequest,
+  type Remember,
+} from '../core/domain/approvals.ts';
+import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
+import type { JsonObject } from '../core/domain/json.ts';
+import type { RunSubject } from '../core/domain/run.ts';
+import { withoutContent } from '../core/loop/state/approval-state.ts';
+import type { DecisionReceipt } from '../core/protocol.ts';
+import { decisionProblem } from '../core/wire-schemas/request-schemas.ts';
+import { requireKnown } from '../define/option-checks.ts';
+import { executionBeginning } from '../history/execution-reader.ts';
+import { readExecution } from '../history/read-run.ts';
+import { inBatches, sleep } from '../temporal/waiting.ts';
+import type { RunChain } from './executions.ts';
+import { type ExecutionFilter, listRuns, runsPage } from './list.ts';
+import { RunReader } from './reader.ts';
+import { readTreeRuns } from './run-tree.ts';
+import { type UpdateOptions, updateRun } from './updates.ts';
+import type { ListPage, PageOptions, PrincipalFilter } from './visibility.ts';
+
+/** The options of every decision. */
+export interface DecisionOptions extends UpdateOptions {
+  /** An id of your own, at most 64 characters: the same decision sent again is answered with its first outcome. Default: a UUID. */
+  id?: string;
+  /** The person or service that decides. */
+  by?: string;
+}
+
+/** The options of an approval. */
+export interface ApproveOptions extends DecisionOptions {
+  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{costUsd: 2}`. */
+  arguments?: JsonObject;
+  /** Approves further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** The options of a rejection. */
+export interface RejectOptions extends DecisionOptions {
+  /** The reason, for the model to read. */
+  reason?: string;
+  /** Rejects further calls as well: of the tool, or of the tool with equal arguments. */
+  remember?: Remember;
+}
+
+/** A decision to send. `content` has the fields of its type. */
+interface NewDecision {
+  type: Decision['type'];
+  about: DecidedOn;
+  content: object;
+  options: DecisionOptions;
+}
+
+/** The options of all three types of decision. */
+const DECISION_OPTIONS = ['id', 'by', 'timeout', 'arguments', 'reason', 'remember'];
+
+/** The digest for a call that does not wait: the run knows a decision on that call, and refuses everything else. */
+export const NO_DIGEST = 'none';
+
+/**
+ * Sends a decision to the run, and returns its outcome. The outcome comes from the record if the run has ended or no longer
+ * remembers the call. Throws, before anything is sent, for a decision whose form the run would refuse. Queries the pending
+ * approvals only for the id of a call.
+ */
+export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
+  const { client, runId } = run;
+  requireKnown(`"${type}"`, options, DECISION_OPTIONS);
+  const { callId, digest, runId: owner } = typeof about === 'string' ? { callId: about } : about;
+  const { id = randomUUID(), by, timeout } = options;
+  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const problem = decisionProblem(type, decision);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
+  const again = { type, content, options: { ...options, id } };
+  if (digest === undefined) {
+    const waiting = await waitingCall(run, { callId });
+    // The same decision may have been taken before, about a call of this run: it must not apply to another one.
+    const isRepeatable = waiting?.runId !== runId && options.id !== undefined;
+    const known = isRepeatable ? await ifKnown(() => updateRun(client, runId, { name: type, argument: decision, id })) : undefined;
+    if (known !== undefined) return known;
+    if (waiting !== undefined) return decideCall(run, { ...again, about: waiting });
+  }
+  if (owner !== undefined && owner !== runId) {
+    if (await isBelow(run, owner)) return decideCall(runOf(client, owner), { ...again, about });
+    const where = `it waits in run "${owner}", not in run "${runId}"`;
+    throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${where}`);
+  }
+  try {
+    const sending = timeout === undefined ? {} : { timeout };
+    return await updateRun<DecisionReceipt>(client, runId, { name: type, argument: decision, id }, sending);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'unknown_call' && code !== 'run_ended') throw error;
+    // Without the run that waits, the call may be one of a run below.
+    const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
+    if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
+    return answerFromRecord(run, { type, callId, id, isOwner: owner !== undefined, code });
+  }
+}
+
+/** Returns the answer of a run to a decision on a call that does not wait in it; undefined if it knows no such call. */
+async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<DecisionReceipt | undefined> {
+  try {
+    return await decide();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'unknown_call' || code === 'run_ended') return undefined;
+    throw error;
+  }
+}
+
+/** True if a run was started by this one, or by one below it. An id that begins like that of a child may be another run's. */
+async function isBelow({ client, runId }: DecidedRun, other: string): Promise<boolean> {
+  if (!other.startsWith(`${runId}/`)) return false;
+  let id: string | undefined = other;
+  while (id !== undefined && id !== runId) {
+    const beginning = await executionBeginning(client, id);
+    // A run that the server does not have takes no decision.
+    if (beginning === undefined) return id === other;
+    id = beginning.parentRunId;
+  }
+  return id === runId;
+}
+
+function runOf(client: Client, runId: string): DecidedRun {
+  return { client, runId, reader: new RunReader(client, runId) };
+}
+
+/** The id of a call, and its digest if it is known. */
+interface SoughtCall {
+  callId: string;
+  digest?: string;
+}
+
+/**
+ * Returns the approval that waits under the id of a call, in the run or below it; undefined if there is none. Throws
+ * `ambiguous_call` if calls of several runs have that id.
+ */
+async function waitingCall({ runId, reader }: DecidedRun, { callId, digest }: SoughtCall): Promise<ListedApproval | undefined> {
+  // Nothing waits in a run that has ended, and there may be no worker that could answer.
+  if ((await reader.chain.newest()).closed) return undefined;
+  const { pending } = await reader.approvals();
+  const [waiting, ...others] = pending.filter((one) => one.callId === callId && (digest === undefined || one.digest === digest));
+  if (others.length === 0 || waiting === undefined) return waiting;
+  const runs = [waiting, ...others].map((one) => `"${one.runId ?? runId}"`).join(', ');
+  throw new LonghaulError(
+    'ambiguous_call',
+    `Call "${callId}" waits in ${others.length + 1} runs of the tree of "${runId}": ${runs}. Say which one: pass the approval as ` +
+      `approvals() lists it, or {callId, digest, runId}; with the command, name the run by --in`,
+  );
+}
+
+/** A decision that the run has not taken, because no such call waits. */
+interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
+  /** The call is one of this run, if there is one: those below are not asked. */
+  isOwner: boolean;
+  code: 'unknown_call' | 'run_ended';
+}
+
+/** Answers a decision from the record of the run, and of the runs below it, or throws why it cannot be taken. */
+async function answerFromRecord(run: DecidedRun, untaken: UntakenDecision): Promise<DecisionReceipt> {
+  const { runId, reader } = run;
+  const { callId, code, isOwner } = untaken;
+  const own = await recordedDecision(run.client, runId, reader.chain, untaken);
+  const { found, of } = own.type === 'unknown' && !isOwner ? await recordedBelow(run, untaken) : { found: own, of: runId };
+  const answer = receiptOf(found, of, untaken);
+  if (answer !== undefined) return answer;
+  if (found.type === 'waited' && code === 'run_ended')
+    throw new LonghaulError('run_ended', `Run "${runId}" has ended, and call "${callId}" had no decision`);
+  if (code === 'run_ended')
+    throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
+  const { pending } = await reader.approvals();
+  const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
+  const instead = waiting.length === 0 ? 'no call does' : `the waiting calls are ${waiting.join(', ')}`;
+  throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
+}
+
+/** Looks for a decision in the records of the runs below a run. */
+async function recordedBelow(
+  { client, runId }: DecidedRun,
+  sought: Pick<Decision, 'callId' | 'id'>,
+): Promise<{ found: RecordedDecision; of: string }> {
+  for (const { run } of await readTreeRuns(client, runId)) {
+    if (run.runId === runId) continue;
+    const found = await recordedDecision(client, run.runId, run.reader.chain, sought);
+    if (found.type !== 'unknown') return { found, of: run.runId };
+  }
+  return { found: { type: 'unknown' }, of: runId };
+}
+
+/** Returns the outcome that a decision had; undefined if it had none. Throws if the call was decided otherwise, or the decision was refused. */
+function receiptOf(
+  found: RecordedDecision,
+  runId: string,
+  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
+): DecisionReceipt | undefined {
+  if (found.type === 'refused') {
+    const { code, message } = found.refused;
+    throw new LonghaulError(isErrorCode(code) ? code : 'not_authorized', message);
+  }
+  if (found.type !== 'decided') return undefined;
+  const { decision } = found;
+  if (decision.id === id && decision.type === type && decision.callId === callId)
+    return { version: 1, status: 'repeated', decision: withoutContent(decision) };
+  const { code, message } = alreadyDecided(runId, decision);
+  throw new LonghaulError(code, message);
+}
+
+/** The outcome of a call according to the record of the run. */
+type RecordedDecision =
+  /** Decided by the decision with that id, or by another one: the caller compares. */
+  | { type: 'decided'; decision: Decision }
+  /** The decision with that id was refused by `authorize`, or came too late. */
+  | { type: 'refused'; refused: RefusedRequest }
+  /** The call has waited, and has no decision. */
+  | { type: 'waited' }
+  /** No call with that id has ever waited. */
+  | { type: 'unknown' };
+
+/** Looks for a decision, by its id or by the id of its call, in all executions of a run that are left, the newest first. */
+async function recordedDecision(
+  client: Client,
+  runId: string,
+  chain: RunChain,
+  { id, callId }: { id: string; callId: string },
+): Promise<RecordedDecision> {
+  let found: RecordedDecision = { type: 'unknown' };
+  for (const { executionId } of (await chain.executions()).toReversed()) {
+    const read = await readExecution(client, runId, executionId);
+    if (read === undefined) break;
+    const decision = read.events.findLast(({ decision: one }) => one?.id === id || one?.callId === callId)?.decision;
+    if (decision !== undefined) return { type: 'decided', decision };
+    const refused = read.events.findLast(({ refused: one }) => one?.id === id && one.callId === callId)?.refused;
+    if (refused !== undefined && found.type !== 'refused') found = { type: 'refused', refused };
+    if (found.type === 'unknown' && read.run.waited.has(callId)) found = { type: 'waited' };
+  }
+  return found;
+}
+
+/**
+ * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
+ * on it is about exactly what was shown. `runId` is the run that waits; without it, the run of the handle or one below it is meant.
+ */
+export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
+
+/** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
+export type DecidedOn = ListedApproval | string;
+
+/** A run whose calls are decided on. */
+export interface DecidedRun {
+  client: Client;
+  runId: string;
+  reader: RunReader;
+}
+
+/** The approvals to list. */
+export interface ApprovalFilter extends PrincipalFilter {
+  agent?: string;
+  tool?: string;
+  /** The largest number of approvals. Default: all. */
+  limit?: number;
+  /** True to wait for further approvals until the signal is aborted. Each pending approval is listed once. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+type ConditionedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'principalConditions'>;
+
+/** A pending approval, and the run that waits. */
+export interface RunApproval extends ApprovalView {
+  runId: string;
+  /** For whom and for what that run acts. */
+  about: RunSubject;
+}
+
+/** Runs that are queried at once. */
+const ASKED_AT_ONCE = 10;
+
+/** The pauses between two rounds: short while approvals come, long while none do, and at least as long as the round took. */
+const SHORTEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
+
+/** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
+export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
+  const { limit = Infinity, follow = false, signal } = filter;
+  const seen = new SeenApprovals();
+  let listed = 0;
+  let wait = SHORTEST_PAUSE_MS;
+  for (;;) {
+    const begun = Date.now();
+    let isNew = false;
+    for await (const waiting of waitingNow(client, filter)) {
+      signal?.throwIfAborted();
+      if (listed >= limit) return;
+      if (seen.has(waiting, Date.now())) continue;
+      listed += 1;
+      isNew = true;
+      yield waiting;
+    }
+    if (!follow || listed >= limit) return;
+    seen.forgetBefore(begun - REMEMBERED_MS);
+    wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
+    await sleep(Math.max(wait, Date.now() - begun), signal);
+  }
+}
+
+/** The time (milliseconds) after which an approval that no list had is forgotten. A run can be missing from a list for a moment. */
+const REMEMBERED_MS = 600_000;
+
+/** The approvals that were listed already. */
+export class SeenApprovals {
+  readonly #lastSeen = new Map<string, number>();
+
+  /** True for an approval that was seen before. Marks it as seen. */
+  has({ runId, key }: Pick<RunApproval, 'runId' | 'key'>, now: number): boolean {
+    const id = JSON.stringify([runId, key]);
+    const isKnown = this.#lastSeen.has(id);
+    this.#lastSeen.set(id, now);
+    return isKnown;
+  }
+
+  /** Forgets the approvals that were not seen since that time. */
+  forgetBefore(time: number): void {
+    for (const [id, lastSeen] of this.#lastSeen) if (lastSeen < time) this.#lastSeen.delete(id);
+  }
+
+  get size(): number {
+    return this.#lastSeen.size;
+  }
+}
+
+/** Yields the pending approvals, run by run. */
+async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncGenerator<RunApproval> {
+  const { tool } = filter;
+  for await (const waiting of inBatches(waitingRuns(client, filter), ASKED_AT_ONCE, (runId) => approvalsOf(client, runId))) {
+    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+  }
+}
+
+/** Returns the pending approvals of a page of the runs that wait. */
+export async function approvalsPage(client: Client, filter: ConditionedApprovals, page: PageOptions): Promise<ListPage<RunApproval>> {
+  const { agent, tool } = filter;
+  const { items: runs, ...next } = await runsPage(client, waitingFilter(filter), page);
+  const items: RunApproval[] = [];
+  const seen = new SeenApprovals();
+  const now = Date.now();
+  const ofRun = async (runId: string): Promise<RunApproval[]> => {
+    const waiting = await approvalsOf(client, runId);
+    // A run below another one waits itself, and is listed: maybe on another page. With an agent, only runs of that agent are.
+    return agent === undefined ? waiting.filter((one) => one.runId === runId) : waiting;
+  };
+  for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => ofRun(runId))) {
+    items.push(...waiting.filter((one) => (tool === undefined || one.toolName === tool) && !seen.has(one, now)));
+  }
+  return { items, ...next };
+}
+
+/** Yields the ids of the runs that wait for a decision. */
+async function* waitingRuns(client: Client, filter: ConditionedApprovals): AsyncGenerator<string> {
+  for await (const { runId } of listRuns(client, waitingFilter(filter))) {
+    filter.signal?.throwIfAborted();
+    yield runId;
+  }
+}
+
+function waitingFilter({ agent, tool, principalConditions }: ConditionedApprovals): ExecutionFilter {
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(principalConditions === undefined ? {} : { principalConditions }),
+    waitingFor: tool ?? true,
+  };
+}
+
+/** Returns the pending approvals of a run; none if it was deleted after it was listed. */
+async function approvalsOf(client: Client, runId: string): Promise<RunApproval[]> {
+  try {
+    const { pending, about } = await new RunReader(client, runId).approvals();
+    return pending.map((waiting) => ({ runId, about, ...waiting }));
+  } catch (error) {
+    if (errorCode(error) === 'run_not_found') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,252 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
+import { isGone } from '../history/history-events.ts';
+import type { ArchiveSink } from '../stores/file-archive.ts';
+import type { PayloadStore } from '../stores/payload-store.ts';
+import type { StreamChannel } from '../streams/stream-sink.ts';
+import { requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
+import { inBatches, sleep } from '../temporal/waiting.ts';
+import { RunChain } from './executions.ts';
+import { IS_RUN, quoted } from './visibility.ts';
+
+/** The stores that hold parts of a run beside the server. */
+export interface RunStores {
+  /** The store of results that were too large for the conversation. */
+  payloadStore?: PayloadStore | undefined;
+  archive?: ArchiveSink | undefined;
+}
+
+/** What is removed of a run beside its executions. */
+export interface RunContent extends RunStores {
+  /** The sink of live output, which keeps the newest entries of each run. */
+  streams?: Pick<StreamChannel, 'removeRun'> | undefined;
+}
+
+/** The options of a deletion. */
+export interface DeleteOptions extends RunStores {
+  /** True to cancel the run and the runs below it first if they go on. Default: a run that goes on is refused. */
+  end?: boolean;
+  /** The time that they have to end by themselves before they are terminated. Default 30 seconds. */
+  grace?: Duration;
+}
+
+/** The result of a deletion: `not_found` if the server had nothing of the run. */
+export type DeleteOutcome = 'deleted' | 'not_found';
+
+/** The time that cancelled runs have to end by themselves. */
+export const GRACE: Duration = '30s';
+
+/**
+ * Removes a run and the runs below it: the spilled results and the archive of each, and all its executions, which the server then
+ * removes in the background, within a minute or so. Deleting again is no error, and finishes a deletion that was interrupted: the
+ * run itself goes last. Throws `run_open` if one of them goes on, unless they are to be ended first.
+ */
+export async function deleteRun(
+  client: Client,
+  runId: string,
+  { end = false, grace = GRACE, ...stores }: DeleteOptions & RunContent,
+): Promise<DeleteOutcome> {
+  await requireRunOrNothing(client, runId);
+  const graceMs = milliseconds(grace, 'delete: "grace"');
+  const removed = new Set<string>();
+  for (;;) {
+    const below = (await runsBelow(client, runId)).filter((one) => !removed.has(one));
+    const runs = [...below, runId];
+    const ended = end ? await endRuns(client, runs, { reason: 'the run is deleted', graceMs }) : 0;
+    if (!end) for (const one of runs) await requireEnded(client, one, runId);
+    // Runs that were started just before are not listed yet.
+    if (ended > 0) await sleep(LISTING_DELAY_MS);
+    else if (below.length === 0) break;
+    for (const one of below) await removeRun(client, one, stores);
+    for (const one of below) removed.add(one);
+  }
+  return (await removeRun(client, runId, stores)).length === 0 ? 'not_found' : 'deleted';
+}
+
+/** Removes one run that has ended, its content before its executions. Returns the ids of the executions that the server had. */
+async function removeRun(client: Client, runId: string, stores: RunContent): Promise<string[]> {
+  await removeContentOfRun(client, runId, stores);
+  return removeExecutionsOf(client, runId);
+}
+
+/** Removes the spilled results, the archive and the live output of a run. */
+export async function removeContentOfRun(client: Client, runId: string, { payloadStore, archive, streams }: RunContent): Promise<void> {
+  const { namespace } = client.options;
+  await streams?.removeRun(runId);
+  await payloadStore?.deleteRun({ namespace, runId });
+  await archive?.deleteRun({ namespace, runId });
+}
+
+/** Throws `not_a_run` for a workflow of the user's own. */
+async function requireRunOrNothing(client: Client, runId: string): Promise<void> {
+  try {
+    await new RunChain(client, runId).newest();
+  } catch (error) {
+    if (errorCode(error) !== 'run_not_found') throw error;
+  }
+}
+
+async function requireEnded(client: Client, runId: string, deleted: string): Promise<void> {
+  if ((await runState(client, runId)) !== 'open') return;
+  const whose = runId === deleted ? '' : `, below "${deleted}",`;
+  throw new LonghaulError(
+    'run_open',
+    `Run "${runId}"${whose} is still going on: cancel it first, or delete with "end", which cancels the run and all below it`,
+  );
+}
+
+/** The reason for which runs are ended, and the time that they have. */
+interface EndRunsOptions {
+  /** Shown as the reason of the cancellation, in clear text unless payloads are encrypted. */
+  reason: string;
+  /** Milliseconds that the runs have to end by themselves. Those that have not are terminated. */
+  graceMs: number;
+  /** Returns the state of a run, so far as it is to be ended. Default: that of its newest execution. */
+  stateOf?: (runId: string) => Promise<RunState>;
+  signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds after which a run that has begun is listed: most servers take about a second. */
+export const LISTING_DELAY_MS = 1_500;
+
+const POLL_MS = 250;
+
+/** Requests that are sent at once. */
+const AT_ONCE = 10;
+
+/**
+ * Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs
+ * without a worker. Returns the number of those that went on.
+ */
+export async function endRuns(client: Client, runIds: readonly string[], options: EndRunsOptions): Promise<number> {
+  const { reason, graceMs, signal, stateOf = (runId) => runState(client, runId) } = options;
+  let open = await stillOpen(runIds, stateOf);
+  const ended = open.length;
+  // One by one: a run whose child is cancelled first would take the failure for a result and go on.
+  for (const runId of open.toSorted((one, other) => one.length - other.length)) await requestCancel(client, runId, reason);
+  for (const end = performance.now() + graceMs; open.length > 0 && performance.now() < end;) {
+    await sleep(POLL_MS, signal);
+    open = await stillOpen(open, stateOf);
+  }
+  for (const runId of open) await terminate(client, runId, reason);
+  return ended;
+}
+
+async function terminate(client: Client, runId: string, reason: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(runId).terminate(reason);
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!isGone(error) && !(error instanceof Error && error.name === 'WorkflowNotFoundError')) throw error;
+  }
+}
+
+async function stillOpen(runIds: readonly string[], stateOf: (runId: string) => Promise<RunState>): Promise<string[]> {
+  const open: string[] = [];
+  const states = inBatches(runIds, AT_ONCE, async (runId) => ({ runId, state: await stateOf(runId) }));
+  for await (const { runId, state } of states) if (state === 'open') open.push(runId);
+  return open;
+}
+
+/** The place of a run in its tree, by the ids of runs. */
+export interface TreePlace {
+  parent?: string | undefined;
+  /** The run at the top of the tree: the run itself, if it was started by a client. */
+  root?: string | undefined;
+}
+
+/** Lists the runs below a run, the deepest first: also those that go on, and those whose parent the server has removed. */
+async function runsBelow(client: Client, runId: string): Promise<string[]> {
+  const query = `${IS_RUN} AND WorkflowId STARTS_WITH ${quoted(`${runId}/`)}`;
+  const places = new Map<string, TreePlace>();
+  for await (const { workflowId, parentExecution, rootExecution } of withoutMemos(client).workflow.list({ query })) {
+    places.set(workflowId, { parent: parentExecution?.workflowId ?? undefined, root: rootExecution?.workflowId ?? undefined });
+  }
+  return runIdsBelow(runId, places, places.size === 0 ? undefined : await rootOf(client, runId));
+}
+
+/**
+ * Chooses the runs below a run from all whose ids begin with its own, the deepest first. A run is below if its parents lead to the run.
+ * If the server has removed one of them, the ids and the tree decide. So another run whose id begins in
+ * the same way is none of them. `root`: that of the run; undefined if the server has removed the run.
+ */
+export function runIdsBelow(runId: string, places: ReadonlyMap<string, TreePlace>, root?: string): string[] {
+  const isBelow = (id: string): boolean => {
+    const { parent, root: itsRoot } = places.get(id) ?? {};
+    if (parent === undefined) return false;
+    if (parent === runId) return true;
+    // A parent has a shorter id, so this comes to an end.
+    if (places.has(parent)) return parent.length < id.length && isBelow(parent);
+    return parent.startsWith(`${runId}/`) && itsRoot !== undefined && [runId, root].includes(itsRoot);
+  };
+  return [...places.keys()].filter(isBelow).toSorted(deepestFirst);
+}
+
+/** Compares ids so that a run comes after the runs below it: their ids begin with its own. */
+export function deepestFirst(one: string, other: string): number {
+  return other.length - one.length;
+}
+
+async function rootOf(client: Client, runId: string): Promise<string | undefined> {
+  try {
+    const { rootExecution } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    return rootExecution?.workflowId ?? undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Has the server remove the executions of a run that has ended, which it does in the background, within a minute or so: all of them, or
+ * those that are meant. The newest one, which leads to the others, goes last. Returns their ids; none if the server has nothing of the run.
+ */
+export async function removeExecutionsOf(
+  client: Client,
+  runId: string,
+  isMeant: (executionId: string) => boolean | Promise<boolean> = () => true,
+): Promise<string[]> {
+  const removed: string[] = [];
+  for (const executionId of await executionsOf(client, runId)) {
+    if ((await isMeant(executionId)) && (await removeExecution(client, runId, executionId))) removed.push(executionId);
+  }
+  return removed;
+}
+
+/** Returns the ids of the executions, the oldest first. */
+async function executionsOf(client: Client, runId: string): Promise<string[]> {
+  const listed = await listedExecutions(client, runId);
+  try {
+    const chain = new RunChain(client, runId);
+    const known = (await chain.executions()).map(({ executionId }) => executionId);
+    const { executionId: newest } = await chain.newest();
+    return [...new Set([...listed.filter((one) => one !== newest && !known.includes(one)), ...known, newest])];
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'run_not_found' && code !== 'not_a_run') throw error;
+    // The newest one is removed, or is a workflow of the user's own that has taken the id, and others may not be.
+    return listed;
+  }
+}
+
+/** Lists all executions, including those that no other leads to, such as those that a reset ended. */
+async function listedExecutions(client: Client, runId: string): Promise<string[]> {
+  const query = `WorkflowId = ${quoted(runId)} AND ${IS_RUN}`;
+  const executionIds: string[] = [];
+  for await (const info of withoutMemos(client).workflow.list({ query })) executionIds.push(info.runId);
+  return executionIds;
+}
+
+/** Returns false if the server does not have the execution. */
+async function removeExecution(client: Client, workflowId: string, runId: string): Promise<boolean> {
+  try {
+    const { namespace } = client.options;
+    await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } });
+    return true;
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw error;
+  }
+}

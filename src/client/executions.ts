@@ -1,0 +1,244 @@
+import { type Client, QueryNotRegisteredError, type WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { optionalTsToDate } from '@temporalio/common/lib/time.js';
+import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
+import { errorMessage } from '../core/domain/errors.ts';
+import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
+import { refusedIn } from '../core/domain/model.ts';
+import type { RunStatus, RunSubject } from '../core/domain/run.ts';
+import { ACTIVITIES, type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
+import { type ChainedExecution, executionBeginning } from '../history/execution-reader.ts';
+import { hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../temporal/server-calls.ts';
+import { sleep } from '../temporal/waiting.ts';
+import { missingThings } from './missing-workers.ts';
+import { requireRun } from './visibility.ts';
+
+/** The state of the newest execution of a run. */
+export interface NewestExecution {
+  executionId: string;
+  /** The kind of run: of an agent or of a program. */
+  kind: 'agent' | 'program';
+  /** Temporal's name of the status. */
+  status: string;
+  /** True if the run has ended. */
+  closed: boolean;
+  /** The calls in progress. */
+  running: RunningCall[];
+  /** Things that calls wait for because no worker has had them so far. */
+  missing: Missing[];
+}
+
+/** The executions of a run. An execution's data never changes, so each is looked up once. */
+export class RunChain {
+  readonly #client: Client;
+  readonly #runId: string;
+  readonly #known = new Map<string, ChainedExecution>();
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+  }
+
+  /** Returns the newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
+  async newest(): Promise<NewestExecution> {
+    try {
+      const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
+      const { status, runId, type } = description;
+      requireRun(this.#client, this.#runId, type);
+      const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
+      const kind = type === PROGRAM_RUN ? 'program' : 'agent';
+      return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
+      throw error;
+    }
+  }
+
+  /** Returns all executions that the server has, the oldest first: it removes the oldest first. Throws `run_not_found`. */
+  async executions(): Promise<ChainedExecution[]> {
+    const chain: ChainedExecution[] = [];
+    let next: string | undefined = (await this.newest()).executionId;
+    while (next !== undefined) {
+      const execution: ChainedExecution | undefined = this.#known.get(next) ?? (await this.#lookUp(next));
+      if (execution === undefined) break;
+      chain.unshift(execution);
+      next = execution.continuedFrom;
+    }
+    return chain;
+  }
+
+  async #lookUp(executionId: string): Promise<ChainedExecution | undefined> {
+    const begun = await executionBeginning(this.#client, this.#runId, executionId);
+    if (begun === undefined) return undefined;
+    const { before, carry } = begun;
+    const execution: ChainedExecution = {
+      executionId,
+      ...(before === undefined ? {} : { continuedFrom: before }),
+      firstOffset: carry?.window.through ?? 0,
+      firstStep: carry?.currentStep ?? 0,
+      firstTurn: carry?.session?.turn?.number ?? (carry?.session?.turns ?? 0) + 1,
+    };
+    this.#known.set(executionId, execution);
+    return execution;
+  }
+}
+
+type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
+/** Returns the calls of a run that are in progress, as the server knows them: with the progress of their last heartbeat, and the attempt. */
+export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<RunningCall[]> {
+  const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name));
+  return Promise.all(pending.map((one) => runningCall(client, one)));
+}
+
+/** The server's state of an activity that no worker executes now: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
+const WAITS = 1;
+
+/** Longhaul's own activities that depend on something outside: on the model, and on what the worker's options name. */
+const OUTSIDE_ACTIVITIES: readonly string[] = [
+  ACTIVITIES.callModel,
+  ACTIVITIES.summarise,
+  ACTIVITIES.askStep,
+  ACTIVITIES.useMemory,
+  ACTIVITIES.storeOutputs,
+  ACTIVITIES.loadOutput,
+  ACTIVITIES.archiveEvents,
+  ACTIVITIES.notifyWaiting,
+  ACTIVITIES.notifyEnded,
+];
+
+/** True for those activities, and for tools. */
+function isCall(name: string | null | undefined): boolean {
+  const others: readonly unknown[] = Object.values(ACTIVITIES).filter((own) => !OUTSIDE_ACTIVITIES.includes(own));
+  return !others.includes(name);
+}
+
+async function runningCall(client: Client, pending: Pending): Promise<RunningCall> {
+  const { activityType, attempt, heartbeatDetails, lastFailure } = pending;
+  const converter = client.options.loadedDataConverter;
+  const name = activityType?.name ?? '';
+  // The heartbeats of Longhaul's own activities are for their next attempts (usage, start time): they report no progress.
+  const [details] = OUTSIDE_ACTIVITIES.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+  const progress = activityDetails(details);
+  const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
+  return {
+    name,
+    attempt: attempt ?? 1,
+    ...(progress === undefined || progress === null ? {} : { progress: progress as NonNullable<RunningCall['progress']> }),
+    ...(failure === undefined ? {} : { lastFailure: failure.message }),
+    ...refusedModelCall(pending, failure),
+  };
+}
+
+/** Tells, for a model call that waits for its next attempt, when that is, and when the call is given up. The failure knows the latter. */
+function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): Pick<RunningCall, 'refused'> {
+  if (state !== WAITS || !(failure instanceof ApplicationFailure)) return {};
+  const { count, givesUpAt } = refusedIn(failure.details?.[0]) ?? {};
+  if (count === undefined || givesUpAt === undefined) return {};
+  const next = optionalTsToDate(scheduledTime)?.toISOString();
+  return {
+    refused: { code: failure.type ?? 'model_error', times: count, ...(next === undefined ? {} : { nextAttemptAt: next }), givesUpAt },
+  };
+}
+
+/** The time limit of a query, after which history is read instead: without a worker a query does not return. */
+const QUERY_DEADLINE_MS = 3_000;
+
+/** The pause between two attempts while the server waits, up to a second, before the first task of the next execution. */
+const SWITCH_PAUSE_MS = 100;
+
+/** The time for which a query is sent again whose worker had to load the run. If a run was ended with unhandled events, only its history has them. */
+const ASK_AGAIN_FOR_MS = 1_500;
+
+/** Returns the answer of a query to the newest execution, or undefined if no worker answered in time. Throws `run_not_found`. */
+export function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
+  return sendQuery(client, runId, { query, argument, askAgainForMs: ASK_AGAIN_FOR_MS });
+}
+
+/** Returns the answer of a query, or undefined as well if the worker had to load the run and asks for a second query. Throws `run_not_found`. */
+export function queryLoadedRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
+  return sendQuery(client, runId, { query, argument, askAgainForMs: 0 });
+}
+
+interface RunQuery {
+  query: string;
+  argument: unknown;
+  askAgainForMs: number;
+}
+
+async function sendQuery<Answer>(client: Client, runId: string, { query, argument, askAgainForMs }: RunQuery): Promise<Answer | undefined> {
+  const handle = client.workflow.getHandle(runId);
+  const begun = Date.now();
+  const deadline = begun + QUERY_DEADLINE_MS;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.withDeadline(deadline, () => handle.query<Answer, [unknown]>(query, argument ?? null));
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
+      if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
+      else if (isQueryUnderWay(error) && Date.now() < deadline) await sleep(retryQueryAfterMs(attempt));
+      else if (isRetryableQueryError(error) && Date.now() - begun < askAgainForMs) await sleep(retryQueryAfterMs(attempt));
+      else if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return undefined;
+      else throw error;
+    }
+  }
+}
+
+/** True if the server refused the query because another one waits for the same workflow task. */
+function isQueryUnderWay(error: unknown): boolean {
+  return grpcCode(error) === GRPC.resourceExhausted;
+}
+
+/** True if the execution has no first task yet. */
+function isSwitching(error: unknown): boolean {
+  if (grpcCode(error) !== GRPC.failedPrecondition || !(error instanceof Error)) return false;
+  return `${error.message} ${errorMessage(error.cause)}`.includes('is not scheduled yet');
+}
+
+/** The pending approvals of a run and of its children, and its remembered decisions. */
+export interface RunApprovals {
+  version: 1;
+  runId: string;
+  agentName: string;
+  /** For whom and for what the run acts. Approvals of its children have their own. */
+  about: RunSubject;
+  status: RunStatus;
+  /**
+   * The pending approvals in the order in which they began to wait, followed by those of the children that the run waits for.
+   * Empty once the run has ended.
+   */
+  pending: ApprovalView[];
+  /** Decisions that hold for further calls, until they are revoked. */
+  remembered: RememberedDecision[];
+}
+
+/** The pending approvals of a run without those of its children. */
+export interface OwnApprovals extends RunApprovals {
+  /** The children that the run waits for. */
+  children?: string[];
+}
+
+/** Attempts to read a list that changes while its pages are read. */
+const ATTEMPTS = 5;
+
+/** Queries the approvals of the newest execution, page by page; undefined if no worker answers. */
+export async function queryApprovals(client: Client, runId: string): Promise<OwnApprovals | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const pending: ApprovalView[] = [];
+    let page: ApprovalsPage | undefined;
+    let isSame = true;
+    do {
+      const before: number | undefined = page?.total;
+      page = await queryRun<ApprovalsPage>(client, runId, QUERIES.approvals, { from: pending.length });
+      if (page === undefined) return undefined;
+      pending.push(...page.pending);
+      // A decision made meanwhile moves up the rest: the next page of the changed list would leave one out.
+      isSame = before === undefined || before === page.total;
+    } while (isSame && page.pending.length > 0 && pending.length < page.total);
+    const { agentName, about, status, remembered, children } = page;
+    if (!isSame && attempt < ATTEMPTS) continue;
+    return { version: 1, runId, agentName, about, status, pending, remembered, ...(children === undefined ? {} : { children }) };
+  }
+}

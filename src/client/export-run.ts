@@ -1,0 +1,260 @@
+import type { Client } from '@temporalio/client';
+import { errorCode, errorMessage } from '../core/domain/errors.ts';
+import { recordsInOrder, type RunRecord } from '../core/domain/record.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import type { NotArchived } from '../core/domain/run.ts';
+import { isoTime } from '../core/domain/time.ts';
+import type { CallsNotRun } from '../core/domain/tool-calls.ts';
+import type { AggregatedUsage } from '../core/domain/usage.ts';
+import { type ReadExecution, readRun } from '../history/read-run.ts';
+import type { ArchiveSink } from '../stores/file-archive.ts';
+import type { StoredRun } from '../stores/payload-store.ts';
+import { runOutcome } from '../temporal/run-workflow.ts';
+import { RunChain } from './executions.ts';
+
+/** The options of an export. */
+export interface ExportOptions {
+  /** Holds the records that the server may have removed. */
+  archive?: ArchiveSink | undefined;
+}
+
+/**
+ * Yields the complete run, line by line: its description, its events and steps in order, the points at which it continued
+ * as new, its usage, its end, and what is missing. Reads from history, so no worker is needed, and keeps one execution at
+ * a time in memory. Throws `run_not_found` if neither the server nor the archive has anything of the run.
+ */
+export async function* exportRun(client: Client, runId: string, { archive }: ExportOptions = {}): AsyncGenerator<ExportLine> {
+  yield* new RunExport(client, runId, archive).lines();
+}
+
+class RunExport {
+  readonly #client: Client;
+  readonly #run: StoredRun;
+  readonly #archive: ArchiveSink | undefined;
+  readonly #offsets = new Numbering();
+  readonly #indexes = new Numbering();
+  #executions = 0;
+
+  constructor(client: Client, runId: string, archive: ArchiveSink | undefined) {
+    this.#client = client;
+    this.#run = { namespace: client.options.namespace, runId };
+    this.#archive = archive;
+  }
+
+  async *lines(): AsyncGenerator<ExportLine> {
+    const { runId } = this.#run;
+    const executions = readRun(this.#client, runId, new RunChain(this.#client, runId));
+    let read = await this.#first(executions);
+    yield this.#header(read);
+    yield* this.#archived(read);
+    let last: ReadExecution | undefined;
+    while (read !== undefined) {
+      yield* this.#execution(read);
+      // Its records may be large, and are not needed any more.
+      last = { ...read, events: [], steps: [] };
+      read = nextOf(await executions.next());
+    }
+    if (last !== undefined) yield* this.#ending(last);
+    yield this.#summary(last);
+  }
+
+  /** Undefined if nothing is left on the server and the archive has something. */
+  async #first(executions: AsyncGenerator<ReadExecution>): Promise<ReadExecution | undefined> {
+    try {
+      return nextOf(await executions.next());
+    } catch (error) {
+      if (errorCode(error) !== 'run_not_found' || !(await this.#isArchived())) throw error;
+      return undefined;
+    }
+  }
+
+  async #isArchived(): Promise<boolean> {
+    for await (const _ of this.#archive?.read(this.#run) ?? []) return true;
+    return false;
+  }
+
+  #header(read: ReadExecution | undefined): ExportedRun {
+    return {
+      type: 'run',
+      version: 1,
+      ...this.#run,
+      agentName: read?.run.agentName ?? '',
+      snapshotDigest: read?.run.state?.snapshot.digest ?? null,
+      startTime: read === undefined ? null : isoTime(read.run.startedAt),
+    };
+  }
+
+  /** Yields the archived records before the first execution that is left. */
+  async *#archived(read: ReadExecution | undefined): AsyncGenerator<ExportLine> {
+    const { firstOffset = Infinity, firstStep = Infinity } = read ?? {};
+    if (this.#archive === undefined || (firstOffset === 0 && firstStep === 0)) return;
+    let begun = false;
+    for await (const record of this.#archive.read(this.#run)) {
+      if (record.type === 'event' ? record.offset >= firstOffset : record.index >= firstStep) continue;
+      if (!begun) yield { type: 'archive', offset: record.type === 'event' ? record.offset : 0, step: 0 };
+      begun = true;
+      if (this.#isNew(record)) yield record;
+    }
+  }
+
+  async *#execution(read: ReadExecution): AsyncGenerator<ExportLine> {
+    const { executionId, continuedFrom = null, firstOffset, firstStep, run, next } = read;
+    this.#executions += 1;
+    this.#offsets.reach(firstOffset);
+    this.#indexes.reach(firstStep);
+    yield { type: 'execution', number: run.executions, executionId, continuedFrom, offset: firstOffset, step: firstStep };
+    for (const record of recordsInOrder(read)) {
+      // The next execution says where it begins: records beyond that are its own.
+      const belongs =
+        record.type === 'event' ? record.offset < (next?.firstOffset ?? Infinity) : record.index < (next?.firstStep ?? Infinity);
+      if (belongs && this.#isNew(record)) yield record;
+    }
+  }
+
+  #isNew(record: RunRecord): boolean {
+    return record.type === 'event' ? this.#offsets.pass(record.offset) : this.#indexes.pass(record.index);
+  }
+
+  async *#ending({ run, end }: ReadExecution): AsyncGenerator<ExportLine> {
+    const { state, result } = run;
+    if (state !== undefined) {
+      const { usage, toolCallsTotal, toolCallsByName, toolCallsNotRun } = state;
+      yield {
+        type: 'usage',
+        ...usage,
+        toolCallsTotal,
+        toolCallsByName: Object.fromEntries(toolCallsByName),
+        ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
+      };
+    }
+    if (end?.type !== 'closed') return;
+    try {
+      const { outputTruncated, ...fields } = await runOutcome(this.#client, this.#run.runId);
+      this.#indexes.reach(fields.stepsUsed);
+      const isWhole = !outputTruncated || result !== undefined;
+      yield {
+        type: 'result',
+        ...fields,
+        ...(isWhole ? {} : { outputTruncated }),
+        ...(outputTruncated && result !== undefined ? { output: result.output } : {}),
+      };
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      yield { type: 'failure', code, message: errorMessage(error) };
+    }
+  }
+
+  #summary(last: ReadExecution | undefined): ExportSummary {
+    const notArchived = last?.run.state?.notArchived;
+    return {
+      type: 'summary',
+      version: 1,
+      runId: this.#run.runId,
+      live: last !== undefined && last.end === undefined,
+      events: this.#offsets.passed,
+      steps: this.#indexes.passed,
+      executions: this.#executions,
+      gaps: this.#offsets.missing,
+      missingSteps: this.#indexes.missing,
+      ...(notArchived === undefined ? {} : { notArchived }),
+    };
+  }
+}
+
+function nextOf(result: IteratorResult<ReadExecution, unknown>): ReadExecution | undefined {
+  return result.done ? undefined : result.value;
+}
+
+/** Counts numbers that must come in order: accepts each once, and collects the missing ones. */
+export class Numbering {
+  readonly missing: MissingRange[] = [];
+  /** The number of accepted numbers. */
+  passed = 0;
+  #next = 0;
+
+  /** Accepts a number. True if it is new. */
+  pass(number: number): boolean {
+    if (number < this.#next) return false;
+    this.reach(number);
+    this.#next = number + 1;
+    this.passed += 1;
+    return true;
+  }
+
+  /** Marks all numbers below `number` that were not accepted as missing. */
+  reach(number: number): void {
+    if (number <= this.#next) return;
+    this.missing.push({ from: this.#next, through: number });
+    this.#next = number;
+  }
+}
+
+/** A range of offsets or indexes: from `from` up to, and without, `through`. */
+export interface MissingRange {
+  from: number;
+  through: number;
+}
+
+/** The first line of an export: the run that it is about. */
+export interface ExportedRun {
+  type: 'run';
+  version: 1;
+  runId: string;
+  namespace: string;
+  /** Empty if nothing of the run is left on the server. */
+  agentName: string;
+  /** The digest of the agent's snapshot; null if the agent was never resolved or nothing is left on the server. */
+  snapshotDigest: string | null;
+  /** ISO 8601; null if nothing is left on the server. */
+  startTime: string | null;
+}
+
+/** The line before the records of an execution: at the start, and at each point at which the run continued as new. */
+export interface ExportedExecution {
+  type: 'execution';
+  /** 1-based, in the run as a whole. */
+  number: number;
+  /** Temporal's run id. */
+  executionId: string;
+  /** The id of the execution before; null for the first. */
+  continuedFrom: string | null;
+  /** The offset of its first event. */
+  offset: number;
+  /** The index of its first step. */
+  step: number;
+}
+
+/** The last line of an export: how much it holds, and what is missing. */
+export interface ExportSummary {
+  type: 'summary';
+  version: 1;
+  runId: string;
+  /** True if the run goes on: the export has what was recorded when it was read. */
+  live: boolean;
+  /** The number of events in this export; `steps` and `executions` count those. */
+  events: number;
+  steps: number;
+  executions: number;
+  /** The offsets of events that are missing. */
+  gaps: MissingRange[];
+  /** The indexes of steps that are missing. */
+  missingSteps: MissingRange[];
+  /** Events that the run could not write to its archive: those in this export came from the server, which removes them after its retention period. */
+  notArchived?: NotArchived[];
+}
+
+/** One line of an export. */
+export type ExportLine =
+  | ExportedRun
+  /** The line before the records from the archive, which the server has removed. */
+  | { type: 'archive'; offset: number; step: number }
+  | ExportedExecution
+  | RunRecord
+  /** The usage of the run so far. */
+  | ({ type: 'usage'; toolCallsTotal: number; toolCallsByName: Record<string, number>; toolCallsNotRun?: CallsNotRun } & AggregatedUsage)
+  /** The end of the run, with an output of any size and without its steps. Present only for a run that has ended. */
+  | ({ type: 'result' } & Omit<RunResultFields, 'steps'>)
+  /** The line in place of the result, for a run that was ended from outside. */
+  | { type: 'failure'; code: string; message: string }
+  | ExportSummary;

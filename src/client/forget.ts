@@ -1,0 +1,354 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { type Identity, isSameIdentity } from '../core/domain/run.ts';
+import { milliseconds } from '../core/domain/time.ts';
+import { SEARCH_ATTRIBUTES } from '../core/protocol.ts';
+import { executionBeginning } from '../history/execution-reader.ts';
+import { memoryOwner } from '../memory/memory-store.ts';
+import { runState, withoutMemos } from '../temporal/run-workflow.ts';
+import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import { inBatches, sleep, waitSignal } from '../temporal/waiting.ts';
+import { deepestFirst, endRuns, GRACE, LISTING_DELAY_MS, removeContentOfRun, removeExecutionsOf } from './delete-run.ts';
+import { type ForgetOptions, type Forgotten, missingStores, type UserStores } from './forget-options.ts';
+import { IS_RUN, isHashedUser, isRunType, principalConditions, quoted } from './visibility.ts';
+
+/** The user to forget, and where its data is. */
+interface ForgetWork {
+  user: Identity;
+  userKey: string | undefined;
+  stores: UserStores;
+  /** Receives the notice that no run was found, and why that may be. */
+  onNotice: (line: string) => void;
+}
+
+/**
+ * Removes everything of a user from the server and the stores, and waits until the server has removed its part. Throws a UsageError before
+ * anything is removed if a store is neither given nor said to be missing, and `wait_timeout` after `timeout`.
+ */
+export async function forget(
+  client: Client,
+  { user, userKey, stores, onNotice }: ForgetWork,
+  { without: named, grace = GRACE, ...wait }: Pick<ForgetOptions, 'without' | 'grace' | 'timeout' | 'signal'>,
+): Promise<Forgotten> {
+  const without = missingStores(stores, named);
+  const graceMs = milliseconds(grace, 'forget: "grace"');
+  const signal = waitSignal(wait);
+  const owners = new ExecutionOwners(client, user);
+  const removal = new RequestedRemovals(client, owners);
+  // Another user may take the id of a run as soon as it has ended.
+  const stateOf = async (runId: string): ReturnType<typeof runState> =>
+    (await owners.ofNewest(runId)) === 'user' ? runState(client, runId) : 'closed';
+  // Every round asks for the list: what follows a crash or a time-out begins with the same question.
+  const check = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    signal?.throwIfAborted();
+    return work();
+  };
+  try {
+    const removed = await forgetUser({
+      runs: () =>
+        check(async () => [
+          ...new Set([...(await runsOfUser(client, { user, userKey, owners, except: removal.asked })), ...(await removal.left())]),
+        ]),
+      archivedRuns: () => check(async () => stores.archive?.runsOf({ namespace: client.options.namespace, ...user }) ?? []),
+      end: async (runIds) =>
+        void (await endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, stateOf, signal })),
+      forgetMemory: () => check(async () => stores.memory?.forgetNamespaces({ prefix: memoryOwner(user) }) ?? 0),
+      removeContent: (runId) =>
+        check(async () => {
+          if (await owners.hasOthers(runId)) return false;
+          await removeContentOfRun(client, runId, stores);
+          return true;
+        }),
+      removeExecutions: (runId) => check(() => removal.ask(runId)),
+      pause: () => sleep(LISTING_DELAY_MS, signal),
+    });
+    // A worker may have published the last words of a run after these were removed, before it noticed the end.
+    for (const runId of removed.runs) await check(async () => stores.streams?.removeRun(runId));
+    if (removed.runs.length === 0) onNotice(await nothingFound(client, { user, userKey }));
+    return { ...removed, without };
+  } catch (error) {
+    if (signal?.aborted !== true || wait.signal?.aborted === true) throw error;
+    throw new LonghaulError(
+      'wait_timeout',
+      'Not everything of the user was removed in time: call "forget" again, which goes on from there',
+    );
+  }
+}
+
+/** Executions that are looked up at once. */
+const AT_ONCE = 10;
+
+/** The executions of a user that the server was asked to remove, which it does in the background, and not in the order in which it stops to list them. */
+class RequestedRemovals {
+  readonly #client: Client;
+  readonly #owners: ExecutionOwners;
+  readonly #asked = new Set<string>();
+  /** The runs of those that the server may still have, by execution. */
+  readonly #left = new Map<string, string>();
+
+  constructor(client: Client, owners: ExecutionOwners) {
+    this.#client = client;
+    this.#owners = owners;
+  }
+
+  /** The ids of all of them. */
+  get asked(): ReadonlySet<string> {
+    return this.#asked;
+  }
+
+  /**
+   * Asks for the removal of the executions of a run that are the user's, of each once: each request is a task for the server. Returns the
+   * ids of those that it had not asked for.
+   */
+  async ask(runId: string): Promise<string[]> {
+    const isMeant = async (executionId: string): Promise<boolean> =>
+      !this.#asked.has(executionId) && (await this.#owners.of(runId, executionId)) === 'user';
+    const executionIds = await removeExecutionsOf(this.#client, runId, isMeant);
+    for (const executionId of executionIds) {
+      this.#asked.add(executionId);
+      this.#left.set(executionId, runId);
+    }
+    return executionIds;
+  }
+
+  /** Returns the runs of which the server still has an execution. */
+  async left(): Promise<string[]> {
+    const states = inBatches([...this.#left], AT_ONCE, async ([executionId, runId]) => {
+      return { executionId, state: await runState(this.#client, runId, executionId) };
+    });
+    for await (const { executionId, state } of states) if (state === 'gone') this.#left.delete(executionId);
+    return [...new Set(this.#left.values())];
+  }
+}
+
+/** The requests to the server and the stores by which a user is forgotten. */
+export interface ForgetPorts {
+  /** Lists the runs of the user of which the server has anything. A run that has just begun may be missing. */
+  runs(): Promise<readonly string[]>;
+  /** Lists the runs of the user that the archive has, of which the server may have nothing any more. */
+  archivedRuns(): Promise<readonly string[]>;
+  /** Resolves when none of these runs goes on. */
+  end(runIds: readonly string[]): Promise<void>;
+  /** Removes all entries of the user. Returns their number. */
+  forgetMemory(): Promise<number>;
+  /** Removes the spilled results and the archive of a run. Returns false if they stay, because they are also of another principal. */
+  removeContent(runId: string): Promise<boolean>;
+  /** Has the server remove the executions of a run that are the user's. Returns the ids of those that it was not asked to remove before. */
+  removeExecutions(runId: string): Promise<readonly string[]>;
+  /** Waits for the server, which removes in the background and lists with a delay. */
+  pause(): Promise<void>;
+}
+
+/** The number of empty lists, one after another, after which nothing is left. */
+const EMPTY_LISTS = 2;
+
+/**
+ * Removes everything of a user. Ends its runs; then removes entries of memory, content in stores, and at last the executions. So the
+ * list of the server says what is left to do, and a call after a crash at any point goes on from there. Runs that the server has removed
+ * before are found in the archive, which then goes last. What was written before the server had removed a run, by a call that outlived it,
+ * is removed by a later round.
+ */
+export async function forgetUser(ports: ForgetPorts): Promise<Omit<Forgotten, 'without'>> {
+  const [runs, kept, executions] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  let memoryEntries = 0;
+  const removeContent = async (runId: string): Promise<void> => {
+    const isRemoved = await ports.removeContent(runId);
+    (isRemoved ? runs : kept).add(runId);
+    if (isRemoved) kept.delete(runId);
+  };
+  const removeExecutions = async (runId: string): Promise<void> => {
+    for (const executionId of await ports.removeExecutions(runId)) {
+      executions.add(`${runId}@${executionId}`);
+      runs.add(runId);
+    }
+  };
+  for (let empty = 0; ; await ports.pause()) {
+    const listed = await ports.runs();
+    const archived = listed.length > 0 ? [] : (await ports.archivedRuns()).filter((runId) => !kept.has(runId));
+    const found = [...listed, ...archived].toSorted(deepestFirst);
+    empty = found.length === 0 ? empty + 1 : 0;
+    if (empty === EMPTY_LISTS) break;
+    if (found.length === 0) continue;
+    await ports.end(found);
+    // A run may have started others before it ended: they end before anything is removed.
+    if ((await ports.runs()).some((runId) => !found.includes(runId))) continue;
+    memoryEntries += await ports.forgetMemory();
+    // In each case, what leads to the rest goes last.
+    const work = archived.length === 0 ? [removeContent, removeExecutions] : [removeExecutions, removeContent];
+    for (const runId of found) for (const remove of work) await remove(runId);
+  }
+  memoryEntries += await ports.forgetMemory();
+  return { runs: [...runs].toSorted(), executions: executions.size, memoryEntries, kept: [...kept].toSorted() };
+}
+
+/** The runs that `forget` would find. */
+export interface ForgetPreview {
+  /** The number of runs of which the server has anything. */
+  listed: number;
+  /** The number of further runs that the archive has. */
+  archived: number;
+  /** The reasons why there may be none. */
+  notice?: string;
+}
+
+/** Counts the runs that `forget` would remove, and changes nothing. */
+export async function previewForget(
+  client: Client,
+  { user, userKey, stores }: Omit<ForgetWork, 'onNotice' | 'stores'> & { stores: Pick<UserStores, 'archive'> },
+): Promise<ForgetPreview> {
+  const listed = await runsOfUser(client, { user, userKey, owners: new ExecutionOwners(client, user) });
+  const archived = (await stores.archive?.runsOf({ namespace: client.options.namespace, ...user })) ?? [];
+  const further = archived.filter((runId) => !listed.includes(runId)).length;
+  const notice = listed.length + further > 0 ? undefined : await nothingFound(client, { user, userKey });
+  return { listed: listed.length, archived: further, ...(notice === undefined ? {} : { notice }) };
+}
+
+/** The user whose runs are listed. */
+interface ListedUser {
+  user: Identity;
+  userKey: string | undefined;
+  owners: ExecutionOwners;
+  /** Executions to leave out. */
+  except?: ReadonlySet<string>;
+}
+
+/**
+ * Lists the runs of a user of which the server has an execution, open or closed, also earlier ones of runs that continued as new. Search
+ * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. With a user key,
+ * it also looks for the user in clear text, as runs that were started without the key are listed. Throws `invalid_input` in a namespace
+ * without these attributes.
+ */
+async function runsOfUser(client: Client, { user, userKey, owners, except = new Set() }: ListedUser): Promise<string[]> {
+  const conditions = [...new Set([userKey, undefined])].map(
+    (key) => `(${principalConditions({ identity: user, userKey: key }, {}).join(' AND ')})`,
+  );
+  const query = `${IS_RUN} AND (${conditions.join(' OR ')})`;
+  const listed: { runId: string; executionId: string }[] = [];
+  try {
+    for await (const { workflowId, runId } of withoutMemos(client).workflow.list({ query })) {
+      if (!except.has(runId)) listed.push({ runId: workflowId, executionId: runId });
+    }
+  } catch (error) {
+    throw grpcCode(error) === GRPC.invalidArgument ? withoutAttributes(client, error) : error;
+  }
+  return [...new Set((await owners.only('user', listed)).map(({ runId }) => runId))];
+}
+
+function withoutAttributes(client: Client, cause: unknown): LonghaulError {
+  return new LonghaulError(
+    'invalid_input',
+    `Namespace "${client.options.namespace}" cannot be searched for the runs of a user: it lacks the search attributes of Longhaul, which a worker registers if it has the permission`,
+    { cause },
+  );
+}
+
+/** The owner of an execution: the user in question, or another principal. */
+type ExecutionOwner = 'user' | 'other';
+
+/** Executions whose beginnings are read at once. */
+const READ_AT_ONCE = 10;
+
+/**
+ * Tells the executions of a user from those of other principals. The first event of an execution says whom it acts for, and never changes:
+ * each is read once. An id of a run is no proof, because it may be taken again once a run has ended, also by another user.
+ */
+class ExecutionOwners {
+  readonly #client: Client;
+  readonly #user: Identity;
+  readonly #known = new Map<string, ExecutionOwner>();
+
+  constructor(client: Client, user: Identity) {
+    this.#client = client;
+    this.#user = user;
+  }
+
+  /** Returns the owner of an execution; undefined for one that the server no longer has. */
+  async of(runId: string, executionId: string): Promise<ExecutionOwner | undefined> {
+    const owner = this.#known.get(executionId) ?? (await this.#read(runId, executionId));
+    if (owner !== undefined) this.#known.set(executionId, owner);
+    return owner;
+  }
+
+  /** Returns those of some executions that have an owner. */
+  async only<Execution extends { runId: string; executionId: string }>(
+    owner: ExecutionOwner,
+    executions: readonly Execution[],
+  ): Promise<Execution[]> {
+    const found: Execution[] = [];
+    const read = inBatches(executions, READ_AT_ONCE, async (execution) => {
+      return { execution, owner: await this.of(execution.runId, execution.executionId) };
+    });
+    for await (const one of read) if (one.owner === owner) found.push(one.execution);
+    return found;
+  }
+
+  /** Returns the owner of the newest execution of a run; undefined if the server has none. */
+  async ofNewest(runId: string): Promise<ExecutionOwner | undefined> {
+    try {
+      const { runId: executionId, type } = await withoutMemos(this.#client).workflow.getHandle(runId).describe();
+      return isRunType(type) ? await this.of(runId, executionId) : 'other';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  /** True if the server has an execution of that id that is none of the user's runs: one of another principal, or a workflow of another type. */
+  async hasOthers(runId: string): Promise<boolean> {
+    if ((await this.ofNewest(runId)) === 'other') return true;
+    const executions: { runId: string; executionId: string }[] = [];
+    for await (const info of withoutMemos(this.#client).workflow.list({ query: `WorkflowId = ${quoted(runId)}` })) {
+      if (!isRunType(info.type)) return true;
+      executions.push({ runId, executionId: info.runId });
+    }
+    return (await this.only('other', executions)).length > 0;
+  }
+
+  async #read(runId: string, executionId: string): Promise<ExecutionOwner | undefined> {
+    try {
+      const beginning = await executionBeginning(this.#client, runId, executionId);
+      if (beginning === undefined) return undefined;
+      return isSameIdentity(beginning.principal ?? {}, this.#user) ? 'user' : 'other';
+    } catch (error) {
+      if (errorCode(error) === 'run_not_found') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Runs that are looked at to see in which form the server lists users. */
+const LOOKED_AT = 20;
+
+/** Returns a notice that no run of a user was found, with the reasons that there may be for it. */
+async function nothingFound(client: Client, { user, userKey }: { user: Identity; userKey: string | undefined }): Promise<string> {
+  const reasons = [
+    `runs are found by their tenant and user, exactly${user.tenant === undefined ? ', and this user has no tenant' : ''}`,
+    await keyReason(client, userKey),
+  ];
+  return `No run of ${nameOfUser(user)} was found: ${reasons.join('; ')}`;
+}
+
+/** Returns a user with its tenant, for messages. */
+export function nameOfUser({ tenant, user }: Identity): string {
+  return `user "${user}"${tenant === undefined ? ' without a tenant' : ` of tenant "${tenant}"`}`;
+}
+
+async function keyReason(client: Client, userKey: string | undefined): Promise<string> {
+  if (userKey !== undefined) return 'runs that were started with another user key are listed under another hash';
+  return (await listsHashedUsers(client))
+    ? 'the server lists runs under hashed users: give the client the "userKey" of those that start runs, LONGHAUL_USER_KEY on the command line'
+    : 'runs of clients with a "userKey" are listed under a hashed user, and are found with that key alone (LONGHAUL_USER_KEY on the command line)';
+}
+
+async function listsHashedUsers(client: Client): Promise<boolean> {
+  const query = `${IS_RUN} AND ${SEARCH_ATTRIBUTES.user} IS NOT NULL`;
+  let count = 0;
+  for await (const { typedSearchAttributes } of withoutMemos(client).workflow.list({ query, pageSize: LOOKED_AT })) {
+    const shown = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.user)?.value;
+    if (typeof shown === 'string' && isHashedUser(shown)) return true;
+    count += 1;
+    if (count === LOOKED_AT) break;
+  }
+  return false;
+}

@@ -1,0 +1,300 @@
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { RunStatus } from '../core/domain/run.ts';
+import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
+import { withoutMemos } from '../temporal/run-workflow.ts';
+import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import { statusOf } from './recorded-views.ts';
+import { executionsPage, IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
+
+/** The runs to list. */
+export interface ListFilter extends PrincipalFilter {
+  /** The name of the agent or the program. */
+  agent?: string;
+  status?: RunStatus;
+  /** Only runs that were started with this tag, possibly among others. */
+  tag?: string;
+  /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
+  waitingFor?: string | true;
+  /** Only runs whose id begins with this text. */
+  runIdPrefix?: string;
+  /** Only runs that were started at that time or later. ISO 8601. */
+  startedAfter?: string;
+  /** Only runs that were started before that time. ISO 8601. */
+  startedBefore?: string;
+  /** A further condition in Temporal's list filter language. */
+  query?: string;
+  /** The largest number of runs. Default: all. */
+  limit?: number;
+}
+
+/** A run in a list. */
+export interface RunListEntry {
+  runId: string;
+  /** The kind of run: of an agent or of a program. */
+  kind: 'agent' | 'program';
+  /** The name of the agent or the program. Undefined if the namespace lacks Longhaul's search attributes. */
+  agentName: string | undefined;
+  /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
+  status: RunStatus | undefined;
+  /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
+  waitingFor: string[];
+  /** Whom it acts for. Absent if it acts for no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
+  tenant?: string;
+  user?: string;
+  /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
+  title?: string;
+  /** The tags that it was started with. Absent if there are none, or if the namespace lacks the search attribute. */
+  tags?: string[];
+  /** ISO 8601. */
+  startTime: string;
+  endTime: string | null;
+}
+
+/** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
+export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
+  for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
+}
+
+/** The executions to list. */
+export interface ExecutionFilter extends ListFilter {
+  /** Workflows of this type, instead of runs. */
+  workflowType?: string;
+  /** Only sessions: of this agent, or `true` for those of all agents. */
+  sessionOf?: string | true;
+  /** Conditions on the principal of the runs. */
+  principalConditions?: readonly string[];
+}
+
+/** Yields the newest execution of each such run, as Temporal lists it. */
+export async function* listExecutions(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<WorkflowExecutionInfo> {
+  let left = filter.limit ?? Infinity;
+  const query = visibilityQuery(filter);
+  try {
+    for await (const info of withoutMemos(client).workflow.list({ query })) {
+      if (left <= 0) return;
+      if (!hasTag(info, filter)) continue;
+      left -= 1;
+      yield info;
+    }
+  } catch (error) {
+    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+  }
+}
+
+/** Returns a page of those executions. */
+export async function filteredPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<WorkflowExecutionInfo>> {
+  const query = visibilityQuery(filter);
+  try {
+    const { items, ...next } = await executionsPage(client, query, page);
+    return { items: items.filter((info) => hasTag(info, filter)), ...next };
+  } catch (error) {
+    // The server says no more about a position that it cannot read.
+    if (page.after !== undefined && grpcCode(error) === GRPC.unknown) {
+      throw new LonghaulError('invalid_input', 'The list has no such page: pass the "next" of the page before', { cause: error });
+    }
+    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+  }
+}
+
+/** Returns a page of the runs of the namespace. */
+export async function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
+  const { items, ...next } = await filteredPage(client, filter, page);
+  return { items: await Promise.all(items.map((info) => runEntry(client, info))), ...next };
+}
+
+/** The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
+function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
+  return tag === undefined || tagsOf(info).includes(tag);
+}
+
+function visibilityQuery(all: ExecutionFilter): string {
+  const { agent, status, waitingFor, tag, query, runIdPrefix, workflowType, sessionOf, ...filter } = all;
+  // A run that continued as new has several executions, but is listed once.
+  const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
+  const conditions = [isOfType, "ExecutionStatus != 'ContinuedAsNew'"];
+  if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
+  if (status !== undefined) conditions.push(statusCondition(status));
+  if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
+  if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
+  if (sessionOf !== undefined)
+    conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
+  if (runIdPrefix !== undefined) conditions.push(`WorkflowId STARTS_WITH ${quoted(runIdPrefix)}`);
+  conditions.push(...startConditions(filter));
+  if (query !== undefined) conditions.push(`(${query})`);
+  conditions.push(...(filter.principalConditions ?? []));
+  return conditions.join(' AND ');
+}
+
+/** Returns the conditions for the time of the start. Throws `invalid_input` for a text that is no time. */
+function startConditions({ startedAfter, startedBefore }: ListFilter): string[] {
+  return [
+    ...(startedAfter === undefined ? [] : [`StartTime >= ${quoted(timeOf('startedAfter', startedAfter))}`]),
+    ...(startedBefore === undefined ? [] : [`StartTime < ${quoted(timeOf('startedBefore', startedBefore))}`]),
+  ];
+}
+
+function timeOf(name: string, text: string): string {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new LonghaulError('invalid_input', `The list cannot be filtered: "${name}" is "${text}": write a time as ISO 8601 has it`);
+}
+
+/** Returns the condition for a status. A run that was ended from outside did not publish it, so Temporal's own status is used if it says as much. */
+function statusCondition(status: RunStatus): string {
+  const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
+  switch (status) {
+    case 'completed':
+    case 'max_iterations_reached':
+    case 'limit_reached':
+      return published;
+    case 'error':
+      return "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')";
+    case 'cancelled':
+      return "ExecutionStatus = 'Canceled'";
+    case 'running':
+      return `ExecutionStatus = 'Running' AND (${published} OR ${SEARCH_ATTRIBUTES.status} IS NULL)`;
+    case 'pending_confirmation':
+    case 'paused':
+    case 'idle':
+      return `ExecutionStatus = 'Running' AND ${published}`;
+  }
+}
+
+/** Returns the condition for waiting calls. It excludes closed runs: one that was ended from outside still publishes its last value. */
+function waitingCondition(waitingFor: string | true): string {
+  if (waitingFor === true) return statusCondition('pending_confirmation');
+  return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
+}
+
+/** Returns a run as a list shows it. */
+export async function runEntry(client: Client, info: WorkflowExecutionInfo): Promise<RunListEntry> {
+  const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
+  const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  const tenant = attributes.get(SEARCH_ATTRIBUTES.tenant);
+  const user = attributes.get(SEARCH_ATTRIBUTES.user);
+  const title = await titleOf(client, info);
+  const tags = tagsOf(info);
+  const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
+  return {
+    runId: info.workflowId,
+    kind: info.type === PROGRAM_RUN ? 'program' : 'agent',
+    agentName: typeof agentName === 'string' ? agentName : undefined,
+    status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
+    waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
+    ...(typeof tenant === 'string' ? { tenant } : {}),
+    ...(typeof user === 'string' && !isHashedUser(user) ? { user } : {}),
+    ...(title === undefined ? {} : { title }),
+    ...(tags.length > 0 ? { tags } : {}),
+    startTime: info.startTime.toISOString(),
+    endTime: info.closeTime?.toISOString() ?? null,
+  };
+}
+
+/** Returns the title in the memo. Any client of the namespace can write memos: one that cannot be decoded is no title. */
+async function titleOf(client: Client, { raw }: WorkflowExecutionInfo): Promise<string | undefined> {
+  const payload = raw.memo?.fields?.[TITLE_MEMO];
+  if (payload === undefined) return undefined;
+  try {
+    const [title] = await decodeArrayFromPayloads(client.options.loadedDataConverter, [payload]);
+    return typeof title === 'string' ? title : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the tags of a run. */
+function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
+  const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
+  return Array.isArray(found) ? found.map(String) : [];
+}
+
+/** The statuses with which Temporal closes a run as Completed. */
+const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reached'] as const;
+
+/** The statuses of a run that goes on, besides `running`. */
+const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
+
+/** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */
+function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
+  const known = statusOf(status.name);
+  if (known === 'completed') return CLOSED_AS_COMPLETED.find((one) => one === published);
+  return known === 'running' ? (OPEN_STATUSES.find((one) => one === published) ?? known) : known;
+}
+
+function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
+  const hint =
+    query === undefined
+      ? 'a worker registers the search attributes when it starts, if it has the permission'
+      : `check the query "${query}"`;
+  return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
+    cause,
+  });
+}
+
+/** The sessions to list. */
+export interface SessionFilter extends PrincipalFilter {
+  /** The name of the agent that they began with. */
+  agent?: string;
+  /** `idle` between two turns; `completed` once they are closed. */
+  status?: RunStatus;
+  /** Only sessions that were started with this tag, possibly among others. */
+  tag?: string;
+  /** Only sessions that were started at that time or later. ISO 8601. */
+  startedAfter?: string;
+  /** Only sessions that were started before that time. ISO 8601. */
+  startedBefore?: string;
+  /** A further condition in Temporal's list filter language. */
+  query?: string;
+  /** The largest number of sessions. Default: all. */
+  limit?: number;
+}
+
+/** A session in a list. */
+export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName'> {
+  sessionId: string;
+  agentName: string;
+}
+
+/** Yields the sessions of the namespace, newest first. Needs the search attributes of the namespace; one that was started without them is not listed. */
+export async function* listSessions(
+  client: Client,
+  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'> = {},
+): AsyncGenerator<SessionListEntry> {
+  for await (const info of listExecutions(client, { ...filter, sessionOf: agent ?? true })) yield await sessionEntry(client, info);
+}
+
+/** Returns a page of the sessions of the namespace. */
+export async function sessionsPage(
+  client: Client,
+  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'>,
+  page: PageOptions,
+): Promise<ListPage<SessionListEntry>> {
+  const { items, ...next } = await filteredPage(client, { ...filter, sessionOf: agent ?? true }, page);
+  return { items: await Promise.all(items.map((info) => sessionEntry(client, info))), ...next };
+}
+
+async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promise<SessionListEntry> {
+  const { runId, kind: _, agentName: acting, ...entry } = await runEntry(client, info);
+  const began = info.typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.session)?.value;
+  return { sessionId: runId, agentName: typeof began === 'string' ? began : (acting ?? ''), ...entry };
+}
+
+/**
+ * Returns the beginning of what a run was asked at its start, from the summary that the server has with the run, and no list. Undefined if
+ * there is none, if it cannot be decoded, for example without the encryption key, and for a run that was deleted meanwhile.
+ */
+export async function readQuestion(client: Client, { runId, agentName = '' }: RunListEntry): Promise<string | undefined> {
+  const { namespace, loadedDataConverter } = client.options;
+  try {
+    const { executionConfig } = await client.workflowService.describeWorkflowExecution({ namespace, execution: { workflowId: runId } });
+    const payload = executionConfig?.userMetadata?.summary;
+    const [summary] = payload ? await decodeArrayFromPayloads(loadedDataConverter, [payload]) : [];
+    const before = `${agentName}: `;
+    return typeof summary === 'string' && summary.startsWith(before) ? summary.slice(before.length) : undefined;
+  } catch (error) {
+    if (grpcCode(error) === undefined || grpcCode(error) === GRPC.notFound) return undefined;
+    throw error;
+  }
+}

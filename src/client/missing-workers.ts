@@ -1,0 +1,210 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { LRUCache } from 'lru-cache';
+import { isErrorCode } from '../core/domain/errors.ts';
+import { type Missing, missingIn, missingText, nameOfMissing } from '../core/domain/missing-definitions.ts';
+import { didYouMean } from '../core/domain/text.ts';
+import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../core/protocol.ts';
+import { withoutMemos } from '../temporal/run-workflow.ts';
+import { sleep } from '../temporal/waiting.ts';
+import { quoted } from './visibility.ts';
+
+/** The time after which a worker has said that it lacks something, if it does. */
+const FIRST_LOOK_MS = 700;
+
+/** The time after which there is probably no worker: one takes a run within milliseconds. */
+const NO_WORKER_MS = 3_000;
+
+/** The events of a history before a worker has taken the run: started, and the first task scheduled. */
+const EVENTS_BEFORE_WORKER = 2;
+
+/** Milliseconds between later looks at a run: something that it needs may be missing later, too. */
+const EVERY_MS = 15_000;
+
+/**
+ * Reports if no worker has taken a run a few seconds after its start, and if the workers that take its tasks lack something,
+ * such as an agent whose name was misspelt: the run is safe, and the caller who waits for it should know why nothing
+ * happens. Never rejects, and stops with the signal.
+ */
+export async function watchForWorker(client: Client, runId: string, signal: AbortSignal, report: (line: string) => void): Promise<void> {
+  const reported = new Set<string>();
+  const reportOnce = (line: string, key = line): void => {
+    if (signal.aborted || reported.has(key)) return;
+    reported.add(key);
+    report(line);
+  };
+  try {
+    const waits = [FIRST_LOOK_MS, NO_WORKER_MS - FIRST_LOOK_MS];
+    for (let look = 0; ; look += 1) {
+      const wait = waits[look] ?? EVERY_MS;
+      await sleep(wait, signal);
+      const description = await withoutMemos(client).workflow.getHandle(runId).describe();
+      const { historyLength, taskQueue, status } = description;
+      if (status.name !== 'RUNNING') return;
+      if (look > 0 && historyLength <= EVENTS_BEFORE_WORKER) reportOnce(noWorkerText(client, runId, taskQueue));
+      for (const missing of await missingThings(client, description)) reportOnce(missingText(missing), nameOfMissing(missing));
+    }
+  } catch {
+    // The wait is over, or the server is unreachable: the caller who waits for the run gets that error itself.
+  }
+}
+
+function noWorkerText(client: Client, runId: string, taskQueue: string): string {
+  return (
+    `No worker has taken run "${runId}" yet: is one polling task queue "${taskQueue}" in namespace "${client.options.namespace}"? ` +
+    'The run is safe and begins as soon as one does.'
+  );
+}
+
+/** A run that was started by the name of its agent or program. */
+export interface StartedByName {
+  runId: string;
+  kind: 'agent' | 'program';
+  name: string;
+}
+
+const TYPES = { agent: AGENT_RUN, program: PROGRAM_RUN } as const;
+
+/** The names of which a run has begun, in any namespace that the process uses. */
+const seenNames = new LRUCache<string, true>({ max: 1_000 });
+
+/** The names of newest runs, by namespace and kind: a minute is short for a person, and long for a client that tries again. */
+const namesOfRunsKnown = new LRUCache<string, string[]>({ max: 100, ttl: 60_000 });
+
+/** Runs whose names are known to a message. */
+const LISTED_RUNS = 200;
+/** Names that a message lists. */
+const LISTED_NAMES = 10;
+
+/** Milliseconds between two looks at a run that was started by an unseen name. */
+const LOOK_EVERY_MS = 100;
+
+/**
+ * Returns true if a worker has begun a run of that name, as far as the namespace keeps runs: one request for a name that was not seen
+ * before, and none later. Rejects if the server cannot say so, as without the search attributes.
+ */
+async function isSeen({ workflow, options: { namespace } }: Client, { kind, name }: StartedByName): Promise<boolean> {
+  const key = JSON.stringify([namespace, kind, name]);
+  if (seenNames.has(key)) return true;
+  const { count } = await workflow.count(`WorkflowType = ${quoted(TYPES[kind])} AND ${SEARCH_ATTRIBUTES.agent} = ${quoted(name)}`);
+  if (count > 0) seenNames.set(key, true);
+  return count > 0;
+}
+
+/** What a look at a run tells of its name: a worker has it, one lacks it, or neither is known so far. */
+type Look = { type: 'begun' } | { type: 'missing'; missing: Missing } | { type: 'unknown' };
+
+/** Looks at the run until a worker has begun it, or lacks its definition, and no longer than this. */
+async function lookAt(client: Client, { runId, kind }: StartedByName, withinMs: number): Promise<Look> {
+  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(LOOK_EVERY_MS)) {
+    const description = await withoutMemos(client).workflow.getHandle(runId).describe();
+    const { typedSearchAttributes, status } = description;
+    const hasBegun = typedSearchAttributes.getAll().some(({ key }) => key.name === SEARCH_ATTRIBUTES.agent);
+    if (hasBegun || status.name !== 'RUNNING') return { type: 'begun' };
+    const missing = (await missingThings(client, description)).find((one) => one.kind === kind);
+    if (missing !== undefined) return { type: 'missing', missing };
+  }
+  return { type: 'unknown' };
+}
+
+/** How a notice is made. */
+interface NoticeOptions {
+  /** How long the answer of a worker is waited for, which knows better than the list of runs. Default: not at all. */
+  watchMs?: number;
+  /** True for a name that the caller may be told. Default: all. */
+  mayName?: (name: string) => boolean;
+}
+
+/**
+ * Returns the notice for the caller of a start whose agent or program no worker has run so far: its name may be misspelt. Undefined for a
+ * name of which a run has begun, and if the server cannot tell. Never rejects.
+ */
+export async function noticeOfStart(
+  client: Client,
+  started: StartedByName,
+  { watchMs = 0, mayName = () => true }: NoticeOptions = {},
+): Promise<string | undefined> {
+  try {
+    if (await isSeen(client, started)) return undefined;
+    const look = watchMs > 0 ? await lookAt(client, started, watchMs) : { type: 'unknown' as const };
+    if (look.type === 'begun') return undefined;
+    const names = look.type === 'missing' ? look.missing.known : await namesOfRuns(client, started).catch(() => []);
+    return unseenText(started, names.filter(mayName));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns what the worker that took a run says of its agent, if that lacks it and no worker has run one of that name so far. Undefined
+ * otherwise, and if no worker has said so in time. Never rejects.
+ */
+export async function missingOfStart(client: Client, started: StartedByName, watchMs: number): Promise<Missing | undefined> {
+  try {
+    if (await isSeen(client, started)) return undefined;
+    const look = await lookAt(client, started, watchMs);
+    return look.type === 'missing' ? look.missing : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the sentences about a name that no worker has had, with those that are known. */
+function unseenText({ kind, name }: StartedByName, names: readonly string[]): string {
+  const listed = names.slice(0, LISTED_NAMES).map((one) => JSON.stringify(one));
+  const more = names.length > LISTED_NAMES ? ', …' : '';
+  return [
+    `No worker has run ${kind === 'agent' ? 'an' : 'a'} ${kind} ${JSON.stringify(name)} so far${didYouMean(name, names) || '.'}`,
+    ...(names.length === 0 ? [] : [`Known: ${listed.join(', ')}${more}.`]),
+    'The run is safe, and begins as soon as a worker has it.',
+  ].join(' ');
+}
+
+/** Returns the names of agents or programs of which the newest runs are, those of the newest first. */
+async function namesOfRuns(client: Client, { kind }: StartedByName): Promise<string[]> {
+  const { namespace } = client.options;
+  const key = JSON.stringify([namespace, kind]);
+  const kept = namesOfRunsKnown.get(key);
+  if (kept !== undefined) return kept;
+  const query = `WorkflowType = ${quoted(TYPES[kind])} AND ${SEARCH_ATTRIBUTES.agent} IS NOT NULL`;
+  const { executions } = await client.workflowService.listWorkflowExecutions({ namespace, query, pageSize: LISTED_RUNS });
+  const names = (executions ?? []).map((one) => payloadText(one.searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent]));
+  const unique = [...new Set(names.filter((name) => name !== undefined))];
+  namesOfRunsKnown.set(key, unique);
+  return unique;
+}
+
+/** Returns a search attribute, which is never encoded. */
+function payloadText(payload: { data?: Uint8Array | null } | null | undefined): string | undefined {
+  const value: unknown = payload?.data ? JSON.parse(Buffer.from(payload.data).toString('utf8')) : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
+
+/** Returns what activities of a run wait for because no worker has had it so far. The server knows it from their last attempts: no event says so. */
+export async function missingThings(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<Missing[]> {
+  const all = await Promise.all((raw.pendingActivities ?? []).map((one) => missingFor(client, one)));
+  return all.filter((one) => one !== undefined);
+}
+
+async function missingFor(client: Client, { lastFailure }: Pending): Promise<Missing | undefined> {
+  const failure = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, lastFailure);
+  if (!(failure instanceof ApplicationFailure)) return undefined;
+  const { kind, name, known, worker, since, until } = missingIn(failure.details?.[0]) ?? {};
+  if (kind === undefined || name === undefined || since === undefined || until === undefined) return undefined;
+  const code = isErrorCode(failure.type) ? failure.type : 'unknown_tool';
+  return { kind, name, known: known ?? [], code, ...(worker === undefined ? {} : { worker }), since, until };
+}
+
+/** Returns what the run waits for as it reports it, with the newest information of the server: the worker that lacked it last. */
+export function withNewest(reported: readonly Missing[], newest: readonly Missing[]): Missing[] {
+  const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
+  const known = reported.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
+  return [...known, ...newest.filter((one) => !reported.some((other) => isSame(one, other)))];
+}
+
+function workerOf(missing: Missing | undefined): Pick<Missing, 'worker'> {
+  return missing?.worker === undefined ? {} : { worker: missing.worker };
+}

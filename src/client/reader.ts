@@ -1,0 +1,378 @@
+import type { Client } from '@temporalio/client';
+import { agentTrace, type AgentTraceHeader } from '../core/domain/agent-trace.ts';
+import type { ApprovalView } from '../core/domain/approvals.ts';
+import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import type { Missing } from '../core/domain/missing-definitions.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { RequestedParts, RunResultFields } from '../core/domain/result.ts';
+import { isTerminal, type RunStatus } from '../core/domain/run.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
+import { ExecutionTrace } from '../core/domain/trace.ts';
+import { assembleTrace, type TraceEntry, traceOf, type TracePage } from '../core/program/trace.ts';
+import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../core/protocol.ts';
+import { type ReadBackRun, readExecution, readRun } from '../history/read-run.ts';
+import { runOutcome } from '../temporal/run-workflow.ts';
+import { inBatches, sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
+import type { ResultOptions, ResultParts } from './client-options.ts';
+import { type NewestExecution, queryApprovals, queryRun, type RunApprovals, RunChain } from './executions.ts';
+import { withNewest } from './missing-workers.ts';
+import { approvalsFrom, contextFrom, statusFrom, statusOf } from './recorded-views.ts';
+
+/**
+ * Reads a run: the newest execution by query if a worker answers, and everything else from history, across all executions
+ * of the run.
+ */
+export class RunReader {
+  readonly chain: RunChain;
+  readonly #client: Client;
+  readonly #runId: string;
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+    this.chain = new RunChain(client, runId);
+  }
+
+  /** Returns the status of the run, with its step and usage. */
+  async status(): Promise<StatusView> {
+    const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
+    const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
+    const { missing: reported = [], ...known } = status;
+    if (execution.closed) return { ...known, waitingFor: [] };
+    const missing = withNewest(reported, execution.missing);
+    return {
+      ...known,
+      ...(missing.length === 0 ? {} : { missing }),
+      ...(execution.running.length === 0 ? {} : { running: execution.running }),
+    };
+  }
+
+  /** Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions. */
+  async approvals(): Promise<RunApprovals> {
+    const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
+    const own = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
+    const { children = [], ...approvals } = own;
+    if (execution.closed) return { ...approvals, pending: [] };
+    const ofChildren = await approvalsOfChildren(children, (runId) => new RunReader(this.#client, runId).approvals());
+    const ofRun = approvals.pending.map((waiting) => ({ ...waiting, runId: this.#runId }));
+    return { ...approvals, pending: [...ofRun, ...ofChildren] };
+  }
+
+  /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
+  async context(from: number): Promise<ContextPage> {
+    const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
+    const newest = asEnded(page ?? contextFrom(this.#runId, await this.#newest(), from), execution);
+    if (beginsAtOffset(newest, from)) return newest;
+    for await (const events of this.#history(from, page)) return { ...newest, from, events };
+    return newest;
+  }
+
+  /** Returns the deps and the state of the run as they are now. */
+  async data(): Promise<Pick<ContextPage, 'deps' | 'state'>> {
+    return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? contextFrom(this.#runId, await this.#newest(), Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Yields the events from an offset on. Throws `history_removed` if the server has removed the event at that offset. */
+  events(options: FollowOptions): AsyncGenerator<Event> {
+    const source = {
+      page: (from: number) => this.#page(from),
+      recorded: (from: number, answer: ContextPage | undefined) => this.#history(from, answer),
+      closed: async () => (await this.chain.newest()).closed,
+    };
+    return followEvents(source, options);
+  }
+
+  /** Yields all events that the server still has, from history. */
+  async *eventsLeft(): AsyncGenerator<Event> {
+    for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
+  }
+
+  /** Returns the trace of the run so far. */
+  async trace(): Promise<ExecutionTrace> {
+    return readTrace({
+      page: (from) => queryRun<TracePage>(this.#client, this.#runId, QUERIES.trace, { from }),
+      events: () => this.events({}),
+      steps: () => this.steps(),
+      newest: () => this.#newest(),
+    });
+  }
+
+  /** Returns all steps that are left. */
+  async steps(): Promise<StepResult[]> {
+    const steps: StepResult[] = [];
+    for (;;) {
+      const index = steps.at(-1)?.step ?? 0;
+      const page = await queryRun<StepsPage>(this.#client, this.#runId, QUERIES.steps, { from: index });
+      if (page === undefined) return [...steps, ...(await this.recordedSteps(index))];
+      const isWholePage = index >= page.firstIndex && (page.steps.length > 0 || index >= page.total);
+      const next = isWholePage ? page.steps : await this.recordedSteps(index);
+      steps.push(...next);
+      if (next.length === 0 || (steps.at(-1)?.step ?? 0) >= page.total) return steps;
+    }
+  }
+
+  /** Returns the steps from an index on, from history. */
+  async recordedSteps(from = 0): Promise<StepResult[]> {
+    const steps: StepResult[] = [];
+    for await (const read of readRun(this.#client, this.#runId, this.chain, { fromStep: from })) {
+      steps.push(...read.steps.filter(({ step }) => step > from));
+    }
+    return steps;
+  }
+
+  /** Returns the result as the loop returned it, with an output of any size. Undefined if history does not have it. */
+  async recordedResult(): Promise<RunResultFields | undefined> {
+    return (await this.#newest()).result;
+  }
+
+  /** Returns the newest execution as its history has it. Throws `run_not_found`, and `history_removed` if the server has removed it. */
+  async recordedRun(): Promise<ReadBackRun> {
+    return this.#newest();
+  }
+
+  async #page(from: number): Promise<ContextPage | undefined> {
+    return queryRun<ContextPage>(this.#client, this.#runId, QUERIES.context, { from });
+  }
+
+  /**
+   * Yields the events that the answer of the newest execution lacks, by execution: those of the executions before, or the one
+   * that is too large for an answer. Without an answer, all events from the offset on.
+   */
+  async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
+    let offset = from;
+    const untilOffset = answer !== undefined && from < answer.firstOffset ? answer.firstOffset : Infinity;
+    for await (const read of readRun(this.#client, this.#runId, this.chain, { fromOffset: from, untilOffset })) {
+      if (read.firstOffset > offset) throw eventsRemoved(this.#runId, offset, read.firstOffset);
+      const events = read.events.slice(offset - read.firstOffset);
+      const [first] = events;
+      if (first === undefined) continue;
+      if (answer?.nextId !== undefined) {
+        yield [{ ...first, id: answer.nextId }];
+        return;
+      }
+      offset += events.length;
+      yield events;
+    }
+  }
+
+  async #newest(): Promise<ReadBackRun> {
+    const { executionId } = await this.chain.newest();
+    const read = await readExecution(this.#client, this.#runId, executionId);
+    if (read !== undefined) return read.run;
+    throw new LonghaulError('history_removed', `The server has removed the newest execution of run "${this.#runId}"`);
+  }
+}
+
+/** Sets the status of a run that was ended from outside: its own answer still has the status at that moment. */
+function asEnded<View extends { status: RunStatus }>(view: View, { closed, status }: NewestExecution): View {
+  return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
+}
+
+function eventsRemoved(runId: string, from: number, through: number): LonghaulError {
+  return new LonghaulError(
+    'history_removed',
+    `Events ${from} to ${through - 1} of run "${runId}" are gone: the server has removed their execution (retention). ` +
+      `Read from offset ${through} on, or export the run with its archive`,
+  );
+}
+
+/** Children that are queried at once. */
+const ASKED_AT_ONCE = 10;
+
+/** Returns the pending approvals of children, each with the run that waits: the child, or a run below it. */
+async function approvalsOfChildren(
+  children: readonly string[],
+  approvals: (runId: string) => Promise<RunApprovals>,
+): Promise<ApprovalView[]> {
+  const listed = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => approvalsOfChild(runId, approvals)));
+  return listed.flat();
+}
+
+async function approvalsOfChild(runId: string, approvals: (runId: string) => Promise<RunApprovals>): Promise<ApprovalView[]> {
+  try {
+    const { pending, about } = await approvals(runId);
+    return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
+  } catch (error) {
+    // It has not started yet, or was deleted.
+    if (errorCode(error) === 'run_not_found') return [];
+    throw error;
+  }
+}
+
+/** The sources that `readTrace` reads from. */
+interface TraceSource {
+  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
+  page: (from: number) => Promise<TracePage | undefined>;
+  /** Yields all events of the run. */
+  events: () => AsyncGenerator<Event>;
+  /** Returns all steps of the run. */
+  steps: () => Promise<StepResult[]>;
+  /** Reads the newest execution from history. */
+  newest: () => Promise<ReadBackRun>;
+}
+
+/** Returns the trace of a run: of a program by query as long as one execution has all of it, otherwise from the events. */
+async function readTrace(source: TraceSource): Promise<ExecutionTrace> {
+  return (await queriedTrace(source)) ?? recordedTrace(source);
+}
+
+async function queriedTrace(source: TraceSource): Promise<ExecutionTrace | undefined> {
+  const entries: TraceEntry[] = [];
+  for (let from = 0; ;) {
+    const answer = await source.page(from);
+    if (answer?.model !== undefined) {
+      const { programName: agentName, startTime, model } = answer;
+      return traceOfAgent(source, { agentName, model, startTime });
+    }
+    if (answer === undefined || answer.firstOffset > 0) return undefined;
+    entries.push(...answer.entries);
+    if (answer.next >= answer.total) return assembleTrace(answer, entries);
+    from = answer.next;
+  }
+}
+
+async function recordedTrace(source: TraceSource): Promise<ExecutionTrace> {
+  const { agentName, startedAt, state } = await source.newest();
+  const startTime = startedAt / 1000;
+  if (state === undefined) return new ExecutionTrace({ programName: agentName, backendName: '', startTime, spans: [] });
+  if (state.program === undefined) return traceOfAgent(source, { agentName, model: state.snapshot.model, startTime });
+  return traceOf(state.program.document, await allEvents(source));
+}
+
+/** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
+async function traceOfAgent(source: TraceSource, header: AgentTraceHeader): Promise<ExecutionTrace> {
+  const events = await allEvents(source);
+  return agentTrace(header, { events, steps: await source.steps() });
+}
+
+async function allEvents({ events }: TraceSource): Promise<Event[]> {
+  const recorded: Event[] = [];
+  for await (const event of events()) recorded.push(event);
+  return recorded;
+}
+
+/** The options of reading events. */
+export interface FollowOptions {
+  /** The offset of the first event to read. Default 0. */
+  from?: number;
+  /** True to wait for further events until the run ends. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+/** The sources that `followEvents` reads from. */
+interface EventSource {
+  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
+  page(from: number): Promise<ContextPage | undefined>;
+  /** Reads from history the events that the answer lacks; without an answer, all events from the offset on. */
+  recorded(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]>;
+  closed(): Promise<boolean>;
+}
+
+/** The pauses between two queries: short while events come, long while none do, since an idle run must not keep its worker busy. */
+const SHORTEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Yields events by offset until the end of the record or, if it follows, of the run. */
+async function* followEvents(source: EventSource, options: FollowOptions): AsyncGenerator<Event> {
+  const { follow = false, signal } = options;
+  let offset = options.from ?? 0;
+  let wait = SHORTEST_PAUSE_MS;
+  let silent = false;
+  for (;;) {
+    signal?.throwIfAborted();
+    // Asked before anything is read: the events up to the end are then among those that are read.
+    const ended = (silent || wait > SHORTEST_PAUSE_MS) && (await source.closed());
+    const before = offset;
+    const page = await source.page(offset);
+    for await (const events of page !== undefined && beginsAtOffset(page, offset) ? [page.events] : source.recorded(offset, page)) {
+      for (const event of events) {
+        signal?.throwIfAborted();
+        yield event;
+      }
+      offset += events.length;
+    }
+    silent = page === undefined;
+    // History alone does not say whether there is more to come.
+    const isAll = page === undefined ? !follow || ended || offset === before : offset >= page.total;
+    if (!isAll) continue;
+    if (!follow || ended || (page !== undefined && isTerminal(page.status))) return;
+    wait = offset > before ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
+    await sleep(wait, signal);
+  }
+}
+
+/** True if the page begins at the requested offset, and is not empty because of an event too large for an answer. */
+function beginsAtOffset(page: ContextPage, from: number): boolean {
+  return from >= page.firstOffset && (page.events.length > 0 || from >= page.total);
+}
+
+/** Waits for the end of a run, and reads its whole result. */
+export class AwaitedResult {
+  readonly #client: Client;
+  readonly #runId: string;
+  readonly #reader: RunReader;
+  #isRun: boolean;
+
+  /** `isRun`: the workflow is known to be a run. */
+  constructor(client: Client, runId: string, reader: RunReader, isRun = false) {
+    this.#client = client;
+    this.#runId = runId;
+    this.#reader = reader;
+    this.#isRun = isRun;
+  }
+
+  /** Returns the result and the requested parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal. */
+  async read({
+    steps = false,
+    deps = false,
+    state = false,
+    trace = false,
+    ...options
+  }: ResultOptions): Promise<{ fields: RunResultFields; parts: RequestedParts }> {
+    const fields = await this.#wait(options, async () => {
+      // The result of any workflow could be waited for. A run that this client started is known to be one.
+      if (!this.#isRun) await this.#reader.chain.newest();
+      this.#isRun = true;
+      return runOutcome(this.#client, this.#runId);
+    });
+    return { fields: await this.#whole(fields, steps), parts: await this.#parts({ deps, state, trace }) };
+  }
+
+  /** Adds the fields that the closing event leaves out, from the history. */
+  async #whole(fields: RunResultFields, steps: boolean): Promise<RunResultFields> {
+    const { outputTruncated, ...rest } = fields;
+    const recorded = outputTruncated ? await this.#reader.recordedResult() : undefined;
+    const output = recorded === undefined ? fields : { ...rest, output: recorded.output };
+    return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
+  }
+
+  /** Reads what the run has at its end, as far as it is asked for. */
+  async #parts({ deps, state, trace }: Pick<ResultParts, 'deps' | 'state' | 'trace'>): Promise<RequestedParts> {
+    const data = deps || state ? await this.#reader.data() : undefined;
+    return {
+      ...(deps ? { deps: data?.deps ?? {} } : {}),
+      ...(state ? { state: data?.state ?? {} } : {}),
+      ...(trace ? { trace: await this.#reader.trace() } : {}),
+    };
+  }
+
+  /** Returns the likely reasons why the run has not ended in time; none on an error, since the caller has waited long enough. */
+  async #missing(): Promise<Missing[]> {
+    const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
+    return missing;
+  }
+
+  async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {
+    const signal = waitSignal(options);
+    if (signal === undefined) return work();
+    // The SDK waits forever with a signal that was aborted before the call.
+    signal.throwIfAborted();
+    try {
+      return await this.#client.withAbortSignal(signal, work);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw waitEnded(this.#runId, options, options.signal?.aborted ? [] : await this.#missing());
+    }
+  }
+}

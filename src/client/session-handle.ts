@@ -1,0 +1,449 @@
+import { randomUUID } from 'node:crypto';
+import { type Client, WithStartWorkflowOperation, type WorkflowStartOptions } from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  type SearchAttributePair,
+  SearchAttributeType,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
+import type { ContentPart } from '../core/domain/content.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { JsonValue } from '../core/domain/json.ts';
+import {
+  type CompletedRun,
+  type DefaultOutput,
+  EndedRun,
+  type RunResultFields,
+  type RunResultJson,
+  type UnfinishedRun,
+} from '../core/domain/result.ts';
+import type { SessionInput } from '../core/domain/run-input.ts';
+import { identityOf } from '../core/domain/run.ts';
+import type {
+  CloseReceipt,
+  InterruptInput,
+  InterruptReceipt,
+  RefreshReceipt,
+  ResetReceipt,
+  TurnResultFields,
+  TurnView,
+} from '../core/domain/sessions.ts';
+import {
+  AGENT_RUN,
+  type MessageReceipt,
+  QUERIES,
+  type RaiseReceipt,
+  type RunInput,
+  SEARCH_ATTRIBUTES,
+  type StatusView,
+  TITLE_MEMO,
+  UPDATES,
+} from '../core/protocol.ts';
+import type { SavedContext } from '../core/saved/saved-context.ts';
+import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
+import { requireKnown } from '../define/option-checks.ts';
+import { readRun, recordedTurn, turnOfEndedSession } from '../history/read-run.ts';
+import { checkRunId, hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { failIfUnreachable } from '../temporal/server-calls.ts';
+import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
+import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
+import { AuthorizedRun, type RunAccess } from './run-access.ts';
+import type { RunHandle } from './run-handle.ts';
+import { readSaved, withEarlier } from './saved-context.ts';
+import {
+  answeringTurn,
+  plainSessionLimits,
+  SESSION_OPTIONS,
+  sessionInput,
+  type SessionLimitOptions,
+  type SessionOptions,
+} from './session-options.ts';
+import { mergedAttributes, runInput, withPublishedAttributes, workflowOptions } from './start-workflow.ts';
+import type { StreamItem } from './stream/stream-item.ts';
+import type { StreamOptions } from './stream/stream-run.ts';
+import {
+  type Addressee,
+  raiseLimits,
+  type RaiseOptions,
+  sendMessage,
+  type SendOptions,
+  type StartOperation,
+  type UpdateOptions,
+  updateRun,
+} from './updates.ts';
+import { principalAttributes } from './visibility.ts';
+
+/** The session of an agent, given by its type or by its name. */
+export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
+
+/** The parts that a session shares with its client. */
+interface SessionParts<Output, Unfinished> {
+  client: Client;
+  agent: AnyAgent | string;
+  run: RunHandle<Output, Unfinished>;
+  access: RunAccess;
+  taskQueue?: string | undefined;
+  userKey?: string | undefined;
+  /** Called with each notice for the person who starts the session. */
+  onNotice?: (line: string) => void;
+}
+
+/**
+ * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between two turns.
+ * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
+ * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
+ */
+export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
+  readonly id: string;
+  /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
+  readonly run: RunHandle<Output, Unfinished>;
+  readonly #client: Client;
+  readonly #allowed: AuthorizedRun;
+  readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
+  /** The search attributes that tell the session from other runs, and whom it acts for. */
+  readonly #attributes: SearchAttributePair[];
+  readonly #access: RunAccess;
+  readonly #sender: Addressee['sender'];
+  readonly #chain: RunChain;
+  /** True once the server has answered a message to the session: it need not be started any more. */
+  #isStarted = false;
+
+  /** Throws `invalid_input` and a UsageError for options with which no session can start. */
+  constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+    requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
+    this.id = checkRunId(options.id);
+    this.run = run;
+    this.#client = client;
+    this.#allowed = new AuthorizedRun(client, this.id, access);
+    this.#chain = new RunChain(client, this.id);
+    const { id, principal, turnLimits = {} } = options;
+    const earlier = readSaved({ ...options }, typeof agent === 'string' ? agent : agent.name);
+    for (const notice of earlier?.notices ?? []) onNotice?.(notice);
+    const given = withEarlier(options, earlier);
+    this.#access = access;
+    this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
+    // The limits of a run are those of a turn; those of the session are part of `session`.
+    const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
+    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
+    const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
+    const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
+    this.#startOptions = (attributes) => ({
+      ...workflow,
+      ...mergedAttributes(typedSearchAttributes, attributes),
+      ...sessionMemo(workflow.memo, options),
+      workflowId: id,
+    });
+  }
+
+  /** Yields what happens in the session as it happens, over all its turns, until it is closed: see `RunHandle.stream`. */
+  stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
+    return this.run.stream(options);
+  }
+
+  /**
+   * Starts the session without a message: it waits for its first one. Nothing needs to be opened: a message starts a session, too.
+   * Throws `run_exists` if the id is taken.
+   */
+  async open(): Promise<void> {
+    await failIfUnreachable(this.#client, () =>
+      withPublishedAttributes(this.#client, this.#attributes, (attributes) => startSession(this.#client, this.#startOptions(attributes))),
+    );
+    this.#isStarted = true;
+  }
+
+  /**
+   * Sends a message, and starts the session with it if there is none: one request to the server. The receipt names the turn that
+   * answers it. A message during a turn belongs to that turn. It is accepted once for each id. Throws `session_limit` once a limit of
+   * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   */
+  async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
+    return failIfUnreachable(this.#client, async () => {
+      // The session itself refuses the message of another principal; a workflow that is no session would take it.
+      await this.#access.requireUnlessAbsent(this.id);
+      const run = { client: this.#client, runId: this.id, ...(this.#sender === undefined ? {} : { sender: this.#sender }) };
+      // The same message, if it is sent twice.
+      const message = { id: randomUUID(), ...options };
+      const sent = this.#isStarted
+        ? sendMessage(run, content, message)
+        : withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
+            sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
+          );
+      const receipt = await sent.catch(async (error: unknown) => {
+        // Other refusals, such as that of a session which has ended, must not tell that another principal has that id.
+        await this.#access.require(this.id);
+        throw error;
+      });
+      this.#isStarted = true;
+      if (this.#sender !== undefined) this.#access.note(this.id);
+      return receipt;
+    });
+  }
+
+  /**
+   * Sends a message and waits for the end of the turn that answers it. `timeout` is the time for both. Throws as `send`, `wait_timeout` if
+   * it takes longer, `invalid_input` for a run that is no session, and the reason of the signal.
+   */
+  async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    const { signal: _, ...sending } = options;
+    // Its time begins now.
+    const signal = waitSignal(options);
+    return this.#answer(await this.send(content, sending), options, signal);
+  }
+
+  /**
+   * Waits for the end of the turn that answers a message, given by its receipt. Throws `wait_timeout`, `invalid_input` for the receipt of a
+   * run that is no session, and the reason of the signal.
+   */
+  async answer(receipt: Pick<MessageReceipt, 'id' | 'turn'>, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    return this.#answer(receipt, options, waitSignal(options));
+  }
+
+  async #answer(
+    receipt: Pick<MessageReceipt, 'id' | 'turn'>,
+    options: WaitOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<TurnResult<Output, Unfinished>> {
+    for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
+      const result = await this.#allowed.for(() => this.#wait(turn, options, signal));
+      // A turn that was interrupted, for instance, may end before the model reads the message.
+      if (!result.unanswered?.includes(receipt.id)) return result;
+    }
+  }
+
+  /**
+   * Returns the result of a turn: that of the newest one that has begun, without a number, or of the first one if none has. Waits for its
+   * end. A session that ended before it could end the turn, such as one whose agent could not be resolved, gives its own result. Throws
+   * `invalid_input` for a turn that has not begun, `run_ended` for one that the session ended before, `run_terminated`, `wait_timeout`, and the reason of the signal.
+   */
+  async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    const turn = number ?? (await this.status()).session?.turns ?? 0;
+    return this.#allowed.for(async () => {
+      if (number === undefined && turn === 0) return this.#wait(1, options);
+      const ended = await readTurn(this.#session, turn);
+      return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
+    });
+  }
+
+  /** Interrupts the current turn: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
+  async interrupt({ reason, by, turn, ...options }: InterruptInput & UpdateOptions = {}): Promise<InterruptReceipt> {
+    const argument: InterruptInput = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(by === undefined ? {} : { by }),
+      ...(turn === undefined ? {} : { turn }),
+    };
+    return this.#allowed.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+  }
+
+  /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
+  async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
+    return this.#allowed.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+  }
+
+  /** Empties the conversation, after the current turn: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
+    return this.#allowed.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
+  }
+
+  /** Returns the conversation, deps and counters of the session as a document: `client.loadSession` begins another session with it. */
+  save(): Promise<SavedContext> {
+    return this.run.save();
+  }
+
+  /** Closes the session, after the current turn: its run completes. */
+  async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
+    const argument = by === undefined ? {} : { by };
+    return this.#allowed.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+  }
+
+  /**
+   * Raises limits of the whole session, each to its new value; `null` lifts one: `{turns: 50, totalTokens: null}`. Accepted once for
+   * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
+   */
+  async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
+    return this.#allowed.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
+  }
+
+  /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
+  status(): Promise<StatusView> {
+    return this.run.status();
+  }
+
+  async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
+    try {
+      return this.#result(await waitForTurn(this.#session, turn, signal));
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+      throw waitEnded(this.id, options, []);
+    }
+  }
+
+  #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
+    return new TurnResult<Output, Unfinished>(fields);
+  }
+
+  get #session(): ReadSession {
+    return { client: this.#client, sessionId: this.id, chain: this.#chain };
+  }
+}
+
+const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
+
+/** Returns the search attribute by which lists know a session: the agent that it begins with. The server carries it over. */
+function sessionAttributes(agent: string): SearchAttributePair[] {
+  return [{ key: SESSION, value: agent }];
+}
+
+/** Returns the memo of a session: the caller's, with its title. Unlike a search attribute, it is encrypted if payloads are. */
+function sessionMemo(
+  memo: Record<string, unknown> | undefined,
+  { title }: Pick<SessionInput, 'title'>,
+): { memo?: Record<string, unknown> } {
+  const whole = { ...memo, ...(title === undefined ? {} : { [TITLE_MEMO]: title }) };
+  return Object.keys(whole).length === 0 ? {} : { memo: whole };
+}
+
+/** The type of the workflow, for the Temporal Client. */
+type SessionWorkflow = (input: RunInput) => Promise<unknown>;
+
+/** Returns the start of a session together with its first message. It can be used once: an attempt that is repeated needs another. */
+function startOfSession(options: WorkflowStartOptions<SessionWorkflow>): StartOperation {
+  return new WithStartWorkflowOperation<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
+}
+
+/** Starts a session without a message. Throws `run_exists`. */
+async function startSession(client: Client, options: WorkflowStartOptions<SessionWorkflow>): Promise<void> {
+  try {
+    await client.workflow.start<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'FAIL' });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new LonghaulError('run_exists', `Session "${options.workflowId}" exists already: choose another id, or delete it first`);
+  }
+}
+
+/** A session that is read. */
+interface ReadSession {
+  client: Client;
+  sessionId: string;
+  chain: RunChain;
+}
+
+/** The pauses between two looks at a running turn: short at first, since most turns end soon. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Returns the result of a turn, or undefined while it is running. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
+ * for a session that has ended as `waitForTurn`.
+ */
+async function readTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const { client, sessionId, chain } = session;
+  const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  if (view?.running === turn) return undefined;
+  let begun = 0;
+  for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
+    const result = run.state?.turns?.find((one) => one.turn === turn);
+    if (result !== undefined) return result;
+    begun = run.state?.session?.turns ?? 0;
+  }
+  if (begun >= turn) return undefined;
+  if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+  throw new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${begun}`);
+}
+
+/**
+ * Waits until a turn that was accepted has ended, and returns its result: that of the session, if it has ended without ending the turn.
+ * Throws `run_not_found`, `run_ended` for a turn that the session ended before, `run_terminated`, `run_timed_out`, and the reason of the
+ * signal. A worker is asked once the session is at rest, since a query to a session that is not in its cache replays the
+ * session, and in the middle of a workflow task is refused. The history of a session with much to do is read every second.
+ */
+async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
+  const { client, sessionId } = session;
+  let pause = SHORTEST_PAUSE_MS;
+  let asked: { place: string; at: number } = { place: '', at: Date.now() };
+  for (;;) {
+    signal?.throwIfAborted();
+    const { hasEnded, isAtRest, place } = await placeOf(session);
+    if (hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+    // A session with many users may never be at rest.
+    if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
+      const result = isAtRest ? await askForTurn(session, turn) : await recordedTurn(client, sessionId, turn);
+      asked = { place, at: Date.now() };
+      if (result !== undefined) return result;
+    }
+    await sleep(pause, signal);
+    pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS);
+  }
+}
+
+/** Returns the result of a turn of a session that has ended. The result of a session has no place in it. */
+function endedTurn(result: RunResultFields | TurnResultFields, turn: number): TurnResultFields {
+  return 'turn' in result ? result : { ...result, turn, firstStep: result.stepsUsed + 1 };
+}
+
+/** Returns the result of a turn that was accepted, or undefined if it has not ended. */
+async function askForTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const view = await queryLoadedRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
+  // first turn of a session begins only once its agent is resolved.
+  return view === undefined || turn < view.firstTurn ? recordedTurn(client, sessionId, turn) : undefined;
+}
+
+/** The place of a session in its history. */
+interface SessionPlace {
+  hasEnded: boolean;
+  /** True if the session has no activity and no workflow task. */
+  isAtRest: boolean;
+  /** Another text once the history has grown. */
+  place: string;
+}
+
+async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace> {
+  try {
+    const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
+    const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+    return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
+    throw error;
+  }
+}
+
+/** The place of a turn in its session. */
+interface OfSession {
+  /** 1-based. */
+  readonly turn: number;
+  /** The step of the session with which the turn began. 1-based. */
+  readonly firstStep: number;
+  /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
+  readonly unanswered?: readonly string[];
+}
+
+/** The result of a turn: a RunResult of what happened between a message and its answer. */
+export type TurnResult<Output = JsonValue, Unfinished = Output | string> = (CompletedRun<Output> | UnfinishedRun<Unfinished>) & OfSession;
+
+class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
+  readonly turn: number;
+  readonly firstStep: number;
+  readonly unanswered?: readonly string[];
+
+  constructor(fields: TurnResultFields & { output: Output }) {
+    super(fields);
+    this.turn = fields.turn;
+    this.firstStep = fields.firstStep;
+    if (fields.unanswered !== undefined) this.unanswered = fields.unanswered;
+  }
+
+  /** Returns the JSON form, including the derived fields and the place in the session. */
+  override toJSON(): RunResultJson<Output> & OfSession {
+    const { turn, firstStep, unanswered } = this;
+    return { ...super.toJSON(), turn, firstStep, ...(unanswered === undefined ? {} : { unanswered }) };
+  }
+}
+
+/** Makes the result of a turn from its fields. */
+export const TurnResult = EndedTurn as new <Output = JsonValue, Unfinished = Output | string>(
+  fields: TurnResultFields,
+) => TurnResult<Output, Unfinished>;

@@ -1,0 +1,398 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
+import {
+  type SearchAttributePair,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
+import type { ModelSettings } from '../core/domain/agent.ts';
+import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { depsProblem, startStateProblem } from '../core/domain/deps.ts';
+import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
+import { isJsonObject, isTooDeep, type JsonObject, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
+import { type LimitOptions, limitsWithDeadline, plainLimits } from '../core/domain/limits.ts';
+import type { ModelName } from '../core/domain/model.ts';
+import {
+  priorityFrom,
+  priorityProblem,
+  type RunOpening,
+  type RunOverrides,
+  type SessionInput,
+  type TaskPriority,
+} from '../core/domain/run-input.ts';
+import { claimsProblem, type Principal } from '../core/domain/run.ts';
+import { summaryText } from '../core/domain/text.ts';
+import type { Duration } from '../core/domain/time.ts';
+import {
+  type AGENT_RUN,
+  DEFAULT_TASK_QUEUE,
+  type PROGRAM_RUN,
+  type ProgramInput,
+  RESULT_MEMO,
+  type RunInput,
+  SEARCH_ATTRIBUTES,
+  TITLE_MEMO,
+} from '../core/protocol.ts';
+import { checkRunInput } from '../core/wire-schemas/run-input-schema.ts';
+import { type AnyAgent, parseDeps } from '../define/agent-definition.ts';
+import { checkOverrides, withOverrides } from '../define/model-settings.ts';
+import { checkRunId, withoutMemos } from '../temporal/run-workflow.ts';
+import { GRPC, grpcCode } from '../temporal/server-calls.ts';
+import { checkIfExists, type IfExists } from './client-options.ts';
+import type { RunAccess } from './run-access.ts';
+import { principalAttributes, requireRun } from './visibility.ts';
+
+/** The options of a start that do not depend on what is run. */
+export interface WorkflowOptions extends StartCircumstances {
+  /** Identifies the run. Choose it yourself and the same start twice is one run. Default: the agent's name and a UUID. */
+  runId?: string;
+  /**
+   * The action if the run id is taken: `fail` throws `run_exists` (default), `return` returns the run that exists, and
+   * `restartFailed` starts it again if it ended with status `error`, was terminated or timed out, and otherwise returns the
+   * run that exists. If several callers start it at once, one of them does.
+   */
+  ifExists?: IfExists;
+  taskQueue?: string;
+}
+
+/** The type of the workflow, for the Temporal Client. */
+type RunWorkflow = (input: RunInput | ProgramInput) => Promise<unknown>;
+
+/** The client's own settings that a start uses. */
+export interface ClientSettings {
+  taskQueue?: string | undefined;
+  /** The key by which users are hashed in search attributes. */
+  userKey?: string | undefined;
+  /** The access of the client to runs. Default: to all. */
+  access?: RunAccess;
+}
+
+/** The workflow to start. */
+export interface WorkflowStart {
+  type: typeof AGENT_RUN | typeof PROGRAM_RUN;
+  /** The name of the agent or the program. */
+  name: string;
+  input: RunInput | ProgramInput;
+  summary: string;
+}
+
+/** Starts the workflow of a run and returns its id. Throws `run_exists`, unless `ifExists` says otherwise. */
+export async function startWorkflow(
+  client: Client,
+  { type, name, input, summary }: WorkflowStart,
+  options: WorkflowOptions,
+  settings: ClientSettings = {},
+): Promise<string> {
+  const ifExists = checkIfExists(options.ifExists);
+  const runId = checkRunId(options.runId === undefined ? `${name}-${randomUUID()}` : options.runId);
+  const workflow: WorkflowStartOptions<RunWorkflow> = {
+    ...workflowOptions(input, { ...options, summary }, settings.taskQueue),
+    workflowId: runId,
+    workflowIdConflictPolicy: 'FAIL',
+  };
+  const published = principalAttributes(input.principal ?? {}, settings.userKey);
+  const begun: WorkflowBeginning = { client, type, workflow, published };
+  const isStarted = await beginWorkflow(begun, options);
+  // An id that is taken is refused, also if another principal has it: only a run of its own is returned to a client that acts for a principal.
+  if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.access, runId)))) {
+    throw new LonghaulError(
+      'run_exists',
+      `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
+    );
+  }
+  if (!isStarted && ifExists === 'restartFailed') await restartFailed(begun, options);
+  return runId;
+}
+
+async function reaches(access: RunAccess | undefined, runId: string): Promise<boolean> {
+  try {
+    await access?.require(runId);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'run_not_found') return false;
+    throw error;
+  }
+}
+
+/** Returns the options of the workflow of a run beside its id. */
+export function workflowOptions<Input>(
+  input: Input,
+  { summary, ...options }: WorkflowOptions & Pick<WorkflowStart, 'summary'>,
+  defaultTaskQueue?: string,
+): { args: [Input]; taskQueue: string; workflowIdReusePolicy: 'REJECT_DUPLICATE'; staticSummary: string } & ReturnType<
+  typeof serverOptionsOf
+> {
+  return {
+    taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
+    args: [input],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    ...serverOptionsOf(options),
+    staticSummary: summaryText(summary),
+  };
+}
+
+/** A workflow that is about to be started. */
+interface WorkflowBeginning {
+  client: Client;
+  type: WorkflowStart['type'];
+  workflow: WorkflowStartOptions<RunWorkflow>;
+  /** The search attributes that the run has if the namespace has them. */
+  published: SearchAttributePair[];
+}
+
+/** Starts the workflow. False if the server has one with that id. */
+async function beginWorkflow({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<boolean> {
+  try {
+    const { typedSearchAttributes, ...others } = workflow;
+    const own = typedSearchAttributes instanceof TypedSearchAttributes ? typedSearchAttributes : undefined;
+    await withPublishedAttributes(client, published, (attributes) =>
+      client.workflow.start<RunWorkflow>(type, { ...others, ...mergedAttributes(own, attributes) }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw attributeProblem(error, options) ?? error;
+  }
+}
+
+/**
+ * Starts the workflow of a failed run again. The server starts one for each request id: callers that saw the same failure
+ * request the same start, even if that run has ended meanwhile.
+ */
+async function restartFailed({ client, type, workflow, published }: WorkflowBeginning, options: WorkflowOptions): Promise<void> {
+  const executionId = await failedExecution(client, workflow.workflowId);
+  if (executionId === undefined) return;
+  const restart: WorkflowStartOptions<RunWorkflow> & InternalWorkflowStartOptions = {
+    ...workflow,
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+    [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
+  };
+  await beginWorkflow({ client, type, workflow: restart, published }, options);
+}
+
+/** Temporal's statuses of a workflow that ended without doing its work. */
+const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
+
+/**
+ * Returns the id of the newest execution of a failed run; undefined if the run goes on, ended in another way, or was deleted
+ * meanwhile. Throws `not_a_run` for a workflow of the user's own.
+ */
+async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
+  try {
+    const { status, runId: executionId, type } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    requireRun(client, runId, type);
+    return FAILED.has(status.name) ? executionId : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the error for attributes that the namespace does not have, or has with another type. */
+function attributeProblem(error: unknown, { searchAttributes }: WorkflowOptions): LonghaulError | undefined {
+  const cause = memberOf(error, 'cause') ?? error;
+  if (searchAttributes === undefined || grpcCode(cause) !== GRPC.invalidArgument) return undefined;
+  return new LonghaulError(
+    'invalid_input',
+    `The run cannot start: the server refuses it (${errorMessage(memberOf(cause, 'details') ?? cause)}). The namespace must have every name in "searchAttributes", with its type: temporal operator search-attribute create --name … --type …`,
+    { cause: error },
+  );
+}
+
+/** The options of a start that are in the input of the run. */
+type RunInputOptions = Partial<RunOpening> & {
+  /** The run is a session. */
+  session?: SessionInput;
+  deps?: unknown;
+  state?: unknown;
+  /** Whom the run acts for. */
+  principal?: Principal;
+  limits?: LimitOptions;
+  deadline?: Duration;
+  model?: ModelName;
+  settings?: ModelSettings;
+  tags?: readonly string[];
+  live?: boolean;
+};
+
+/**
+ * Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start, and
+ * a UsageError for messages that end with an answer, without an input after them.
+ */
+export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
+  const { input, messages, deps, state, principal, session, model, settings, tags, live } = options;
+  const withDeadline = limitsWithDeadline('the run cannot start', options);
+  const limits = plainLimits('the run cannot start', withDeadline ?? {});
+  // Without deps, the agent's schema is checked against none: it may require some.
+  if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
+  const inClaims = claimsProblem(principal);
+  if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
+  // Converted to JSON and back, as they are sent.
+  const overrides = JSON.parse(JSON.stringify({ model, settings, tags, live: liveOf(live) })) as RunOverrides;
+  requireUsable(agent, overrides);
+  const checked = checkRunInput(
+    stripUndefined({
+      agent: typeof agent === 'string' ? agent : agent.name,
+      messages,
+      input,
+      deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      state: state === undefined ? undefined : plainState(state),
+      principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
+      session: session === undefined ? undefined : stripUndefined({ ...session }),
+      limits: Object.keys(limits).length === 0 ? undefined : limits,
+      ...overrides,
+    }),
+  );
+  if (checked.ok) return checked.input;
+  const message = `The run cannot start: ${checked.problem}`;
+  throw checked.lacksInput ? new UsageError(message) : new LonghaulError(checked.code, message);
+}
+
+/** Throws if the agent, as far as it is known, cannot work with this model and these settings. */
+function requireUsable(agent: AnyAgent | string, overrides: RunOverrides): void {
+  try {
+    if (typeof agent === 'string') checkOverrides(agent, overrides);
+    else withOverrides(agent, overrides);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The run cannot start: ${errorMessage(error)}`);
+  }
+}
+
+/** Returns the deps as they will be read: plain JSON without secrets that fits the agent's schema, if the agent is known. */
+function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
+  const problem = depsProblem(deps);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  if (typeof agent !== 'string') parseDeps(agent, deps);
+  const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+/** Returns the state that a run begins with as plain JSON without secrets. */
+export function plainState(state: unknown): JsonObject {
+  const problem = startStateProblem(state);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  return JSON.parse(JSON.stringify(state)) as JsonObject;
+}
+
+/** Returns a flag as it is sent: only if it is set. */
+export function liveOf(live: boolean | undefined): boolean | undefined {
+  return live === false ? undefined : live;
+}
+
+function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+}
+
+/** The options of a start that the server reads: they are not in the input of the run. */
+export interface StartCircumstances {
+  /** Search attributes of your own, which the namespace must have: `[{ key: defineSearchAttributeKey('Tenant', 'KEYWORD'), value: 'acme' }]`. */
+  searchAttributes?: SearchAttributePair[] | TypedSearchAttributes;
+  /** Data that is shown with the run when it is listed or described. At most 32,000 bytes of JSON. */
+  memo?: JsonObject;
+  /** The priority of the run's tasks if a task queue has a backlog: 1 and up, lower numbers first, default 3. Servers without priorities ignore it. */
+  priority?: number;
+  /** The key by which a task queue with a backlog is shared: each key gets an equal share, for example each tenant. At most 64 bytes. Servers without fairness ignore it. */
+  fairnessKey?: string;
+}
+
+/** The largest memo in bytes of JSON: each execution of the run carries it on. */
+const MEMO_BYTES = 32_000;
+
+/** Returns the options of the workflow. Throws `invalid_input` and `payload_too_large` for values that it cannot have. */
+function serverOptionsOf({ searchAttributes, memo, priority, fairnessKey }: StartCircumstances): {
+  typedSearchAttributes?: TypedSearchAttributes;
+  memo?: JsonObject;
+  priority?: TaskPriority;
+} {
+  const problem = priorityProblem(priority, fairnessKey);
+  if (problem !== undefined) throw invalidStart(problem);
+  const taskPriority = priorityFrom(priority, fairnessKey);
+  return {
+    ...(searchAttributes === undefined ? {} : { typedSearchAttributes: ownAttributes(searchAttributes) }),
+    ...(memo === undefined ? {} : { memo: ownMemo(memo) }),
+    ...(taskPriority === undefined ? {} : { priority: taskPriority }),
+  };
+}
+
+function ownAttributes(option: SearchAttributePair[] | TypedSearchAttributes): TypedSearchAttributes {
+  if (!Array.isArray(option) && !(option instanceof TypedSearchAttributes)) {
+    throw invalidStart('"searchAttributes" is not a list: write [{ key: defineSearchAttributeKey("Name", "KEYWORD"), value }]');
+  }
+  const attributes = Array.isArray(option) ? new TypedSearchAttributes(option) : option;
+  const reserved = attributes.getAll().find(({ key }) => Object.values<string>(SEARCH_ATTRIBUTES).includes(key.name));
+  if (reserved === undefined) return attributes;
+  throw invalidStart(`the search attribute "${reserved.key.name}" is Longhaul's own: choose another one, or use "tags"`);
+}
+
+function ownMemo(memo: JsonObject): JsonObject {
+  if (!isJsonObject(memo) || isTooDeep(memo, MAX_CHECKED_DEPTH)) throw invalidStart('"memo" must be an object of JSON values');
+  const reserved = [RESULT_MEMO, TITLE_MEMO].find((key) => Object.hasOwn(memo, key));
+  if (reserved !== undefined) throw invalidStart(`the memo "${reserved}" is Longhaul's own: choose another key`);
+  const bytes = jsonBytes(memo);
+  if (bytes <= MEMO_BYTES) return memo;
+  throw new LonghaulError(
+    'payload_too_large',
+    `The run cannot start: "memo" has ${bytes} bytes of JSON, over ${MEMO_BYTES}: pass ids instead`,
+  );
+}
+
+function invalidStart(problem: string): LonghaulError {
+  return new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+}
+
+/**
+ * The time for which a namespace is taken to lack an attribute that it refused: an administrator, or a worker that starts, may add it
+ * at any moment, and a run that was started without it is in no list.
+ */
+const FORGET_AFTER_MS = 5_000;
+
+/** The texts by which servers say that a namespace does not have an attribute, and not that its value is wrong. */
+const IS_MISSING = /no mapping|not defined|not registered|not a valid search attribute/i;
+
+/** For each client, the times at which the namespace refused attributes, by their names. */
+const refusals = new WeakMap<Client, Map<string, number>>();
+
+/**
+ * Starts a run with search attributes of Longhaul's own, and without those that the namespace does not have: a run that lists do not show
+ * as a session, for example, still works. `begin` is called again if the server refuses the request as invalid: without the attributes
+ * that it names, or without all of them if it names none.
+ */
+export async function withPublishedAttributes<Value>(
+  client: Client,
+  attributes: SearchAttributePair[],
+  begin: (attributes: SearchAttributePair[]) => Promise<Value>,
+): Promise<Value> {
+  const refused = refusals.get(client) ?? new Map<string, number>();
+  refusals.set(client, refused);
+  let left = attributes.filter(({ key }) => Date.now() - (refused.get(key.name) ?? -Infinity) >= FORGET_AFTER_MS);
+  for (;;) {
+    try {
+      return await begin(left);
+    } catch (error) {
+      if (left.length === 0 || grpcCode(error) !== GRPC.invalidArgument) throw error;
+      const text = errorTexts(error);
+      const named = left.filter(({ key }) => new RegExp(`\\b${key.name}\\b`).test(text));
+      // The value of one user must not leave out the attribute for others.
+      if (IS_MISSING.test(text)) for (const { key } of named) refused.set(key.name, Date.now());
+      left = left.filter((one) => named.length > 0 && !named.includes(one));
+    }
+  }
+}
+
+/** Returns all that an error of the server says: the SDK wraps some of them. */
+function errorTexts(error: unknown): string {
+  const texts = [error, memberOf(error, 'cause')].flatMap((one) => [memberOf(one, 'message'), memberOf(one, 'details')]);
+  return texts.filter((text) => typeof text === 'string').join('\n');
+}
+
+/** Returns the attributes of a start with those of Longhaul added. */
+export function mergedAttributes(
+  own: TypedSearchAttributes | undefined,
+  published: SearchAttributePair[],
+): { typedSearchAttributes?: SearchAttributePair[] } {
+  const all = [...(own?.getAll() ?? []), ...published];
+  return all.length === 0 ? {} : { typedSearchAttributes: all };
+}

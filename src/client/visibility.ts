@@ -1,0 +1,133 @@
+import { createHmac } from 'node:crypto';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
+import { defineSearchAttributeKey, type SearchAttributePair, SearchAttributeType } from '@temporalio/common';
+import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import type { Identity } from '../core/domain/run.ts';
+import { shellCommand } from '../core/domain/text.ts';
+import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../core/protocol.ts';
+import { withoutMemos } from '../temporal/run-workflow.ts';
+
+/** The page of a list to return. */
+export interface PageOptions {
+  /** The largest number of items that the server looks at. */
+  pageSize: number;
+  /** The `next` of the page before, of the same list with the same filter. Absent: the first page. */
+  after?: string;
+}
+
+/** A page of a list. */
+export interface ListPage<Item> {
+  items: Item[];
+  /** Leads to the next page, in any process. Absent on the last one. */
+  next?: string;
+}
+
+/** Returns a page of the executions that the server lists for a query, with memos left undecoded. */
+export async function executionsPage(
+  client: Client,
+  query: string,
+  { pageSize, after }: PageOptions,
+): Promise<ListPage<WorkflowExecutionInfo>> {
+  const { workflowService, options } = withoutMemos(client);
+  const { namespace, loadedDataConverter } = options;
+  const nextPageToken = after === undefined ? null : Buffer.from(after, 'base64url');
+  const page = await workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
+  const items = await Promise.all((page.executions ?? []).map((raw) => executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)));
+  const token = page.nextPageToken;
+  return {
+    items,
+    ...(token === undefined || token === null || token.length === 0 ? {} : { next: Buffer.from(token).toString('base64url') }),
+  };
+}
+
+/** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */
+export function requireRun(client: Client, workflowId: string, type: string): void {
+  if (isRunType(type)) return;
+  throw new LonghaulError(
+    'not_a_run',
+    `"${workflowId}" in namespace "${client.options.namespace}" is a workflow of type "${type}", and no run of an agent or a program: ` +
+      `"${shellCommand('show', { operands: [workflowId] })}" lists the runs that it has started`,
+  );
+}
+
+const RUN_TYPES: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
+
+/** The condition of a list that selects runs, and no other workflows. */
+export const IS_RUN = `WorkflowType IN (${RUN_TYPES.map(quoted).join(', ')})`;
+
+/** True for the workflow type of a run. */
+export function isRunType(type: string): boolean {
+  return RUN_TYPES.includes(type);
+}
+
+/**
+ * Escapes a value in quotes: values come from callers, and a quote in one must not end the text. Throws `invalid_input` for a value with a
+ * NUL character, which ends the text for some databases of the server.
+ */
+export function quoted(value: string): string {
+  if (value.includes('\0')) throw new LonghaulError('invalid_input', 'The list was not read: a filter has a NUL character. Leave it out');
+  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** The part of a filter that selects runs by whom they act for. */
+export interface PrincipalFilter {
+  /** Only runs that act for this tenant. */
+  tenant?: string;
+  /** Only runs that act for this user. */
+  user?: string;
+}
+
+/** The principal whose runs a client lists, and the key by which users are hashed. */
+interface ListedPrincipal {
+  /** The principal of the client; undefined if it lists all runs. */
+  identity: Identity | undefined;
+  userKey: string | undefined;
+}
+
+/**
+ * Returns the conditions of a list: those of its filter, or those of the principal of the client, which no filter widens. Throws a
+ * UsageError for a filter that a client with a principal does not take.
+ */
+export function principalConditions({ identity, userKey }: ListedPrincipal, filter: PrincipalFilter & { query?: string }): string[] {
+  const shown = (user: string | undefined): string | undefined => (user === undefined ? undefined : publishedUser(user, userKey));
+  if (identity === undefined)
+    return [...equalsIfGiven(SEARCH_ATTRIBUTES.tenant, filter.tenant), ...equalsIfGiven(SEARCH_ATTRIBUTES.user, shown(filter.user))];
+  const given = (['query', 'tenant', 'user'] as const).find(
+    (name) => filter[name] !== undefined && filter[name] !== identity[name as 'user'],
+  );
+  if (given !== undefined) throw new UsageError(`a client that acts for a principal lists its runs alone: it takes no "${given}"`);
+  return [equalsOrNull(SEARCH_ATTRIBUTES.tenant, identity.tenant), equalsOrNull(SEARCH_ATTRIBUTES.user, shown(identity.user))];
+}
+
+function equalsIfGiven(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [`${name} = ${quoted(value)}`];
+}
+
+function equalsOrNull(name: string, value: string | undefined): string {
+  return value === undefined ? `${name} IS NULL` : `${name} = ${quoted(value)}`;
+}
+
+const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
+const USER = defineSearchAttributeKey(SEARCH_ATTRIBUTES.user, SearchAttributeType.KEYWORD);
+
+/** Returns the search attributes of a run that acts for a principal. The server carries them over, and children get those of their parent. */
+export function principalAttributes({ tenant, user }: Identity, userKey: string | undefined): SearchAttributePair[] {
+  return [
+    ...(tenant === undefined ? [] : [{ key: TENANT, value: tenant }]),
+    ...(user === undefined ? [] : [{ key: USER, value: publishedUser(user, userKey) }]),
+  ];
+}
+
+/** A user as a client with a user key lists it: an HMAC-SHA-256. */
+const HASHED = /^[0-9a-f]{64}$/;
+
+/** True for a user as search attributes have it that is, to all appearances, the hash of one. */
+export function isHashedUser(listed: string): boolean {
+  return HASHED.test(listed);
+}
+
+/** Returns a user as search attributes have it: in clear text, or as its HMAC if the client has a key. */
+function publishedUser(user: string, userKey: string | undefined): string {
+  return userKey === undefined ? user : createHmac('sha256', userKey).update(user).digest('hex');
+}

@@ -1,0 +1,152 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../core/domain/errors.ts';
+import type { RunRecord } from '../core/domain/record.ts';
+import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
+import { namespaceFolder, runFolder, type StoredRun, writeWhole } from './payload-store.ts';
+
+/** The record of one execution of a run, which the run sends to the archive when the execution ends. */
+export interface ArchiveBatch {
+  run: StoredRun;
+  /** Whom the run acts for; absent for a run without a principal. */
+  principal?: Pick<Principal, 'tenant' | 'user'>;
+  /** Offset of the first event. */
+  from: number;
+  /** The offset after the last event. */
+  through: number;
+  /** All events of that range, and the steps between them, in order, as plain JSON in clear text. */
+  records: readonly RunRecord[];
+}
+
+/**
+ * An archive that a worker writes the records of runs to, so that they outlast the server's retention of histories.
+ * Any store can implement it.
+ */
+export interface ArchiveSink {
+  /**
+   * Stores a batch durably before it resolves. Rejects if the batch could not be stored. It is called again after a
+   * rejection or a timeout, while the earlier call may still be running; with a longer batch that begins with the
+   * same event if the run was cancelled meanwhile; and with another such batch if the run was retried. Each replaces
+   * what was stored from that event on, so nothing is stored twice. The run waits for it, up to the worker's
+   * `archiveTimeoutMs`, and then continues without a batch that could not be stored.
+   */
+  append(batch: ArchiveBatch): Promise<void>;
+  /**
+   * Reads everything that was stored for a run, in order, each event and each step once. Yields nothing for an
+   * unknown run.
+   */
+  read(run: StoredRun): AsyncIterable<RunRecord>;
+  /**
+   * Returns the ids of the runs of a namespace that act for this tenant and this user, as their batches say: an absent one is only the same
+   * as an absent one. By these, a user can be forgotten after the server has removed the runs.
+   */
+  runsOf(whom: ArchivedPrincipal): Promise<readonly string[]>;
+  /** Deletes a run, also that it was one of its principal. An unknown run is not an error. */
+  deleteRun(run: StoredRun): Promise<void>;
+}
+
+/** A principal whose runs an archive is asked for, and the namespace that they are in. */
+export type ArchivedPrincipal = Pick<StoredRun, 'namespace'> & Pick<Principal, 'tenant' | 'user'>;
+
+/** The options of a file archive. */
+export interface FileArchiveOptions {
+  /** The folder of the archive, created when needed. Every worker writes to the same one. */
+  directory: string;
+}
+
+/** The number of digits of the offset in a file name, so that the order of the names is the order of the events. */
+const OFFSET_DIGITS = 12;
+const FILE_NAME = /^\d+\.jsonl$/;
+
+/**
+ * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
+ * named by the offset of its first event. All files of a run in the order of their names form its record. A file
+ * appears completely or not at all. One more file says whom the run acts for. Throws a UsageError without a directory.
+ */
+export function fileArchive(options: FileArchiveOptions): ArchiveSink {
+  if (typeof options.directory !== 'string' || options.directory === '') {
+    throw new UsageError('fileArchive: "directory" is missing: write the path of a folder that every worker sees');
+  }
+  const root = path.resolve(options.directory);
+  return {
+    append: (batch) => append(root, batch),
+    read: (run) => read(runFolder(root, run)),
+    runsOf: (whom) => runsOf(namespaceFolder(root, whom.namespace), whom),
+    deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
+  };
+}
+
+async function append(root: string, { run, principal, from, records }: ArchiveBatch): Promise<void> {
+  const folder = runFolder(root, run);
+  await mkdir(folder, { recursive: true });
+  // Before the records: a crash in between must not leave records that are found for no principal.
+  await noteOwner(folder, { ...principal, runId: run.runId });
+  const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
+  await writeWhole(
+    path.join(folder, name),
+    records.map((record) => `${JSON.stringify(record)}\n`),
+  );
+}
+
+async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]> {
+  const runs: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const owner = await ownerOf(path.join(folder, name));
+    if (owner !== undefined && isSameIdentity(owner, whom)) runs.push(owner.runId);
+  }
+  return runs;
+}
+
+/** Reads the files of a run. They overlap if the run was reset: records that an earlier file contained are skipped. */
+async function* read(folder: string): AsyncGenerator<RunRecord> {
+  let offset = 0;
+  let index = 0;
+  for (const name of (await namesIn(folder)).filter((one) => FILE_NAME.test(one))) {
+    for await (const line of createInterface({ input: createReadStream(path.join(folder, name)), crlfDelay: Infinity })) {
+      const record = JSON.parse(line) as RunRecord;
+      if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
+      if (record.type === 'event') offset = record.offset + 1;
+      else index = record.index + 1;
+      yield record;
+    }
+  }
+}
+
+/** Returns the names in a folder, in their order; none if there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The run of a folder, and whom it acts for, as a file in the folder says: the name of a folder is not the id. */
+type RunOwner = Pick<StoredRun, 'runId'> & Identity;
+
+const FILE = 'principal.json';
+
+/**
+ * Notes whom the run of a folder acts for. What is in there of another principal, whose run had the id before, is removed: the record of one
+ * user must not become part of that of another.
+ */
+async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Promise<void> {
+  const owner: RunOwner = { runId, ...identityOf({ tenant, user }) };
+  const noted = await ownerOf(folder);
+  if (noted !== undefined && isSameIdentity(noted, owner)) return;
+  if (noted !== undefined) for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true, force: true });
+  await writeWhole(path.join(folder, FILE), [JSON.stringify(owner)]);
+}
+
+/** Returns the run of a folder, and whom it acts for; undefined if the folder does not say. */
+async function ownerOf(folder: string): Promise<RunOwner | undefined> {
+  try {
+    return JSON.parse(await readFile(path.join(folder, FILE), 'utf8')) as RunOwner;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}

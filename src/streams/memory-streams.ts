@@ -1,0 +1,345 @@
+import { randomBytes } from 'node:crypto';
+import type { StreamEntry } from '../core/domain/stream.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import { requireKnown, wholeNumber } from '../define/option-checks.ts';
+import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from './stream-sink.ts';
+import { Bell } from './waits.ts';
+
+/** The bounds of the entries that `memoryStreams()` keeps. */
+export interface MemoryStreamsOptions {
+  /** The most entries of one run. Default 10,000. */
+  entriesPerRun?: number;
+  /** The most bytes of one run. Default 4 MB. */
+  bytesPerRun?: number;
+  /** The most runs. Those without news for the longest time are dropped first. Default 10,000. */
+  runs?: number;
+  /** The most bytes of all runs together. Default 256 MB. */
+  bytes?: number;
+  /** The time without news after which the entries of a run are dropped. Default 10 minutes. */
+  idleFor?: Duration;
+}
+
+/** The options by name. The compiler reports one that is missing here. */
+const OPTIONS: Record<keyof MemoryStreamsOptions, true> = {
+  entriesPerRun: true,
+  bytesPerRun: true,
+  runs: true,
+  bytes: true,
+  idleFor: true,
+};
+
+/**
+ * Carries the output of runs inside one process, for `longhaul dev`, tests, and a server whose worker is in the same process. Give the same
+ * sink to that worker and to the client. Throws a UsageError for a bound that is no whole number.
+ */
+export function memoryStreams(options: MemoryStreamsOptions = {}): StreamSink {
+  requireKnown('memoryStreams', options, Object.keys(OPTIONS));
+  const { entriesPerRun = 10_000, bytesPerRun = 4_000_000, runs = 10_000, bytes = 256_000_000, idleFor = '10m' } = options;
+  const hub = new StreamHub({
+    perRun: {
+      entries: wholeNumber('memoryStreams: "entriesPerRun"', entriesPerRun, 1),
+      bytes: wholeNumber('memoryStreams: "bytesPerRun"', bytesPerRun, 1),
+    },
+    runs: wholeNumber('memoryStreams: "runs"', runs, 1),
+    bytes: wholeNumber('memoryStreams: "bytes"', bytes, 1),
+    idleMs: timerMilliseconds(idleFor, 'memoryStreams: "idleFor"'),
+  });
+  return { name: 'memory', withinProcess: true, open: (context) => new MemoryChannel(hub, context) };
+}
+
+/** The channel of a worker or a client to the hub of its process. */
+class MemoryChannel implements StreamChannel {
+  readonly #hub: StreamHub;
+  readonly #namespace: string;
+  readonly #closed = new AbortController();
+  readonly #leave: () => void;
+
+  constructor(hub: StreamHub, { namespace, client }: StreamSinkContext) {
+    this.#hub = hub;
+    this.#namespace = namespace;
+    this.#leave = client === undefined ? hub.addWorker(namespace) : () => undefined;
+  }
+
+  /**
+   * True while a worker of this process has opened the sink. In a process without one nothing is ever published, so a reader has to wait for
+   * news at the server. When the last worker closes, readers get `lost`: what was announced until then is all.
+   */
+  get announces(): boolean {
+    return this.#hub.hasWorker(this.#namespace);
+  }
+
+  publish(runId: string, entry: StreamEntry): void {
+    if (this.#closed.signal.aborted) return;
+    try {
+      // The caller may go on with the objects that it gave.
+      this.#hub.publish(this.#key(runId), structuredClone(entry));
+    } catch {
+      // An entry that cannot be copied, or that has another form, is not worth a failed call.
+    }
+  }
+
+  async *read(runId: string, { after, signal: given }: ReadStreamOptions): AsyncGenerator<StreamRead> {
+    const key = this.#key(runId);
+    const log = this.#hub.log(key);
+    log.readers += 1;
+    try {
+      yield* this.#readLog(log, after, AbortSignal.any([given, this.#closed.signal]));
+    } finally {
+      log.readers -= 1;
+      this.#hub.release(key);
+    }
+  }
+
+  removeRun(runId: string): Promise<void> {
+    this.#hub.remove(this.#key(runId));
+    return Promise.resolve();
+  }
+
+  health(): Promise<void> {
+    return this.#closed.signal.aborted ? Promise.reject(new Error('The sink "memory" is closed')) : Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    if (!this.#closed.signal.aborted) this.#leave();
+    this.#closed.abort();
+    return Promise.resolve();
+  }
+
+  async *#readLog(log: RunLog, after: string | undefined, signal: AbortSignal): AsyncGenerator<StreamRead> {
+    const position = (next: number): string => `${this.#hub.id}.${log.id}.${next}`;
+    // -1 is before the first entry of any log, so that it counts as dropped.
+    let next = after === undefined ? 0 : (this.#indexIn(log, after) ?? -1);
+    let { withdrawn } = this.#hub;
+    while (!signal.aborted) {
+      const entry = log.at(next);
+      if (next < log.first || next < 0 || withdrawn !== this.#hub.withdrawn) {
+        next = Math.max(next, log.first);
+        ({ withdrawn } = this.#hub);
+        yield { type: 'lost', position: position(next) };
+      } else if (entry === undefined) {
+        await log.bell.next(signal);
+      } else {
+        next += 1;
+        yield { type: 'entry', position: position(next), entry };
+      }
+    }
+  }
+
+  /** Returns the index behind a position; undefined for one of another hub, or of an earlier log of the run. */
+  #indexIn(log: RunLog, position: string): number | undefined {
+    const [hub, id, next, ...rest] = position.split('.');
+    if (hub !== this.#hub.id || id !== String(log.id) || !/^\d+$/.test(next ?? '') || rest.length > 0) return undefined;
+    return Number(next) <= log.next ? Number(next) : undefined;
+  }
+
+  #key(runId: string): string {
+    return JSON.stringify([this.#namespace, runId]);
+  }
+}
+
+/** The bounds of the entries of all runs. */
+interface HubBounds {
+  perRun: LogBounds;
+  runs: number;
+  bytes: number;
+  idleMs: number;
+}
+
+/** The entries of all runs of one process, and its workers. */
+class StreamHub {
+  /** Differs from that of every other hub, in any process. */
+  readonly id = randomBytes(9).toString('base64url');
+  readonly #bounds: HubBounds;
+  /** The log of the run that was used last is the last one. */
+  readonly #logs = new Map<string, RunLog>();
+  readonly #workers = new Map<string, number>();
+  #bytes = 0;
+  #created = 0;
+  #withdrawn = 0;
+  #isSweeping = false;
+
+  constructor(bounds: HubBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Increases each time that the last worker of a namespace closes: its readers wait for news elsewhere from then on. */
+  get withdrawn(): number {
+    return this.#withdrawn;
+  }
+
+  /** True if a worker of this process publishes about runs of the namespace. */
+  hasWorker(namespace: string): boolean {
+    return this.#workers.has(namespace);
+  }
+
+  /** Counts a worker. Returns the function that ends its work. */
+  addWorker(namespace: string): () => void {
+    this.#workers.set(namespace, (this.#workers.get(namespace) ?? 0) + 1);
+    return () => {
+      const left = (this.#workers.get(namespace) ?? 0) - 1;
+      if (left > 0) this.#workers.set(namespace, left);
+      else this.#withdraw(namespace);
+    };
+  }
+
+  publish(key: string, entry: StreamEntry): void {
+    const log = this.log(key);
+    const before = log.bytes;
+    log.usedAt = Date.now();
+    this.#logs.delete(key);
+    this.#logs.set(key, log);
+    log.append(entry, entrySize(entry), this.#bounds.perRun);
+    this.#bytes += log.bytes - before;
+    this.#dropOldest();
+    this.#sweepLater();
+  }
+
+  /** Returns the log of a run, which begins if there is none. */
+  log(key: string): RunLog {
+    const known = this.#logs.get(key);
+    if (known !== undefined) return known;
+    this.#created += 1;
+    const made = new RunLog(this.#created);
+    made.usedAt = Date.now();
+    this.#logs.set(key, made);
+    return made;
+  }
+
+  /** Forgets a log that has neither entries nor readers. */
+  release(key: string): void {
+    const log = this.#logs.get(key);
+    if (log?.readers === 0 && log.first === log.next) this.#logs.delete(key);
+  }
+
+  /** Drops the entries of a run, if there are any. */
+  remove(key: string): void {
+    const log = this.#logs.get(key);
+    if (log !== undefined) this.#drop(key, log);
+  }
+
+  #withdraw(namespace: string): void {
+    this.#workers.delete(namespace);
+    this.#withdrawn += 1;
+    for (const log of this.#logs.values()) log.bell.ring();
+  }
+
+  #dropOldest(): void {
+    for (const [key, log] of this.#logs) {
+      const isFull = this.#bytes > this.#bounds.bytes;
+      if (!isFull && this.#logs.size <= this.#bounds.runs) return;
+      if (isFull || log.readers === 0) this.#drop(key, log);
+    }
+  }
+
+  /** Drops the entries of a run. Its readers keep the log, which they find empty. */
+  #drop(key: string, log: RunLog): void {
+    this.#bytes -= log.bytes;
+    if (log.readers === 0) this.#logs.delete(key);
+    log.clear();
+  }
+
+  #sweepLater(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    setTimeout(() => {
+      this.#isSweeping = false;
+      const before = Date.now() - this.#bounds.idleMs;
+      for (const [key, log] of this.#logs) if (log.usedAt <= before) this.#drop(key, log);
+      if (this.#bytes > 0) this.#sweepLater();
+    }, this.#bounds.idleMs / 2).unref();
+  }
+}
+
+/** The bounds of the entries of one run. */
+interface LogBounds {
+  entries: number;
+  bytes: number;
+}
+
+interface Kept {
+  entry: StreamEntry | undefined;
+  bytes: number;
+}
+
+const DROPPED: Kept = { entry: undefined, bytes: 0 };
+
+/** The newest entries of one run. An entry keeps its index for as long as the log exists. */
+class RunLog {
+  /** Differs from that of every other log of the process, also of the same run: their indexes mean other entries. */
+  readonly id: number;
+  /** Rings after each entry, and when entries that readers may lack are dropped. */
+  readonly bell = new Bell();
+  /** The number of readers. */
+  readers = 0;
+  /** The time of the last entry. */
+  usedAt = 0;
+  #kept: Kept[] = [];
+  /** The number of entries at the beginning of `#kept` that are dropped: an array is not shortened for each. */
+  #dropped = 0;
+  #first = 0;
+  #bytes = 0;
+
+  constructor(id: number) {
+    this.id = id;
+  }
+
+  /** The index of the oldest entry that is kept, or of the next one. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** The index of the next entry. */
+  get next(): number {
+    return this.#first + this.#kept.length - this.#dropped;
+  }
+
+  /** The bytes of all entries that are kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds an entry, and drops the oldest ones beyond the bounds: all of them, if the entry alone is beyond. */
+  append(entry: StreamEntry, bytes: number, bounds: LogBounds): void {
+    this.#kept.push({ entry, bytes });
+    this.#bytes += bytes;
+    while (this.#bytes > bounds.bytes || this.next - this.#first > bounds.entries) this.#dropOldest();
+    this.bell.ring();
+  }
+
+  /** Returns the entry of an index that is kept. */
+  at(index: number): StreamEntry | undefined {
+    return this.#kept[index - this.#first + this.#dropped]?.entry;
+  }
+
+  /** Drops all entries. A reader that has read them notices nothing. */
+  clear(): void {
+    this.#first = this.next;
+    this.#kept = [];
+    this.#dropped = 0;
+    this.#bytes = 0;
+    this.bell.ring();
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= this.#kept[this.#dropped]?.bytes ?? 0;
+    // The entry itself may be large: it must not wait for the array to be shortened.
+    this.#kept[this.#dropped] = DROPPED;
+    this.#first += 1;
+    this.#dropped += 1;
+    if (this.#dropped * 2 < this.#kept.length) return;
+    this.#kept = this.#kept.slice(this.#dropped);
+    this.#dropped = 0;
+  }
+}
+
+/** The bytes of an entry beside its content, about. */
+const ENTRY_OVERHEAD_BYTES = 400;
+const BYTES_PER_CHARACTER = 2;
+
+/** Returns about how many bytes of memory an entry takes. */
+function entrySize(entry: StreamEntry): number {
+  if (entry.type !== 'delta') return ENTRY_OVERHEAD_BYTES;
+  const { delta } = entry;
+  const characters = delta.type === 'data' ? (JSON.stringify(delta.data)?.length ?? 0) : delta.text.length;
+  return ENTRY_OVERHEAD_BYTES + characters * BYTES_PER_CHARACTER;
+}

@@ -1,0 +1,112 @@
+/** Settles like the promise, or rejects with the error after a time. */
+export async function within<Value>(ms: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  try {
+    return await Promise.race([promise, end]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Settles like the promise, or resolves with undefined when the signal is aborted. */
+export async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  // The promise may reject after the wait has ended.
+  promise.catch(() => undefined);
+  if (signal.aborted) return undefined;
+  let stop = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Waits, at most until the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/**
+ * The values that an iterator yields, one by one, for a reader that does something else whenever it has waited for a time. It listens once to
+ * each promise of the iterator, which may stay open for days: to race it with every wait would keep all of them in memory.
+ */
+export class NextValue<Value> {
+  readonly #values: AsyncIterator<Value, unknown> | undefined;
+  readonly #bell = new Bell();
+  #got: IteratorResult<Value, unknown> | undefined;
+  #failure: { cause: unknown } | undefined;
+  #isAsked = false;
+
+  /** Without an iterator there is never a value. */
+  constructor(values?: AsyncIterator<Value, unknown>) {
+    this.#values = values;
+  }
+
+  /** Returns the next value; undefined if there is none within so many milliseconds, or before the signal is aborted. Rejects if the iterator fails. */
+  async within(ms: number, signal: AbortSignal): Promise<IteratorResult<Value, unknown> | undefined> {
+    void this.#ask();
+    if (this.#got === undefined && this.#failure === undefined) {
+      const timer = setTimeout(() => this.#bell.ring(), ms);
+      await this.#bell.next(signal);
+      clearTimeout(timer);
+    }
+    if (this.#failure !== undefined) throw this.#failure.cause;
+    const got = this.#got;
+    this.#got = undefined;
+    return got;
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#isAsked || this.#got !== undefined || this.#values === undefined) return;
+    this.#isAsked = true;
+    try {
+      this.#got = await this.#values.next();
+      this.#isAsked = false;
+    } catch (cause) {
+      this.#failure = { cause };
+    }
+    this.#bell.ring();
+  }
+}
+
+/** Wakes all who wait for news. */
+export class Bell {
+  #waiting = new Set<() => void>();
+
+  /** Wakes those who wait now. */
+  ring(): void {
+    const waiting = this.#waiting;
+    this.#waiting = new Set();
+    for (const wake of waiting) wake();
+  }
+
+  /** Resolves at the next ring, or when the signal is aborted. */
+  next(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { Client, WorkflowFailedError } from '@temporalio/client';
+import {
+  ApplicationFailure,
+  type FailureConverter,
+  type LoadedDataConverter,
+  type PayloadConverter,
+  TerminatedFailure,
+  TimeoutFailure,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { isRunResult, type RunResultFields } from '../core/domain/result.ts';
+import { type CancelReasonInput, RESULT_MEMO, SIGNALS } from '../core/protocol.ts';
+import { GRPC, grpcCode } from './server-calls.ts';
+
+/**
+ * Waits until the run closes and returns its result, for every status. Once the run has closed, this needs no worker.
+ * Throws `run_not_found`, `run_terminated` and `run_timed_out`.
+ */
+export async function runOutcome(client: Client, runId: string): Promise<RunResultFields> {
+  const handle = client.workflow.getHandle(runId);
+  try {
+    const result: unknown = await handle.result();
+    if (isRunResult(result)) return result;
+    throw new LonghaulError('internal', `Workflow "${runId}" closed without a RunResult: is it a run of Longhaul?`);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    return resultOfFailure(client, runId, error);
+  }
+}
+
+/** Returns the error for a run that the namespace does not have. */
+export function runNotFound(client: Client, runId: string): LonghaulError {
+  return new LonghaulError(
+    'run_not_found',
+    `Namespace "${client.options.namespace}" has no run "${runId}": "npx longhaul list" shows those it has`,
+  );
+}
+
+async function resultOfFailure(client: Client, runId: string, { cause }: WorkflowFailedError): Promise<RunResultFields> {
+  if (cause instanceof TerminatedFailure) {
+    throw new LonghaulError('run_terminated', `Run "${runId}" was terminated by an operator (${cause.message}): it has no result`, {
+      cause,
+    });
+  }
+  if (cause instanceof TimeoutFailure) {
+    throw new LonghaulError('run_timed_out', `Run "${runId}" was ended by a time-out of its workflow: it has no result`, { cause });
+  }
+  if (cause instanceof ApplicationFailure) {
+    const [details] = cause.details ?? [];
+    if (isRunResult(details)) return details;
+  }
+  const { memo } = await client.workflow.getHandle(runId).describe();
+  const kept = memo?.[RESULT_MEMO];
+  if (isRunResult(kept)) return kept;
+  throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });
+}
+
+/** The state of a run on the server: it goes on, has ended, or the server does not have it. */
+export type RunState = 'open' | 'closed' | 'gone';
+
+/** True if a run has ended whose newest execution has that status of Temporal. During a switch, the newest may be the one that has just ended. */
+export function hasEndedAs(status: string): boolean {
+  return status !== 'RUNNING' && status !== 'CONTINUED_AS_NEW';
+}
+
+/** Returns the state of a run, or of one of its executions. */
+export async function runState(client: Client, runId: string, executionId?: string): Promise<RunState> {
+  try {
+    const { status } = await withoutMemos(client).workflow.getHandle(runId, executionId).describe();
+    const isClosed = executionId === undefined ? hasEndedAs(status.name) : status.name !== 'RUNNING';
+    return isClosed ? 'closed' : 'open';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'gone';
+    throw error;
+  }
+}
+
+/**
+ * Asks the server to cancel a run. The reason in such a request is clear text, so a client that encrypts sends it
+ * first as a signal, whose payload is encrypted. Returns `already_ended` if the run has ended.
+ */
+export async function requestCancel(client: Client, runId: string, reason: string): Promise<'requested' | 'already_ended'> {
+  const { namespace, identity, loadedDataConverter } = client.options;
+  const isSecret = encodesText(loadedDataConverter);
+  try {
+    if (isSecret) await client.workflow.getHandle(runId).signal<[CancelReasonInput]>(SIGNALS.cancelReason, { reason });
+    await client.workflowService.requestCancelWorkflowExecution({
+      namespace,
+      workflowExecution: { workflowId: runId },
+      identity,
+      requestId: randomUUID(),
+      reason: isSecret ? '' : reason,
+    });
+    return 'requested';
+  } catch (error) {
+    if (grpcCode(error) === GRPC.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')) return 'already_ended';
+    throw error;
+  }
+}
+
+/**
+ * True if text outside payloads, such as the reason of a cancellation, must not reach the server. That is so if
+ * messages of failures are moved into payloads, by this package's converter or the user's own.
+ */
+function encodesText({ failureConverter }: LoadedDataConverter): boolean {
+  const { options } = failureConverter as FailureConverter & { options?: { encodeCommonAttributes?: unknown } };
+  return options?.encodeCommonAttributes === true;
+}
+
+const memolessClients = new WeakMap<Client, Client>();
+
+/**
+ * Returns the same client for descriptions and lists of workflows, with memos left undecoded. Any client of the
+ * namespace can write memos, and one that cannot be decoded would fail the whole answer, even of a list.
+ */
+export function withoutMemos(client: Client): Client {
+  const made = memolessClients.get(client) ?? memolessClient(client);
+  memolessClients.set(client, made);
+  return made;
+}
+
+function memolessClient(client: Client): Client {
+  const { namespace, identity, interceptors, loadedDataConverter } = client.options;
+  const payloadConverter: PayloadConverter = {
+    toPayload: (value, context, hint) => loadedDataConverter.payloadConverter.toPayload(value, context, hint),
+    fromPayload: <Value>(): Value => undefined as Value,
+  };
+  const dataConverter = { ...loadedDataConverter, payloadCodecs: [], payloadConverter };
+  return new Client({ connection: client.connection, namespace, identity, interceptors, dataConverter });
+}
+
+/** Returns the id of a run. Throws `invalid_input` for a value that is no text, is empty, or has half of a surrogate pair, which no server can keep. */
+export function checkRunId(runId: unknown): string {
+  if (typeof runId === 'string' && runId.trim() !== '' && runId.isWellFormed()) return runId;
+  throw new LonghaulError(
+    'invalid_input',
+    `The run id is ${JSON.stringify(runId) ?? 'missing'}: write the id of a run, as "start" returned it`,
+  );
+}

@@ -1,0 +1,176 @@
+import type { ApprovalView, Remember } from '../core/domain/approvals.ts';
+import type { ContentPart, MessageMode } from '../core/domain/content.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
+import type { LimitOptions } from '../core/domain/limits.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
+import type { PermissionOptions } from '../define/permissions.ts';
+
+/** The decision of a test about a pending call, question or limit. */
+export type TestDecision =
+  | { readonly type: 'approve'; readonly arguments?: JsonObject; readonly remember?: Remember; readonly by?: string }
+  | { readonly type: 'reject'; readonly reason?: string; readonly remember?: Remember; readonly by?: string }
+  | { readonly type: 'respond'; readonly content: JsonValue; readonly by?: string };
+
+/** One pending decision: about a call, a question, a limit, or the outcome of a call that was lost. */
+export interface Waiting extends ApprovalView {
+  /** The reason why the run refused the test's decision before. */
+  refused?: { code: string; message: string };
+}
+
+/**
+ * Called once for each pending decision, in order, when the run cannot continue without one. If it returns undefined,
+ * the decision stays pending until its deadline or an event of `meanwhile`.
+ */
+export type Decide = (waiting: Waiting) => TestDecision | undefined | Promise<TestDecision | undefined>;
+
+/** Approves a call or raised limits; `arguments` replace those of the pending call. */
+export function approve(more: { arguments?: JsonObject; remember?: Remember; by?: string } = {}): TestDecision {
+  return { type: 'approve', ...more };
+}
+
+/** Rejects a call. The model reads the reason. */
+export function reject(reason?: string, more: { remember?: Remember; by?: string } = {}): TestDecision {
+  return { type: 'reject', ...(reason === undefined ? {} : { reason }), ...more };
+}
+
+/** Answers a call in place of the tool. */
+export function respond(content: JsonValue, more: { by?: string } = {}): TestDecision {
+  return { type: 'respond', content, ...more };
+}
+
+/**
+ * The time at which a test acts on a run: while the model is called for that step (1-based); with `tool`, while the
+ * first call of the tool in that step runs; with `waiting`, while such a call waits for a decision and nothing else
+ * is running.
+ */
+export interface Moment {
+  step: number;
+  tool?: string;
+  waiting?: string;
+}
+
+/**
+ * One planned action on a running run, created by the functions below. A test fails if a planned action does not
+ * happen.
+ */
+export type Occurrence =
+  | { readonly type: 'send'; readonly at: Moment; readonly content: string | ContentPart[]; readonly mode: MessageMode }
+  | { readonly type: 'cancel'; readonly at: Moment; readonly reason: string }
+  | { readonly type: 'permissions'; readonly at: Moment; readonly permissions: PermissionOptions }
+  | { readonly type: 'raise'; readonly at: Moment; readonly limits: LimitOptions };
+
+/** Sends a message to the run: `queue` (default), `steer` or `interrupt`. */
+export function sendMessage(content: string | ContentPart[], { mode = 'queue', ...at }: Moment & { mode?: MessageMode }): Occurrence {
+  return { type: 'send', at, content, mode };
+}
+
+/** Cancels the run. */
+export function cancelRun(reason: string, at: Moment): Occurrence {
+  return { type: 'cancel', at, reason };
+}
+
+/** Raises limits of the run. */
+export function raiseLimits(limits: LimitOptions, at: Moment): Occurrence {
+  return { type: 'raise', at, limits };
+}
+
+/** Sets the permissions of the run. */
+export function setPermissions(permissions: PermissionOptions, at: Moment): Occurrence {
+  return { type: 'permissions', at, permissions };
+}
+
+/** Returns the call that creates an occurrence, for messages. */
+export function occurrenceText(occurrence: Occurrence): string {
+  const { step, tool, waiting } = occurrence.at;
+  const moment = `{step: ${step}${tool === undefined ? '' : `, tool: "${tool}"`}${waiting === undefined ? '' : `, waiting: "${waiting}"`}}`;
+  switch (occurrence.type) {
+    case 'send':
+      return `sendMessage(${JSON.stringify(occurrence.content)}, ${moment})`;
+    case 'cancel':
+      return `cancelRun(${JSON.stringify(occurrence.reason)}, ${moment})`;
+    case 'permissions':
+      return `setPermissions(${JSON.stringify(occurrence.permissions)}, ${moment})`;
+    case 'raise':
+      return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${moment})`;
+  }
+}
+
+/** One planned fault of a test, created by the functions below. A test fails if a planned fault does not happen. */
+export type Fault =
+  | { readonly type: 'kill_worker'; readonly afterStep: number }
+  | { readonly type: 'kill_worker'; readonly tool: string; readonly step?: number }
+  | { readonly type: 'drop_completion'; readonly tool: string; readonly step?: number }
+  | { readonly type: 'delay'; readonly tool: string; readonly ms: number; readonly step?: number }
+  | { readonly type: 'rate_limit'; readonly times: number; readonly retryAfterMs: number; readonly step?: number }
+  | { readonly type: 'disconnect'; readonly afterStep: number; readonly forMs: number }
+  | { readonly type: 'slow_queries'; readonly ms: number };
+
+/** Selects a call of a tool: the first one of that step, or of the whole run. */
+export interface CallPosition {
+  step?: number;
+}
+
+/**
+ * Kills the worker and starts another one: after a step, before the model is called for the next one (0: before the
+ * first), or during a call of `tool`, which has taken effect by then but whose answer is lost.
+ */
+export function killWorker(where: { afterStep: number } | ({ tool: string } & CallPosition)): Fault {
+  return 'tool' in where ? { type: 'kill_worker', ...callOf('killWorker', where) } : { type: 'kill_worker', ...where };
+}
+
+/**
+ * Loses the completion of a call that has run to its end. A call of an idempotent tool runs again; the outcome of a
+ * tool with `once` effects is unknown. Not for local tools, which have no completion of their own.
+ */
+export function dropCompletion(tool: string, position: CallPosition = {}): Fault {
+  return { type: 'drop_completion', ...callOf('dropCompletion', { tool, ...position }) };
+}
+
+/** Delays every call of the tool (in that step, if given), in real time even in memory. */
+export function delay(tool: string, by: Duration, position: CallPosition = {}): Fault {
+  return { type: 'delay', ms: milliseconds(by, 'delay: the time'), ...callOf('delay', { tool, ...position }) };
+}
+
+/**
+ * Makes the provider refuse the next model calls with 429, so many times, each with a wait (default 20 ms). Begins at
+ * the given step, or at the first.
+ */
+export function rateLimit(times: number, { retryAfter = 20, ...position }: { retryAfter?: Duration } & CallPosition = {}): Fault {
+  if (!Number.isInteger(times) || times < 1) throw new UsageError(`rateLimit: the number of refusals is ${times}: write a whole number`);
+  return { type: 'rate_limit', times, retryAfterMs: milliseconds(retryAfter, 'rateLimit: "retryAfter"'), ...position };
+}
+
+/** Disconnects the worker from the server after that step for the given time. Only on a server. */
+export function disconnect({ afterStep, for: time }: { afterStep: number; for: Duration }): Fault {
+  return { type: 'disconnect', afterStep, forMs: milliseconds(time, 'disconnect: "for"') };
+}
+
+/** Delays every answer of the run to queries of its own activities. */
+export function slowQueries(by: Duration): Fault {
+  return { type: 'slow_queries', ms: milliseconds(by, 'slowQueries: the time') };
+}
+
+/** Returns the call that creates a fault, for messages. */
+export function faultText(fault: Fault): string {
+  const step = 'step' in fault && fault.step !== undefined ? `, {step: ${fault.step}}` : '';
+  switch (fault.type) {
+    case 'kill_worker':
+      return 'tool' in fault ? `killWorker({tool: "${fault.tool}"}${step})` : `killWorker({afterStep: ${fault.afterStep}})`;
+    case 'drop_completion':
+      return `dropCompletion("${fault.tool}"${step})`;
+    case 'delay':
+      return `delay("${fault.tool}", ${fault.ms}${step})`;
+    case 'rate_limit':
+      return `rateLimit(${fault.times}${step})`;
+    case 'disconnect':
+      return `disconnect({afterStep: ${fault.afterStep}, for: ${fault.forMs}})`;
+    case 'slow_queries':
+      return `slowQueries(${fault.ms})`;
+  }
+}
+
+function callOf(owner: string, { tool, step }: { tool: string } & CallPosition): { tool: string; step?: number } {
+  if (typeof tool !== 'string' || tool === '') throw new UsageError(`${owner}: write the name of a tool`);
+  return { tool, ...(step === undefined ? {} : { step }) };
+}
