@@ -1,9 +1,8 @@
 // npm run demo:web: a Temporal server, a worker, and a page to chat with its clerk.
 import { memoryStreams } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { Interruption } from '../../src/cli/interruption.ts';
-import { reportError } from '../../src/cli/report-error.ts';
+import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption } from '../../src/cli/terminal.ts';
 import { clerk } from '../chat/agents.ts';
 import { demoFlags, DemoSession } from '../demo/session.ts';
 import { serveSite } from './site.ts';

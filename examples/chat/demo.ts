@@ -2,10 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
-import { reportError } from '../../src/cli/report-error.ts';
-import { chat } from '../../src/cli/sessions/chat/chat.ts';
+import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/terminal.ts';
+import { chat } from '../../src/cli/chat/chat.ts';
 import { demoFlags, DemoSession } from '../demo/session.ts';
 import { clerk } from './agents.ts';
 import { scriptedModel } from './scripted-model.ts';

@@ -4,11 +4,10 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { connect, LonghaulClient } from 'longhaul/client';
 import { createWorker, type CreateWorkerOptions } from 'longhaul/worker';
-import { untilInterrupted } from '../../src/cli/interruption.ts';
+import { processTerminal, untilInterrupted } from '../../src/cli/terminal.ts';
 import { Output } from '../../src/cli/output.ts';
-import { processTerminal } from '../../src/cli/process-terminal.ts';
-import { findUi, runLink } from '../../src/cli/render/ui-link.ts';
-import { installQuietRuntime } from '../../src/cli/serve/quiet-runtime.ts';
+import { findUi, runLink } from '../../src/cli/command.ts';
+import { installQuietRuntime } from '../../src/cli/serve/serve-agents.ts';
 import { type DevServer, startDevServer } from '../../src/dev-server/index.ts';
 
 const SEARCH_ATTRIBUTES = {

@@ -1,9 +1,8 @@
 // npm run demo [-- --exit]: provides a Temporal server, runs a worker, starts a run, and prints its events as they happen.
 import type { RunHandle, RunResult } from 'longhaul/client';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
-import { eventLines } from '../../src/cli/render/print-event.ts';
-import { reportError } from '../../src/cli/report-error.ts';
+import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/terminal.ts';
+import { eventLines } from '../../src/cli/render/event-lines.ts';
 import { demoFlags, DemoSession, quietly } from '../demo/session.ts';
 import { type DemoModel, demoModel } from './demo-model.ts';
 import { QUESTION } from './scripted-model.ts';

@@ -1,11 +1,10 @@
 // npm run demo:program [-- --exit]: runs a program on a Temporal server, tells what happens as it happens, and decides as its reviewer.
 import type { ProgramHandle, ProgramResult } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
-import { eventLines } from '../../src/cli/render/print-event.ts';
-import { reportError } from '../../src/cli/report-error.ts';
-import { traceLines } from '../../src/cli/render/trace-lines.ts';
+import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/terminal.ts';
+import { eventLines } from '../../src/cli/render/event-lines.ts';
+import { traceLines } from '../../src/cli/render/tree-lines.ts';
 import { demoFlags, DemoSession, quietly } from '../demo/session.ts';
 import { CONTRACTS } from './contracts.ts';
 import { anchors, renewals } from './renewals.ts';

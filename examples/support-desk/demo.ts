@@ -1,11 +1,10 @@
 // npm run demo:desk [-- --exit]: runs a tree of agents on a Temporal server, tells what happens, and decides at its root.
 import type { RunHandle, RunResult } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
-import { eventLines } from '../../src/cli/render/print-event.ts';
-import { reportError } from '../../src/cli/report-error.ts';
-import { treeLines } from '../../src/cli/tree/tree-lines.ts';
+import { EXIT_CODES, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/terminal.ts';
+import { eventLines } from '../../src/cli/render/event-lines.ts';
+import { treeLines } from '../../src/cli/render/tree-lines.ts';
 import { demoFlags, DemoSession, quietly } from '../demo/session.ts';
 import { refundDesk, triage } from './agents.ts';
 import { scriptedModel } from './scripted-model.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { nodeProblem } from '../node-version/node-version.ts';
-import { processTerminal } from './process-terminal.ts';
+import { processTerminal } from './terminal.ts';
 
 const problem = nodeProblem(process.versions.node);
 if (problem !== undefined) {

@@ -1,33 +1,20 @@
 import { createRequire } from 'node:module';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { isScope } from '../server/auth/access/scopes.ts';
-import { type Scope, SCOPES } from '../server/auth/caller.ts';
-import type { ApprovalsFlags } from './commands/decisions/approvals.ts';
-import type { ApproveFlags, DecisionFlags, RejectFlags, RespondFlags } from './commands/decisions/decide.ts';
-import type { RevokeFlags } from './commands/decisions/revoke.ts';
-import type { CreateKeyFlags } from './commands/keys/create-key.ts';
-import type { KeysFlags } from './commands/keys/keys-file.ts';
-import type { RevokeKeyFlags } from './commands/keys/revoke-key.ts';
-import type { ForgetMemoryFlags } from './commands/memory/forget-memory.ts';
-import type { MemoryFlags } from './commands/memory/memory-file.ts';
-import type { CheckFlags } from './commands/programs/check.ts';
-import type { RunFlags } from './commands/programs/run.ts';
-import type { TraceFlags } from './commands/programs/trace.ts';
-import type { DeleteFlags } from './commands/records/delete.ts';
-import type { ExportFlags } from './commands/records/export.ts';
-import type { ForgetFlags } from './commands/records/forget.ts';
-import type { SaveFlags } from './commands/records/save.ts';
-import { exitCodesText } from './exit-codes.ts';
+import { isScope, type Scope, SCOPES } from '../server/auth/caller.ts';
+import type { ApprovalsFlags, ApproveFlags, DecisionFlags, RejectFlags, RespondFlags, RevokeFlags } from './commands/decisions.ts';
+import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from './commands/keys.ts';
+import type { ForgetMemoryFlags, MemoryFlags } from './commands/memory.ts';
+import type { CheckFlags, RunFlags, TraceFlags } from './commands/programs.ts';
+import type { DeleteFlags, ForgetFlags, SaveFlags } from './commands/records.ts';
+import type { ExportFlags } from './commands/export.ts';
+import { exitCodesText, reportError } from './exit-codes.ts';
 import { Output, showsColour } from './output.ts';
-import { duration, jsonObject, jsonValue, oneMore, wholeNumber } from './program/argument-parsers.ts';
-import type { RunCommand } from './program/command.ts';
-import { addRunCommands } from './program/run-commands.ts';
-import { addServeCommands } from './program/serve-commands.ts';
-import { addSessionCommands } from './program/session-commands.ts';
-import { addStartOptions } from './program/start-flags.ts';
-import { addTalkCommands } from './program/talk-commands.ts';
-import type { ReplayFlags } from './replay/replay.ts';
-import { reportError } from './report-error.ts';
+import { addStartOptions, duration, jsonObject, jsonValue, repeatable, wholeNumber } from './options.ts';
+import type { RunCommand } from './command.ts';
+import { addRunCommands, addTalkCommands } from './run-commands.ts';
+import { addServeCommands } from './serve-commands.ts';
+import { addSessionCommands } from './session-commands.ts';
+import type { ReplayFlags } from './commands/replay.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Runs one command line (without the program's name) and returns its exit code. Never throws. */
@@ -107,7 +94,7 @@ export function addMemoryCommands(program: Command, run: RunCommand): void {
     .summary('list entries')
     .description('Lists the entries of a memory by their keys. Without --user and --tenant: those of runs without a principal.')
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/memory/list-memory.ts')).listMemory, command.optsWithGlobals<MemoryFlags>());
+      await run(async () => (await import('./commands/memory.ts')).listMemory, command.optsWithGlobals<MemoryFlags>());
     });
   ofMemory(memory.command('forget'))
     .summary('forget entries')
@@ -117,7 +104,7 @@ export function addMemoryCommands(program: Command, run: RunCommand): void {
     .option('--key <key>', 'only the entry with this key')
     .action(async (_options: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ForgetMemoryFlags>();
-      await run(async () => (await import('./commands/memory/forget-memory.ts')).forgetMemory, flags);
+      await run(async () => (await import('./commands/memory.ts')).forgetMemory, flags);
     });
 }
 
@@ -139,16 +126,16 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('Creates an API key and prints it, once. --tenant and --user say whom it acts for; without them, it reaches all runs.')
     .requiredOption('--name <name>', 'the purpose of the key, for people')
     .requiredOption('--scope <scope>', `a right of the key, may be repeated: ${SCOPES.join(', ')}`, oneMoreScope)
-    .option('--agent <name>', 'an agent or program that the key may start, may be repeated (default: all)', oneMore)
+    .option('--agent <name>', 'an agent or program that the key may start, may be repeated (default: all)', repeatable)
     .option('--expires <time>', 'the time after which it expires, such as 12h or 30d (default: never)', duration)
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/keys/create-key.ts')).createKey, command.optsWithGlobals<CreateKeyFlags>());
+      await run(async () => (await import('./commands/keys.ts')).createKey, command.optsWithGlobals<CreateKeyFlags>());
     });
   inFile(keys.command('list'))
     .summary('list API keys')
     .description('Lists the API keys with their rights, in the order of their creation.')
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/keys/list-keys.ts')).listKeys, command.optsWithGlobals<KeysFlags>());
+      await run(async () => (await import('./commands/keys.ts')).listKeys, command.optsWithGlobals<KeysFlags>());
     });
   inFile(keys.command('revoke'))
     .argument('<key>', 'the id of the key, as "longhaul keys list" shows it')
@@ -156,7 +143,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('Revokes an API key: servers that read the file refuse it from their next request on.')
     .action(async (keyId: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<RevokeKeyFlags>(), keyId };
-      await run(async () => (await import('./commands/keys/revoke-key.ts')).revokeKey, flags);
+      await run(async () => (await import('./commands/keys.ts')).revokeKey, flags);
     });
 }
 
@@ -182,7 +169,7 @@ export function addProgramCommands(program: Command, run: RunCommand): void {
     .option('-a, --agents <module>', 'also check the names of tools, agents, programs, anchors, models and memory against this module')
     .action(async (file: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<CheckFlags>(), file };
-      await run(async () => (await import('./commands/programs/check.ts')).check, flags);
+      await run(async () => (await import('./commands/programs.ts')).check, flags);
     });
   addRun(program, run);
   program
@@ -195,7 +182,7 @@ export function addProgramCommands(program: Command, run: RunCommand): void {
         'after it has ended, with and without a worker.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/programs/trace.ts')).trace, { ...command.optsWithGlobals<TraceFlags>(), runId });
+      await run(async () => (await import('./commands/programs.ts')).trace, { ...command.optsWithGlobals<TraceFlags>(), runId });
     });
 }
 
@@ -215,7 +202,7 @@ function addRun(program: Command, run: RunCommand): void {
     .addHelpText('after', '\nIf no worker takes the run, that is reported within 5 seconds.')
     .action(async (target: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<RunFlags>(), target };
-      await run(async () => (await import('./commands/programs/run.ts')).runProgram, flags);
+      await run(async () => (await import('./commands/programs.ts')).runProgram, flags);
     });
 }
 
@@ -226,20 +213,20 @@ export function addDecisionCommands(program: Command, run: RunCommand): void {
     .description('Lets a waiting call run, with the arguments of the model or with others. A limit is approved like a call.')
     .option('--arguments <json>', "run it with these arguments instead, checked against the tool's schema: a JSON object", jsonObject)
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/decisions/decide.ts')).approve, flagsOf<ApproveFlags>(command, runId, callId));
+      await run(async () => (await import('./commands/decisions.ts')).approve, flagsOf<ApproveFlags>(command, runId, callId));
     });
   remembered(decision(program, 'reject', 'reject a waiting call'))
     .description('Rejects a waiting call: the model reads the reason, and the run goes on.')
     .option('--reason <text>', 'the reason, for the model to read')
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/decisions/decide.ts')).reject, flagsOf<RejectFlags>(command, runId, callId));
+      await run(async () => (await import('./commands/decisions.ts')).reject, flagsOf<RejectFlags>(command, runId, callId));
     });
   decision(program, 'respond', 'answer a question, or another call instead of its tool')
     .description('Answers a waiting call instead of its tool, above all a question that the model asks a person.')
     .option('--text <text>', 'the answer, as text')
     .option('--value <json>', 'the answer, as JSON', jsonValue)
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/decisions/decide.ts')).respond, flagsOf<RespondFlags>(command, runId, callId));
+      await run(async () => (await import('./commands/decisions.ts')).respond, flagsOf<RespondFlags>(command, runId, callId));
     });
   program
     .command('revoke')
@@ -248,7 +235,7 @@ export function addDecisionCommands(program: Command, run: RunCommand): void {
     .summary('end a remembered decision')
     .description('Ends a remembered decision: it holds for no further calls. Calls that it has let run are not affected.')
     .action(async (runId: string, decisionId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/decisions/revoke.ts')).revoke, {
+      await run(async () => (await import('./commands/decisions.ts')).revoke, {
         ...command.optsWithGlobals<RevokeFlags>(),
         runId,
         decisionId,
@@ -271,7 +258,7 @@ function addApprovals(program: Command, run: RunCommand): void {
     .option('-f, --follow', 'go on with later ones as they begin to wait; with a run, until it ends')
     .action(async (runId: string | undefined, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<ApprovalsFlags>(), ...(runId === undefined ? {} : { runId }) };
-      await run(async () => (await import('./commands/decisions/approvals.ts')).approvals, flags);
+      await run(async () => (await import('./commands/decisions.ts')).approvals, flags);
     });
 }
 
@@ -314,7 +301,7 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .option('-o, --output <file>', 'write to this file instead of stdout')
     .option('--archive <folder>', 'the folder of a file archive, for what the server has removed')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/records/export.ts')).exportRun, {
+      await run(async () => (await import('./commands/export.ts')).exportRun, {
         ...command.optsWithGlobals<ExportFlags>(),
         runId,
       });
@@ -329,7 +316,7 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     )
     .option('-o, --output <file>', 'write to this file instead of stdout')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/records/save.ts')).saveRun, { ...command.optsWithGlobals<SaveFlags>(), runId });
+      await run(async () => (await import('./commands/records.ts')).saveRun, { ...command.optsWithGlobals<SaveFlags>(), runId });
     });
   program
     .command('delete')
@@ -340,7 +327,7 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/records/delete.ts')).deleteRun, {
+      await run(async () => (await import('./commands/records.ts')).deleteRun, {
         ...command.optsWithGlobals<DeleteFlags>(),
         runId,
       });
@@ -366,7 +353,7 @@ function addForget(program: Command, run: RunCommand): void {
     .option('--without <stores>', 'the stores that no worker has: archive, payload-store, memory, streams, with commas between them')
     .option('--yes', 'remove; otherwise the runs are counted, and nothing is changed')
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('./commands/records/forget.ts')).forget, command.optsWithGlobals<ForgetFlags>());
+      await run(async () => (await import('./commands/records.ts')).forget, command.optsWithGlobals<ForgetFlags>());
     });
 }
 
@@ -387,6 +374,6 @@ function addReplay(program: Command, run: RunCommand): void {
     .option('--limit <number>', 'at most this many runs, the newest first', wholeNumber(1), 20)
     .option('--save <folder>', 'keep the histories as files, to replay them without a server')
     .action(async (paths: string[], _options: unknown, command: Command) => {
-      await run(async () => (await import('./replay/replay.ts')).replay, { ...command.optsWithGlobals<ReplayFlags>(), paths });
+      await run(async () => (await import('./commands/replay.ts')).replay, { ...command.optsWithGlobals<ReplayFlags>(), paths });
     });
 }

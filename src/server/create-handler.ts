@@ -5,30 +5,30 @@ import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
-import { forbidden, missingCredentials, wrongCredentials } from './auth/access/access-error.ts';
-import { requireRun } from './auth/access/reach.ts';
-import { isScope, requireScope } from './auth/access/scopes.ts';
-import type { Authenticate, Caller } from './auth/caller.ts';
+import {
+  type Authenticate,
+  type Caller,
+  forbidden,
+  isScope,
+  missingCredentials,
+  requireRun,
+  requireScope,
+  wrongCredentials,
+} from './auth/caller.ts';
 import { refuseOthers } from './auth/open-access.ts';
-import { corsAnswer } from './cors/cors.ts';
-import type { Handler } from './handler.ts';
-import { requireAdmission } from './limits/admission.ts';
-import { directText, setDirectHandler } from './node/direct-text.ts';
-import { openapiDocument } from './openapi/openapi-document.ts';
-import { problemOf, reported, type ReportError } from './problems/problem-of.ts';
-import { RequestError } from './problems/request-error.ts';
-import { bodyProblems, parameterProblems } from './problems/schema-problems.ts';
+import { corsAnswer } from './cors.ts';
+import { requireAdmission } from './limits.ts';
+import { openapiDocument } from './openapi.ts';
+import { bodyProblems, parameterProblems, problemOf, reportedRequest, type ReportError, RequestError } from './problems.ts';
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
-import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
+import { openaiErrorResponse } from './protocols/openai/errors.ts';
 import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
-import { readIdempotencyKey } from './requests/idempotency-key.ts';
-import { readJsonBody } from './requests/read-body.ts';
+import { readIdempotencyKey, readJsonBody } from './requests.ts';
+import { defineRoute, type Reply, type Route } from './route.ts';
 import { ROUTES } from './routes/all-routes.ts';
 import { stateRoutes } from './routes/server-routes.ts';
-import { defineRoute, type Reply, type Route } from './routing/route.ts';
-import { jsonObject } from './schemas/json.ts';
-import { type HandlerOptions, settingsOf } from './server-options.ts';
-import type { ServerSettings } from './server-settings.ts';
+import { jsonObject } from './schemas/values.ts';
+import { type HandlerOptions, type ServerSettings, settingsOf } from './server-options.ts';
 
 /**
  * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
@@ -53,12 +53,12 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
-  const refuse = (error: unknown, { req: { method, path } }: Refused): Response =>
+  const refuse = (error: unknown, { req: { method, path } }: RefusedRequest): Response =>
     isOpenaiPath(path.slice(settings.prefix.length))
       ? openaiErrorResponse(error, { method, path }, report)
       : responseOf(error, { method, path }, report);
   app.onError(refuse);
-  app.notFound((context) => refuse(notFound(app, context, settings.prefix), context));
+  app.notFound((context) => refuse(routeNotFound(app, context, settings.prefix), context));
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
@@ -72,7 +72,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       return await app.fetch(request, bindings);
     } catch (error) {
       // The router hands over instances of Error alone.
-      return refuse(error, { req: reported(request) });
+      return refuse(error, { req: reportedRequest(request) });
     }
   };
   const handler: Handler = (request, environment) => answer(request, environment, false);
@@ -97,7 +97,7 @@ function cacheControl(type: string | null): string {
 }
 
 /** Returns the refusal of a request that no route takes. */
-function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix: string): RequestError {
+function routeNotFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix: string): RequestError {
   const methods = allowedMethods(app, req.path);
   if (methods.length === 0)
     return new RequestError('route_not_found', `The service has nothing at this path: see "${prefix}/v1/openapi.json"`);
@@ -106,7 +106,7 @@ function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix: str
 }
 
 /** A request that is refused. */
-interface Refused {
+interface RefusedRequest {
   req: { method: string; path: string };
 }
 
@@ -140,13 +140,13 @@ const NO_ADDRESS = 'unknown';
 function peerAddress(request: Request, environment: unknown): string | undefined {
   const socket = memberOf(memberOf(environment, 'incoming'), 'socket');
   // A peer that breaks its connection at once leaves a socket without an address behind.
-  if (socket !== undefined) return textOf(memberOf(socket, 'remoteAddress')) ?? NO_ADDRESS;
+  if (socket !== undefined) return asText(memberOf(socket, 'remoteAddress')) ?? NO_ADDRESS;
   const askBun = memberOf(environment, 'requestIP');
-  if (typeof askBun === 'function') return textOf(memberOf(askBun.call(environment, request), 'address')) ?? NO_ADDRESS;
-  return textOf(memberOf(environment, 'address')) ?? textOf(memberOf(memberOf(environment, 'remoteAddr'), 'hostname'));
+  if (typeof askBun === 'function') return asText(memberOf(askBun.call(environment, request), 'address')) ?? NO_ADDRESS;
+  return asText(memberOf(environment, 'address')) ?? asText(memberOf(memberOf(environment, 'remoteAddr'), 'hostname'));
 }
 
-function textOf(value: unknown): string | undefined {
+function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -381,4 +381,38 @@ interface ServerEnv {
     /** The client that acts for the caller's principal: every other run is `run_not_found` to it. */
     client: LonghaulClient;
   };
+}
+
+/**
+ * Answers a request. Never rejects. `environment` is what the runtime passes beside the request: a service without authentication reads the
+ * address of the peer there (`peerAddress`).
+ */
+export type Handler = (request: Request, environment?: unknown) => Promise<Response>;
+
+const directTexts = new WeakMap<Response, string>();
+const directHandlers = new WeakMap<Handler, Handler>();
+
+/**
+ * Returns a response without a body, whose text is to be written to Node's response directly (`directTextOf`). A body is a stream of the
+ * web: to make and to read it takes longer than everything else that the service does for a short response.
+ */
+function directText(text: string, init: ResponseInit): Response {
+  const response = new Response(null, init);
+  directTexts.set(response, text);
+  return response;
+}
+
+/** Returns the text of a response without a body; undefined for any other response. */
+export function directTextOf(response: Response): string | undefined {
+  return directTexts.get(response);
+}
+
+/** Remembers how a handler answers if it may use `directText`. */
+function setDirectHandler(handler: Handler, direct: Handler): void {
+  directHandlers.set(handler, direct);
+}
+
+/** Returns a handler that may use `directText`. A function of the user's stays as it is: what it makes of a response is its own affair. */
+export function directHandler(handler: Handler): Handler {
+  return directHandlers.get(handler) ?? handler;
 }

@@ -1,21 +1,17 @@
+import type { SessionOptions } from '../client/session-options.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import type { Principal } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
+import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
-import { UsageError } from '../core/domain/errors.ts';
-import type { Principal } from '../core/domain/run.ts';
-import { anyOf } from './auth/any-of.ts';
-import type { Authenticate } from './auth/caller.ts';
+import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
 import { openAuthentication } from './auth/open-access.ts';
-import { RunTokens } from './auth/run-tokens/run-tokens.ts';
-import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
-import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
-import { CallerLimits } from './limits/caller-limits.ts';
-import { type McpOptions, mcpSettings } from './protocols/mcp/mcp-options.ts';
-import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
-import type { ReportError } from './problems/problem-of.ts';
-import { printError } from './problems/print-error.ts';
-import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
+import { RunTokens } from './auth/run-tokens.ts';
+import { checkCorsOptions, type CorsOptions } from './cors.ts';
+import { type CallerLimitOptions, CallerLimits } from './limits.ts';
+import { printError, type ReportError } from './problems.ts';
 
 /** The options of the HTTP service. */
 export interface HandlerOptions {
@@ -117,3 +113,67 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     openTo: authenticate === undefined ? { origins: cors.origins ?? [] } : undefined,
   };
 }
+
+/** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
+export type ReadinessCheck = () => Promise<void> | void;
+
+/** The options of the service that its routes read. */
+export interface ServerSettings {
+  /** The path before every route, without a slash at its end; empty if there is none. */
+  prefix: string;
+  agents: readonly AnyAgent[];
+  programs: readonly AnyProgram[];
+  /** Returns the options of the session of a chat. */
+  chats?: ChatSessions;
+  /** Further parts that the service needs to be ready, by their names. */
+  checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Verifies a request. */
+  authenticate: Authenticate;
+  /** The origins of pages that may call a service without authentication. Undefined: the service has one. */
+  openTo: { origins: readonly string[] } | undefined;
+  /** The limits of callers. Undefined: there are none. */
+  limits: CallerLimits | undefined;
+  /** Makes tokens for one run. Undefined: the operator has given no secret for them. */
+  tokens: RunTokens | undefined;
+  /** Returns true once the service is about to end: it is not ready any more. */
+  isEnding: () => boolean;
+  /** Aborted once the service takes no more connections: streams are cut, and waits end early. */
+  closing: AbortSignal;
+  /** Receives the errors that callers are not told. */
+  report: ReportError;
+  /** The bounds of the MCP server. */
+  mcp: McpSettings;
+}
+
+/** The options of the MCP server at `/mcp`. */
+export interface McpOptions {
+  /** The longest time that a call waits for its run, which goes on without it. Default 1 hour. */
+  maxWait?: Duration;
+  /** The longest time that a call waits for a person to decide about a call of its run. Default 1 minute. */
+  maxDecisionWait?: Duration;
+}
+
+/** The options in the form in which calls read them. */
+export interface McpSettings {
+  maxWaitMs: number;
+  maxDecisionWaitMs: number;
+}
+
+/** All options by name: the compiler reports one that is added to the type and missing here. */
+const MCP_OPTIONS: Record<keyof McpOptions, true> = { maxWait: true, maxDecisionWait: true };
+
+/** Fills in the defaults. Throws a UsageError for unknown options, and for a time that is none. */
+function mcpSettings(options: McpOptions): McpSettings {
+  requireKnown('the handler: "mcp"', options, Object.keys(MCP_OPTIONS));
+  const { maxWait = '1h', maxDecisionWait = '1m' } = options;
+  return {
+    maxWaitMs: timerMilliseconds(maxWait, 'the handler: "mcp.maxWait"'),
+    maxDecisionWaitMs: timerMilliseconds(maxDecisionWait, 'the handler: "mcp.maxDecisionWait"'),
+  };
+}
+
+/** The options of the session of a chat that the service may set. A client sets none. */
+export type ChatSessionOptions = Omit<SessionOptions, 'id' | 'user' | 'principal' | 'messages' | 'saved'>;
+
+/** Returns the options of the session that the first message of a chat starts: its limits, deps, title and so on. */
+export type ChatSessions = (chat: { agent: string; caller: Caller }) => ChatSessionOptions;

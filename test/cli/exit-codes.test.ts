@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { DevServerError } from '../../src/dev-server/start-flags.ts';
-import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes.ts';
-import { Interruption } from '../../src/cli/interruption.ts';
-import { reportError } from '../../src/cli/report-error.ts';
+import { EXIT_CODES, exitCodeOfRun, exitOfError, reportError } from '../../src/cli/exit-codes.ts';
+import { Interruption } from '../../src/cli/terminal.ts';
 import { LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { TERMINAL_STATUSES } from '../../src/core/domain/run.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/terminal.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 
 test('a command that is interrupted while it reads stdin exits with the code of the signal, and prints nothing', async () => {

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { programName } from '../../src/cli/process-terminal.ts';
+import { programName } from '../../src/cli/terminal.ts';
 
 let root = '';
 

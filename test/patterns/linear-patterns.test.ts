@@ -12,8 +12,8 @@ interface Found {
 
 /** Texts that no one else writes: of the developer who defines an agent, or of the operator who starts a command. */
 const OWN_TEXTS: readonly (readonly [file: string, texts: string])[] = [
-  ['src/cli/serve/dev-bundle.ts', "the operator's own modules"],
-  ['src/cli/serve/agents-module.ts', "the stack of an error in the operator's own modules"],
+  ['src/cli/serve/dev-worker.ts', "the operator's own modules"],
+  ['src/cli/input-files.ts', "the stack of an error in the operator's own modules"],
 ];
 
 const ROOT = new URL('../../', import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { installSilentRuntime } from '../../src/cli/replay/replay.ts';
+import { installSilentRuntime } from '../../src/cli/commands/replay.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { removeMutated } from './mutated-bundle.ts';
 import { ATTEMPT_CHANGES } from './program-mutations/attempts.ts';

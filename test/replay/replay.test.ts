@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { installSilentRuntime } from '../../src/cli/replay/replay.ts';
+import { installSilentRuntime } from '../../src/cli/commands/replay.ts';
 import { Replayer } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import type { Authenticate } from '../../src/server/auth/caller.ts';
-import { checkCorsOptions, corsAnswer, type CorsOptions } from '../../src/server/cors/cors.ts';
+import { checkCorsOptions, corsAnswer, type CorsOptions } from '../../src/server/cors.ts';
 import { createHandler, type HandlerOptions } from '../../src/server/index.ts';
 import { clientWithRun } from './requests.ts';
 

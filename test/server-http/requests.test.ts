@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { GRPC } from '../../src/temporal/server-calls.ts';
 import { ERROR_CODES, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { createHandler, type ReportError } from '../../src/server/index.ts';
-import { httpStatusOf } from '../../src/server/problems/problem-of.ts';
+import { httpStatusOf } from '../../src/server/problems.ts';
 import { checkedHandler } from './checked-handler.ts';
 import { answer, clientWithRun, send } from './requests.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { runIdOfKey } from '../../src/server/requests/idempotency-key.ts';
+import { runIdOfKey } from '../../src/server/requests.ts';
 import { type Caller, createHandler } from '../../src/server/index.ts';
 import { checkedHandler } from './checked-handler.ts';
 import { answer, clientWithRun } from './requests.ts';

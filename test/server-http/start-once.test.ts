@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type Caller, createHandler } from '../../src/server/index.ts';
-import { requestDigest, runIdOfKey } from '../../src/server/requests/idempotency-key.ts';
+import { requestDigest, runIdOfKey } from '../../src/server/requests.ts';
 import { answer, clientWithRun } from './requests.ts';
 
 /** The starts that a client was asked for: the id, and the action if it is taken. */

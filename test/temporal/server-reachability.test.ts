@@ -2,7 +2,7 @@ import { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { withCallTimeout } from '../../src/temporal/server-connection.ts';
 import { LonghaulClient, type RunHandle } from '../../src/client/index.ts';
-import { runTimes } from '../../src/cli/timeline/times.ts';
+import { runTimes } from '../../src/cli/render/run-view.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
 
 type Answers = Record<string, (request: never) => unknown>;

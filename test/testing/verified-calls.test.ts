@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { stepLines } from '../../src/cli/timeline/step-lines.ts';
+import { stepLines } from '../../src/cli/render/timeline-lines.ts';
 import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { callTool, dropCompletion, say, scriptedModel, testAgent, type TestedRun } from '../../src/testing/index.ts';

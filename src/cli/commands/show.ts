@@ -1,23 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
-import { isTerminal } from '../../core/domain/run.ts';
+import type { RunHandle } from '../../client/run-handle.ts';
 import { errorCode } from '../../core/domain/errors.ts';
-import { approvalLines, rememberedLines } from '../render/approval-lines.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { printable } from '../../core/domain/text.ts';
-import type { Output } from '../output.ts';
-import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
-import { runningLines } from '../render/progress-lines.ts';
+import { isTerminal } from '../../core/domain/run.ts';
+import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
+import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
+import { type CommandIo, findUi, runLink, type ServerFlags, serverOptions, withRun } from '../command.ts';
+import { type Output, tableLines } from '../output.ts';
+import { approvalLines, rememberedLines } from '../render/approvals.ts';
+import { eventLines } from '../render/event-lines.ts';
 import { runFacts } from '../render/facts.ts';
-import { programLines } from '../timeline/program-lines.ts';
-import { programTimelineOf } from '../timeline/program-timeline.ts';
-import { timelineOf } from '../timeline/timeline.ts';
-import { type RunView, runView } from '../timeline/view.ts';
-import { hookLines } from '../timeline/hook-lines.ts';
-import { indented } from '../timeline/step-lines.ts';
-import { timelineLines } from '../timeline/timeline-lines.ts';
-import { findUi, runLink } from '../render/ui-link.ts';
-import { withRun } from '../with-run.ts';
+import { runTimes, type RunView, runView } from '../render/run-view.ts';
+import { hookLines, indented, programLines, timelineLines } from '../render/timeline-lines.ts';
+import { programTimelineOf, timelineOf } from '../render/timeline.ts';
+import { treeLines } from '../render/tree-lines.ts';
+import { waitForResult } from './start.ts';
 
 /** The options of `longhaul show`. */
 export interface ShowFlags extends ServerFlags {
@@ -95,4 +93,171 @@ function section(title: string, text: string, output: Pick<Output, 'look'>): str
 
 function paragraphs<One>(title: string, all: readonly One[], lines: (one: One) => string[], output: Pick<Output, 'look'>): string[] {
   return all.flatMap((one, index) => ['', ...(index === 0 ? [output.look('bold', title)] : []), ...lines(one).map((line) => `  ${line}`)]);
+}
+
+/** The output that such a workflow is shown with. */
+interface WorkflowLook {
+  output: Pick<Output, 'look'>;
+  /** The workflow in the Temporal UI. */
+  link?: string | undefined;
+  flags?: ServerFlags;
+}
+
+/** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
+export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
+  const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
+  const facts: [string, string][] = [
+    ['Workflow', printable(workflowId)],
+    ['Type', `${printable(workflowType)}: a workflow of your own, no run of an agent`],
+    ['Status', status],
+    ['Started', startTime],
+    ...(endTime === null ? [] : [['Ended', endTime] satisfies [string, string]]),
+    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
+  ];
+  const lines = facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const [first] = childRuns;
+  if (first === undefined) return [...lines, '', 'It has started no run of an agent as a child workflow.'];
+  const hint = shellCommand('show', { operands: [first.runId], options: serverOptions(flags) });
+  const rows = childRuns.map(({ runId, agentName, status: state }) => [printable(runId), printable(agentName ?? '?'), state]);
+  return [...lines, '', ...tableLines(['CHILD RUN', 'AGENT', 'STATUS'], rows, output), '', output.look('cyan', printableLine(hint))];
+}
+
+/** The options of `longhaul tree`. */
+export interface TreeFlags extends ServerFlags {
+  runId: string;
+}
+
+/** Prints a run with the runs below it, while they go on and after they have ended. */
+export async function tree(io: CommandIo, flags: TreeFlags): Promise<number> {
+  const { output } = io;
+  const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
+  if (output.json) output.printJson(found);
+  else for (const line of treeLines(found, output)) output.print(line);
+  return 0;
+}
+
+/** The options of `longhaul events`. */
+export interface EventsFlags extends ServerFlags {
+  runId: string;
+  follow?: boolean;
+  from: number;
+}
+
+/** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
+export async function events(io: CommandIo, { follow = false, from, ...flags }: EventsFlags): Promise<number> {
+  const { output, terminal } = io;
+  const { signal, stdout } = terminal;
+  await withRun(io, flags, async ({ client, runId }) => {
+    const { start } = await runTimes(client, runId);
+    const width = stdout.isTTY === true ? stdout.columns : undefined;
+    const look = { startedAt: start.toISOString(), look: output.look.bind(output), ...(width === undefined ? {} : { width }) };
+    let offset = from;
+    const handle = client.handle(runId);
+    const ended = new AbortController();
+    const progress = follow ? followProgress(handle, output, AbortSignal.any([signal, ended.signal])) : undefined;
+    try {
+      for await (const event of handle.events({ from, follow, signal })) {
+        if (output.json) output.printJson({ offset, ...event });
+        else for (const line of eventLines(event, look)) output.print(line);
+        offset += 1;
+      }
+    } finally {
+      ended.abort();
+      await progress;
+    }
+  });
+  return 0;
+}
+
+/** The options of `longhaul result`. */
+export interface ResultFlags extends ServerFlags {
+  runId: string;
+  /** Milliseconds. */
+  waitTimeout?: number;
+  withSteps?: boolean;
+}
+
+/** Waits for the end of a run and prints its answer. */
+export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
+  return await withRun(io, flags, async ({ client, runId }) =>
+    waitForResult(io, client, client.handle<unknown>(runId), {
+      flags,
+      steps: withSteps,
+      ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }),
+    }),
+  );
+}
+
+/** The interval between queries for the progress of a run's calls, in milliseconds. */
+const EVERY_MS = 1_000;
+
+/** The texts for calls that never report progress. */
+const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
+  [ACTIVITIES.summarise]: 'summarises the conversation',
+  [ACTIVITIES.askStep]: 'a step asks the model',
+  [ACTIVITIES.useMemory]: 'a step uses the memory',
+  [ACTIVITIES.storeOutputs]: 'stores large outputs of steps',
+  [ACTIVITIES.loadOutput]: 'loads a large output of a step',
+  [ACTIVITIES.archiveEvents]: 'sends events to the archive',
+  [ACTIVITIES.notifyWaiting]: 'sends the notice of a pending decision',
+  [ACTIVITIES.notifyEnded]: 'sends the notice that the run has ended',
+};
+
+/**
+ * Returns the progress of a call, such as `deploy … 3 of 5 hosts`, with the number of the attempt if it is not the
+ * first.
+ */
+export function progressText({ name, attempt, progress }: RunningCall): string {
+  const text =
+    progress === undefined
+      ? (WITHOUT_PROGRESS[name] ?? 'no progress reported')
+      : typeof progress === 'string'
+        ? progress
+        : JSON.stringify(progress);
+  return printable(`${name} … ${text}${attempt > 1 ? ` (attempt ${attempt})` : ''}`);
+}
+
+/** Returns the lines for a running call, with the failure of the attempt before. */
+export function runningLines(call: RunningCall): string[] {
+  const { lastFailure, refused } = call;
+  return [
+    progressText(call),
+    ...(lastFailure === undefined ? [] : [printable(`the attempt before failed: ${lastFailure}`)]),
+    ...(refused === undefined ? [] : [printable(refusedCallText(refused))]),
+  ];
+}
+
+function refusedCallText({ code, times, nextAttemptAt, givesUpAt }: RefusedCall): string {
+  const next = nextAttemptAt === undefined ? '' : `tried again at ${nextAttemptAt}, `;
+  return `refused by the provider ${times === 1 ? 'once' : `${times} times`} (${code}): ${next}given up at ${givesUpAt}`;
+}
+
+/** The part of a run handle that reports progress. */
+type Progressing = Pick<RunHandle<unknown>, 'status'>;
+
+/** Prints the progress that calls of a run report, each time it changes, until the signal is aborted. Never rejects. */
+export async function followProgress(run: Progressing, output: Output, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
+  let shown = '';
+  while (!signal.aborted) {
+    const running = await callsWithProgress(run);
+    const now = JSON.stringify(running);
+    if (now !== shown && !signal.aborted) for (const call of running) printProgress(call, output);
+    shown = now;
+    await delay(everyMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Returns the running calls with progress. A failed query is ignored: the events of the run will show the problem. */
+async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
+  try {
+    const { running = [] } = await run.status();
+    return running.filter(({ progress }) => progress !== undefined);
+  } catch {
+    return [];
+  }
+}
+
+function printProgress(call: RunningCall, output: Output): void {
+  if (output.json) output.printJson({ progress: call });
+  else output.print(output.look('dim', `         ${progressText(call)}`));
 }

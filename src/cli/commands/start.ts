@@ -1,22 +1,37 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import type { EarlierOpening } from '../../client/saved-context.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import type { EarlierOpening } from '../../client/saved-context.ts';
 import type { StartOptions } from '../../client/start.ts';
-import { printableLine } from '../../core/domain/text.ts';
+import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
-import type { RunOpening } from '../../core/domain/run-input.ts';
 import type { ModelName } from '../../core/domain/model.ts';
+import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
+import type { RunOpening } from '../../core/domain/run-input.ts';
+import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
-import type { CommandIo } from '../program/command.ts';
-import { sharedStartOptions, type StartingFlags } from '../program/start-flags.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import { readJson } from './programs/program-file.ts';
-import { textOrStdin } from './stdin-text.ts';
-import { findUi, runLink } from '../render/ui-link.ts';
-import { waitForResult } from './wait-for-result.ts';
-import { type ServerLocation, withClient } from '../with-client.ts';
-import { wholeRunId } from '../with-run.ts';
+import {
+  type CommandIo,
+  type ConnectedClient,
+  findUi,
+  resolveServerLocation,
+  runLink,
+  type ServerFlags,
+  type ServerLocation,
+  serverOptions,
+  wholeRunId,
+  withClient,
+} from '../command.ts';
+import { exitCodeOfRun } from '../exit-codes.ts';
+import { readJson } from '../input-files.ts';
+import { sharedStartOptions, type StartingFlags } from '../options.ts';
+import type { Output } from '../output.ts';
+import { noteWaitingApprovals } from '../render/approvals.ts';
+import { resultLine, unitStatus } from '../render/facts.ts';
+import { LiveRun, liveService, SILENCE_MS, streamedItems } from '../render/live.ts';
+import { stepLines } from '../render/timeline-lines.ts';
+import { Interruption, textOrStdin } from '../terminal.ts';
 
 /** The options of `longhaul start`. */
 export interface StartFlags extends StartingFlags {
@@ -55,7 +70,7 @@ export async function printStarted(io: CommandIo, flags: StartingFlags, { client
   const ui = await findUi(server, io.terminal.env);
   const link = ui === undefined ? undefined : runLink(ui, server.namespace, runId);
   if (!flags.wait && flags.waitTimeout === undefined) {
-    announce(io, flags, { runId, of, link });
+    announceRun(io, flags, { runId, of, link });
     await sayIfUnseen(io, client, { runId, of });
     return 0;
   }
@@ -63,7 +78,7 @@ export async function printStarted(io: CommandIo, flags: StartingFlags, { client
   return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
 }
 
-function announce(
+function announceRun(
   { output }: CommandIo,
   flags: StartingFlags,
   { runId, of, link }: Pick<StartedRun, 'of'> & { runId: string; link: string | undefined },
@@ -145,4 +160,79 @@ async function readInput({ terminal, output }: CommandIo, { agent, input, inputJ
     throw new UsageError(`There is no input: write ${output.program} start "${agent}" "…", or "-" to read it from stdin, or --input-json`);
   }
   return await textOrStdin(input, terminal);
+}
+
+/**
+ * Waits for the end of a run, prints its result, and returns the exit code for its status. On a terminal, text comes as the model writes
+ * it, where a service streams it. Meanwhile reports pending approvals, and on stderr that the run is working, and if no worker takes the run or none has what it needs. An interruption does not affect the run.
+ */
+export async function waitForResult(
+  io: CommandIo,
+  { temporal }: Pick<ConnectedClient['client'], 'temporal'>,
+  handle: RunHandle<unknown>,
+  { flags, ...options }: { timeout?: number; steps?: boolean; flags: ServerFlags },
+): Promise<number> {
+  const { terminal, output } = io;
+  const { signal } = terminal;
+  const sayHowToWait = (): void => {
+    if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
+      const again = shellCommand('result', { operands: [handle.runId], options: serverOptions(flags), program: output.program });
+      output.note(`The run goes on. Wait for it again: ${again}`);
+    }
+  };
+  const { watchForWorker } = await import('../../client/missing-workers.ts');
+  const ended = new AbortController();
+  signal.addEventListener('abort', sayHowToWait, { once: true });
+  void watchForWorker(temporal, handle.runId, ended.signal, (line) => output.note(printable(line)));
+  void noteWaitingApprovals(io, handle, { flags, ended: AbortSignal.any([ended.signal, signal]) });
+  const live = new LiveRun(output);
+  const silence = setTimeout(() => output.note(output.look('dim', 'The run is working …')), SILENCE_MS);
+  const service = output.isLive ? liveService(terminal.env, (await resolveServerLocation(flags)).address) : undefined;
+  if (service !== undefined) {
+    const items = streamedItems(service, handle.runId, AbortSignal.any([ended.signal, signal]));
+    void live.follow(untilFirst(items, () => clearTimeout(silence)));
+  }
+  try {
+    const result = await handle.result({ ...options, signal });
+    clearTimeout(silence);
+    printResult(output, result, live.finish(result.outputText));
+    return exitCodeOfRun(result.status);
+  } finally {
+    clearTimeout(silence);
+    ended.abort();
+    signal.removeEventListener('abort', sayHowToWait);
+  }
+}
+
+/** Yields the items, and calls the function at the first piece of text. */
+async function* untilFirst(items: AsyncIterable<StreamItemContent>, begins: () => void): AsyncGenerator<StreamItemContent> {
+  for await (const item of items) {
+    if (item.type === 'delta') begins();
+    yield item;
+  }
+}
+
+/**
+ * Prints the answer to stdout, so that it can be redirected, unless it has been written there, and everything else about the run to stderr.
+ */
+function printResult(output: Output, result: RunResult<unknown>, isWritten: boolean): void {
+  if (output.json) return output.printJson(result);
+  for (const step of result.steps ?? []) {
+    for (const line of stepLines(step, output)) output.note(line);
+  }
+  if (result.outputText !== '' && !isWritten) output.print(printable(result.outputText));
+  output.note(printable(resultLine(result)));
+  if (result instanceof ProgramResult) for (const line of unfinishedUnits(result)) output.note(line);
+  if (result.error !== null)
+    output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
+  if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
+}
+
+/** Returns a line for each unit of a program that has not completed. The failure of one is also the error of the run. */
+function unfinishedUnits({ units }: ProgramResult<unknown>): string[] {
+  return units
+    .filter(({ status }) => status !== 'completed')
+    .map(({ name, status, reason }) =>
+      printable(`unit ${name}: ${unitStatus({ status }, { isOver: true })}${reason === undefined ? '' : `: ${reason}`}`),
+    );
 }

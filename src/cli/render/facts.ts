@@ -1,17 +1,16 @@
-import { counted, printable, printableLine } from '../../core/domain/text.ts';
-import { eventsText, isTerminal, type RunStatus } from '../../core/domain/run.ts';
+import type { RunLimits } from '../../core/domain/limits.ts';
+import { missingText } from '../../core/domain/missing-definitions.ts';
 import { DEFAULT_MODEL_CALLS } from '../../core/domain/program-document.ts';
 import type { UnitResult } from '../../core/domain/program-run.ts';
-import type { RunLimits } from '../../core/domain/limits.ts';
+import type { RunRecord } from '../../core/domain/record.ts';
+import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
+import { eventsText, type Identity, isTerminal, type RunStatus, type RunSubject } from '../../core/domain/run.ts';
+import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
+import { counted, printable, printableLine } from '../../core/domain/text.ts';
+import { callsText, endedEarly, notRunTexts } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
-import { missingText } from '../../core/domain/missing-definitions.ts';
-import { endedEarly, notRunTexts } from '../../core/domain/tool-calls.ts';
-import type { Look, Output } from '../output.ts';
-import { pointInTime } from './point-in-time.ts';
-import { sessionFacts, stepsOfNewestTurn } from './session-facts.ts';
-import { principalText } from './subject-facts.ts';
-import type { SessionView } from '../../core/domain/sessions.ts';
-import type { RunView } from '../timeline/view.ts';
+import { type Look, type Output, pointInTime, visibleText } from '../output.ts';
+import type { RunView } from './run-view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */
 export function runFacts(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
@@ -83,7 +82,7 @@ function progressFacts(run: RunView): [string, string][] {
 }
 
 /** Returns the number of units by their status: `2 completed, 1 running`. */
-export function unitsText(units: readonly Pick<UnitResult, 'status'>[], run: { isOver: boolean }): string {
+function unitsText(units: readonly Pick<UnitResult, 'status'>[], run: { isOver: boolean }): string {
   const counts = new Map<string, number>();
   for (const unit of units) counts.set(unitStatus(unit, run), (counts.get(unitStatus(unit, run)) ?? 0) + 1);
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ') || 'none has begun';
@@ -144,4 +143,94 @@ function archiveFacts({ archiving, notArchived }: RunView): [string, string][] {
 
 function atMost(limit: number | undefined): string {
   return limit === undefined ? '' : ` of at most ${limit}`;
+}
+
+/** Returns the facts of a session, as names and values: its title, its turns, and the amounts of all turns against its limits. */
+export function sessionFacts(session: SessionView, startTime: string | null): [name: string, value: string][] {
+  const { title, limits, limitReached } = session;
+  const until = limits.deadlineMs === null || startTime === null ? undefined : pointInTime(Date.parse(startTime) + limits.deadlineMs);
+  const facts: [string, string | undefined][] = [
+    ['Title', title === undefined ? undefined : printableLine(title)],
+    ['Turns', turnsText(session)],
+    ['Used', usedText(session)],
+    ['Deadline', until],
+    ['Limit', limitReached === undefined ? undefined : `${limitReached.message}: messages are refused until the limit is raised`],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
+}
+
+function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
+  const goesOn = turn === undefined ? '' : `, turn ${turn} goes on`;
+  const idle = turn === undefined && idleSince !== undefined ? `, the last one ended at ${pointInTime(idleSince)}` : '';
+  return `${turns}${ofAtMost(limits.turns)}${goesOn}${idle}`;
+}
+
+/** Returns the amounts of all turns, with those of the runs below: limits count these. */
+function usedText({ spent, limits }: SessionView): string {
+  const { tokens, cost } = sessionTotals(spent);
+  return [
+    `${tokens}${ofAtMost(limits.totalTokens)} tokens`,
+    ...(cost === 0 && limits.costUsd === null
+      ? []
+      : [`${dollars(cost)}${limits.costUsd === null ? '' : ` of at most ${dollars(limits.costUsd)}`}`]),
+    counted(spent.stepsUsed, 'step'),
+    counted(spent.toolCallsTotal, 'tool call'),
+    ...notRunTexts(spent.toolCallsNotRun, { times: ' ×', name: printable }),
+  ].join(', ');
+}
+
+function ofAtMost(limit: number | null): string {
+  return limit === null ? '' : ` of at most ${limit}`;
+}
+
+/** Returns the number of steps of the newest turn of a session, which `goesOn` or has ended, from its records. */
+export function stepsOfNewestTurn(records: readonly RunRecord[], { goesOn }: { goesOn: boolean }): number {
+  let sinceTurn = 0;
+  let ofTurn = 0;
+  for (const record of records) {
+    if (record.type === 'step') sinceTurn += 1;
+    else if (record.turn !== undefined) [ofTurn, sinceTurn] = [sinceTurn, 0];
+  }
+  return goesOn ? sinceTurn : ofTurn;
+}
+
+/** Returns whom a run acts for, for a person to read: `ada of acme`. Undefined if it acts for nobody in particular. */
+export function principalText({ tenant, user }: Identity): string | undefined {
+  if (user === undefined) return tenant === undefined ? undefined : visibleLine(`tenant ${tenant}`);
+  return visibleLine(tenant === undefined ? user : `${user} of ${tenant}`);
+}
+
+/** Returns for whom and for what a run acts, as names and values. Each value is one line. */
+export function subjectFacts({ agentName, title, question, tags = [], ...principal }: RunSubject): [name: string, value: string][] {
+  const facts: [string, string | undefined][] = [
+    ['agent', visibleLine(agentName)],
+    ['for', principalText(principal)],
+    ['tags', tags.length === 0 ? undefined : visibleLine(tags.join(', '))],
+    ['title', title === undefined ? undefined : visibleLine(title)],
+    ['asked', question === undefined ? undefined : visibleLine(question)],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
+}
+
+/** Returns a text on one line, with everything in it that a terminal would hide, or show in another order. */
+function visibleLine(text: string): string {
+  return printableLine(visibleText(text));
+}
+
+/**
+ * Returns a result as one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1), 1 refused (refund) | 30 tokens |
+ * 2.50s`.
+ */
+export function resultLine(result: RunResult<unknown>): string {
+  const { status, agentName, turns, stepsUsed, limits, usage, durationSeconds, mediaTypes } = result;
+  return [
+    `[${status}] ${agentName}`,
+    ...(result instanceof ProgramResult
+      ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(usage.llmCalls, 'model call')]
+      : [turns === undefined ? `${stepsUsed}/${limits.steps} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
+    callsText(result, { times: ' ×', name: printable }),
+    counted(usage.totalTokens, 'token'),
+    ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),
+    ...(result.hasMedia ? [`media: ${mediaTypes.join('+')}`] : []),
+  ].join(' | ');
 }

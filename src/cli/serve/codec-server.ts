@@ -1,6 +1,5 @@
 import { startCodecServer } from '../../codec/codec-server.ts';
-import { chosenCodec, encodes } from '../program/codec-choice.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { chosenCodec, type CommandIo, encodes, type ServerFlags } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 
 /** The options of `longhaul codec-server`. */

@@ -3,8 +3,8 @@
 import { once } from 'node:events';
 import { type DevWorkerFlags, type DevWorkerLocation, serveDevWorker } from './dev-worker.ts';
 import { Output } from '../output.ts';
-import { processTerminal } from '../process-terminal.ts';
-import { reportError } from '../report-error.ts';
+import { processTerminal } from '../terminal.ts';
+import { reportError } from '../exit-codes.ts';
 
 // Without the session, nothing else would end the worker.
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));

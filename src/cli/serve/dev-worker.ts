@@ -1,20 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { connectTo } from '../../client/longhaul-client.ts';
+import type { CodecOptions } from '../../codec/encryption.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { Handler } from '../../server/index.ts';
-import { type HttpServer, listen, type ListenOptions } from '../../server/node/listen.ts';
+import { type HttpServer, listen, type ListenOptions } from '../../server/node-server.ts';
 import { resolveServer } from '../../temporal/server-connection.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { chosenCodec } from '../program/codec-choice.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
-import type { ServerLocation } from '../with-client.ts';
-import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
-import { checkNamespace } from './check-namespace.ts';
-import { bundleAt } from './dev-bundle.ts';
-import { serviceClientOptions, serviceHandler, withSink } from './http/agents-over-http.ts';
-import { installQuietRuntime } from './quiet-runtime.ts';
-import { sayBundling, serveAgents } from './serve-agents.ts';
-import { workflowsFile } from './workflows-file.ts';
+import { chosenCodec, type CommandIo, type ServerFlags, type ServerLocation } from '../command.ts';
+import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
+import { flaggedLog, type LogFlags } from '../options.ts';
+import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, workflowsFile } from './serve-agents.ts';
+import { serviceClientOptions, serviceHandler, withSink } from './serve.ts';
 
 /** The options of `longhaul dev` that concern its worker. */
 export interface DevWorkerFlags extends ServerFlags, LogFlags {
@@ -187,4 +186,71 @@ export async function listenOnceFree(
 export function isPortTaken(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
+}
+
+/**
+ * The workflow bundle of a session with `--watch`. The first worker that needs it creates it, and later workers load
+ * it until a file of the workflows changes.
+ */
+export class DevBundle {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'longhaul-dev-'));
+  readonly #workflows: string | undefined;
+  #generation = 1;
+  #files: Set<string> = new Set();
+
+  constructor(workflows: string | undefined) {
+    this.#workflows = workflows === undefined ? undefined : resolve(workflows);
+    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
+  }
+
+  /** The path of the bundle, whether or not it exists yet. */
+  get file(): string {
+    return join(this.#folder, `workflows-${this.#generation}.js`);
+  }
+
+  /** Finds the files that the workflows consist of. Called when a worker starts. */
+  async look(): Promise<void> {
+    if (this.#workflows !== undefined) this.#files = await importedFiles(this.#workflows);
+  }
+
+  /** Makes the next worker create a new bundle if one of the files belongs to the workflows. */
+  changed(files: readonly string[]): void {
+    if (files.some((file) => this.#files.has(file))) this.#generation += 1;
+  }
+}
+
+/** Returns the bundle at the path, and creates it if it is missing: then `begins` is called first. */
+async function bundleAt(
+  file: string,
+  { begins, ...options }: { workflowsPath?: string; codec: CodecOptions; begins: () => void },
+): Promise<{ codePath: string }> {
+  if ((await stat(file).catch(() => undefined)) === undefined) {
+    begins();
+    const { bundleAhead } = await import('../../../worker/create-worker.ts');
+    const unfinished = `${file}.${process.pid}`;
+    await writeFile(unfinished, await bundleAhead(options));
+    await rename(unfinished, file);
+  }
+  return { codePath: file };
+}
+
+/** Imports of files, except type imports, which are erased. */
+const IMPORT = /\b(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\bfrom\s*)?['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
+
+/** Endings of the file that an import without an extension, or with that of the compiled file, may mean. */
+const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
+
+/** Returns the file and all files of the same project that it loads by relative imports. */
+export async function importedFiles(file: string, found = new Set<string>()): Promise<Set<string>> {
+  if (found.has(file)) return found;
+  const code = await readFile(file, 'utf8').catch(() => undefined);
+  if (code === undefined) return found;
+  found.add(file);
+  for (const [, from, lazy] of code.matchAll(IMPORT)) {
+    const target = resolve(dirname(file), from ?? lazy ?? '');
+    for (const base of new Set([target, target.replace(/\.(m?)js$/, '.$1ts')])) {
+      for (const ending of ENDINGS) await importedFiles(`${base}${ending}`, found);
+    }
+  }
+  return found;
 }

@@ -8,15 +8,12 @@ import { freePorts } from '../../dev-server/start-flags.ts';
 import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { chosenCodec, encodes } from '../program/codec-choice.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
-import { findUi } from '../render/ui-link.ts';
-import { resolveServerLocation } from '../with-client.ts';
-import { loadAgentsModule } from './agents-module.ts';
+import { chosenCodec, type CommandIo, encodes, findUi, resolveServerLocation, type ServerFlags } from '../command.ts';
+import { flaggedLog, type LogFlags } from '../options.ts';
+import { loadAgentsModule } from '../input-files.ts';
 import { refusals, USUAL_CODEC_PORT } from './codec-server.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
-import { workflowsFile } from './workflows-file.ts';
+import { workflowsFile } from './serve-agents.ts';
 
 /** The options of `longhaul dev`. */
 export interface DevFlags extends ServerFlags, LogFlags {
@@ -312,14 +309,14 @@ export async function startDevCodecServer(
   return {
     endpoint: server?.url,
     allow: (uiUrl) => {
-      if (uiUrl !== undefined) for (const origin of namesOf(new URL(uiUrl))) origins.add(origin);
+      if (uiUrl !== undefined) for (const origin of originsOf(new URL(uiUrl))) origins.add(origin);
     },
     stop: async () => server?.stop(),
   };
 }
 
 /** Returns both names of a local origin, because a browser may use either one. */
-function namesOf(url: URL): string[] {
+function originsOf(url: URL): string[] {
   const isLocal = url.hostname === '127.0.0.1' || url.hostname === 'localhost';
   return isLocal ? ['127.0.0.1', 'localhost'].map((host) => `${url.protocol}//${host}:${url.port}`) : [url.origin];
 }

@@ -1,13 +1,16 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
-import { errorMessage } from '../../core/domain/errors.ts';
-import type { AgentsModule } from './agents-module.ts';
-import type { CommandIo } from '../program/command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
+import type { LogChoice } from '../../log/log-writer.ts';
+import { type CommandIo, type ServerFlags, type ServerLocation, withClient } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { AgentsModule } from '../input-files.ts';
 import type { Output } from '../output.ts';
 
 /** The options of a worker that a command runs: its agents and programs, and the server and task queue that it polls. */
-export interface ServeOptions extends Pick<
+interface ServeOptions extends Pick<
   CreateWorkerOptions,
   'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker'
 > {
@@ -75,4 +78,38 @@ async function defaultProviders(output: Pick<Output, 'note'>, env: NodeJS.Proces
     output.note('OPENAI_API_KEY is not set: calls to models "openai/…" will fail. Set it, or export "providers" from the agents module.');
   }
   return { openai: openai() };
+}
+
+/**
+ * Checks within 5 s that a worker can run in the namespace, and returns the server. The worker's own connection takes
+ * longer and its errors are hard to read. Throws `server_unreachable`, or the server's error for a namespace that it
+ * does not have.
+ */
+export async function checkNamespace(io: CommandIo, flags: ServerFlags): Promise<ServerLocation> {
+  return await withClient(io, flags, async ({ client, server }) => {
+    await client.temporal.workflowService.describeNamespace({ namespace: server.namespace });
+    return server;
+  });
+}
+
+/**
+ * Makes Temporal's SDK log on stderr at the chosen level: by default what tools log, and only warnings and errors of
+ * the SDK itself. Leaves signals to the command, because the SDK would shut workers down by itself. Must be called
+ * before anything else of the SDK's worker is used.
+ */
+export async function installQuietRuntime(
+  output: Pick<Output, 'note'>,
+  choice: LogChoice = { level: 'INFO', format: 'text' },
+): Promise<void> {
+  const { Runtime } = await import('@temporalio/worker');
+  const { runtimeOptions } = await import('../../../worker/install-log.ts');
+  Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text)), shutdownSignals: [] });
+}
+
+/** Returns the file of the user's own workflows, as the worker takes it. Throws a UsageError if it is not a file. */
+export function workflowsFile(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const file = resolve(path);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return file;
+  throw new UsageError(`The workflows module "${path}" is not a file (looked for "${file}"): name the file, such as ./workflows.ts`);
 }

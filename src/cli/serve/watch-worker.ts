@@ -4,9 +4,8 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../temporal/waiting.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { CommandIo } from '../program/command.ts';
-import { DevBundle } from './dev-bundle.ts';
-import type { DevWorkerFlags, DevWorkerLocation, DevWorkerReady } from './dev-worker.ts';
+import type { CommandIo } from '../command.ts';
+import { DevBundle, type DevWorkerFlags, type DevWorkerLocation, type DevWorkerReady } from './dev-worker.ts';
 
 const MODULE = fileURLToPath(import.meta.url);
 /** The program of the worker, beside this file: TypeScript in the repository and JavaScript in the package. */
@@ -43,7 +42,7 @@ export async function watchWorker(io: CommandIo, { flags, location, ready }: Wat
       isAnnounced = true;
       if (!signal.aborted) spare ??= newProcess();
     });
-    const end: Promise<boolean> = ended(child).then((code) => {
+    const end: Promise<boolean> = exitCodeOf(child).then((code) => {
       if (child === current && !signal.aborted)
         io.output.note(`The worker has ended (exit code ${code}): it starts anew when a file changes.`);
       return running.delete(end);
@@ -54,7 +53,7 @@ export async function watchWorker(io: CommandIo, { flags, location, ready }: Wat
   await bundle.look();
   start();
   for await (const changed of changedFiles(watchedFolders(flags), signal)) {
-    io.output.note(io.output.look('dim', `${namesOf(changed)}: restarting the worker`));
+    io.output.note(io.output.look('dim', `${fileNames(changed)}: restarting the worker`));
     bundle.changed(changed);
     await bundle.look();
     current?.kill('SIGTERM');
@@ -77,7 +76,7 @@ function newProcess(): ChildProcess {
   return child;
 }
 
-function ended(child: ChildProcess): Promise<number | null> {
+function exitCodeOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolveEnd) => child.once('close', (code) => resolveEnd(code)));
 }
 
@@ -87,7 +86,7 @@ function watchedFolders({ agents, workflows }: DevWorkerFlags): string[] {
   return [...new Set(folders)].filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(`${other}/`)));
 }
 
-function namesOf([first = '', ...others]: readonly string[]): string {
+function fileNames([first = '', ...others]: readonly string[]): string {
   const name = relative(process.cwd(), first);
   return others.length === 0 ? `${name} has changed` : `${name} and ${others.length} more have changed`;
 }
@@ -112,7 +111,7 @@ const MOST_LOOKS = 4;
  * signal is aborted.
  */
 export async function* changedFiles(folders: readonly string[], signal: AbortSignal, everyMs = EVERY_MS): AsyncGenerator<string[]> {
-  let before = await stamps(folders);
+  let before = await fileStamps(folders);
   const changed = new Set<string>();
   let looks = 0;
   for (;;) {
@@ -121,7 +120,7 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
     } catch {
       return;
     }
-    const now = await stamps(folders);
+    const now = await fileStamps(folders);
     const news = [...new Set([...before.keys(), ...now.keys()])].filter((path) => before.get(path) !== now.get(path));
     before = now;
     for (const path of news) changed.add(path);
@@ -136,7 +135,7 @@ export async function* changedFiles(folders: readonly string[], signal: AbortSig
 }
 
 /** Returns the modification time and size of each file. */
-async function stamps(folders: readonly string[]): Promise<Map<string, string>> {
+async function fileStamps(folders: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const look = async (folder: string): Promise<void> => {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -1,13 +1,8 @@
-import { loadAgentsModule } from './agents-module.ts';
-import { checkNamespace } from './check-namespace.ts';
-import { chosenCodec } from '../program/codec-choice.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
-import { installQuietRuntime } from './quiet-runtime.ts';
-import { serveAgents } from './serve-agents.ts';
-import { chosenVersioning, type VersioningFlags } from '../program/versioning-choice.ts';
+import { loadAgentsModule } from '../input-files.ts';
+import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
+import { chosenCodec, type CommandIo, type ServerFlags } from '../command.ts';
+import { chosenVersioning, flaggedLog, type LogFlags, type VersioningFlags } from '../options.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
-import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul worker`. */
 export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {

@@ -1,7 +1,7 @@
-import { type Authenticate, type Caller, SCOPES } from './caller.ts';
-import { forbidden } from './access/access-error.ts';
-import { isLoopback, refuseForeignPages } from './loopback.ts';
-import { bearsRunToken } from './run-tokens/bears-run-token.ts';
+import { isIPv4 } from 'node:net';
+import { UsageError } from '../../core/domain/errors.ts';
+import { type Authenticate, type Caller, forbidden, SCOPES } from './caller.ts';
+import { bearsRunToken } from './run-tokens.ts';
 
 /** The caller of a service that asks for no credentials. */
 const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
@@ -18,7 +18,7 @@ export function openAuthentication(tokens: Authenticate | undefined): Authentica
 }
 
 /** The circumstances of a request to a service without authentication. */
-export interface OpenRequest {
+interface OpenRequest {
   /** The address that the request comes from. Undefined: the runtime does not tell. */
   peer: string | undefined;
   /** The origins of pages that may call. */
@@ -41,4 +41,44 @@ export function refuseOthers(request: Request, { peer, origins }: OpenRequest): 
     );
   }
   refuseForeignPages(request, origins);
+}
+
+const LOOPBACK_V6 = new Set(['::1', '[::1]', '0:0:0:0:0:0:0:1']);
+
+/** True for a host that only this machine reaches: 127.0.0.0/8, ::1 and `localhost`. */
+export function isLoopback(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || LOOPBACK_V6.has(host) || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** Throws a UsageError if a server without authentication must not listen on that host. */
+export function requireLoopback(host: string): void {
+  if (isLoopback(host)) return;
+  throw new UsageError(
+    `A server at "${host}" without authentication would let everyone who reaches it start, read and approve runs: ` +
+      'create an API key with "npx longhaul keys create", give "authenticate", or listen on 127.0.0.1',
+  );
+}
+
+/**
+ * Throws `forbidden` for a request that a page of another site may have made to a server without authentication. The browser of a
+ * developer reaches 127.0.0.1: a page whose name resolves to that address has its own name in `Host` (DNS rebinding), and a page that
+ * sends a form or a request without a body has its origin in `Origin`. `origins` are those that may call.
+ */
+export function refuseForeignPages(request: Request, origins: readonly string[]): void {
+  const host = request.headers.get('host') ?? new URL(request.url).host;
+  if (!isLoopback(hostNameOf(`http://${host}`))) {
+    throw forbidden(`The server has no authentication, so it answers requests for localhost alone, and not those for "${host}"`);
+  }
+  const origin = request.headers.get('origin');
+  if (origin === null || origins.includes(origin) || isOwnOrigin(origin, host)) return;
+  throw forbidden(`The server has no authentication, and pages of "${origin}" may not call it: list the origin`);
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  return URL.parse(origin)?.host === host.toLowerCase();
+}
+
+/** Returns the name in a URL, without its port; empty for a text that is no URL. */
+function hostNameOf(url: string): string {
+  return URL.parse(url)?.hostname ?? '';
 }

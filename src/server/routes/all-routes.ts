@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { USER_STORES } from '../../client/forget-options.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { SpilledContent } from '../../core/domain/content.ts';
@@ -10,35 +10,32 @@ import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
-import { requireStart } from '../auth/access/reach.ts';
-import type { Caller } from '../auth/caller.ts';
-import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens/run-tokens.ts';
-import { RequestError } from '../problems/request-error.ts';
+import { type Caller, requireScope, requireStart } from '../auth/caller.ts';
+import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
+import { RequestError } from '../problems.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
-import { LONGEST_WAIT_MS } from '../requests/bounded-wait.ts';
-import { requireOwnId } from '../requests/derived-id.ts';
-import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
-import { defineRoute, type Reply, type Route } from '../routing/route.ts';
-import { list, MOST } from '../schemas/bounded.ts';
-import { component } from '../schemas/component.ts';
-import { jsonObject, jsonValue, runIdText, timestamp } from '../schemas/json.ts';
-import { openSessionBody, runStarted, sessionOpened, startRunBody } from '../schemas/start-requests.ts';
-import { noticeOfUnseen, startableAgent } from '../starting/known-agent.ts';
-import { startOnce } from '../starting/start-once.ts';
-import { memoWith, requireOwnFields, searchAttributePairs } from '../starting/start-options.ts';
-import { START_PROBLEMS, started } from '../starting/start-reply.ts';
-import { startRequested } from '../starting/start-requested.ts';
+import { LONGEST_WAIT_MS, requestDigest, requireOwnId, runIdOfKey } from '../requests.ts';
+import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route, runParams } from '../route.ts';
+import { openSessionBody, runStarted, sessionOpened, startProgramBody, startRunBody } from '../schemas/requests.ts';
+import { component, jsonObject, jsonValue, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
+import {
+  memoWith,
+  noticeOfUnseen,
+  requireOwnFields,
+  searchAttributePairs,
+  START_PROBLEMS,
+  startableAgent,
+  startOnce,
+  startRequested,
+  startResponses,
+} from '../starting.ts';
 import { LIST_ROUTES } from './lists.ts';
-import { PROGRAM_ROUTES } from './programs.ts';
-import { ok, READ_PROBLEMS, runParams } from './route-parts.ts';
-import { CHANGE_RUN_ROUTES } from './runs/change-run.ts';
+import { CHANGE_RUN_ROUTES, RUN_APPROVAL_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES } from './runs/read-run.ts';
-import { RUN_APPROVAL_ROUTES } from './runs/run-approvals.ts';
-import { RUN_RECORD_ROUTES } from './runs/run-records.ts';
-import { CHANGE_SESSION_ROUTES } from './sessions/change-session.ts';
-import { TALK_ROUTES } from './sessions/talk.ts';
-import { STREAM_ROUTES } from './stream-routes.ts';
+import { RUN_RECORD_ROUTES, STREAM_ROUTES } from './runs/run-records.ts';
+import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
 
 const RUN_ID = 'startRun';
 
@@ -54,7 +51,7 @@ const startRunRoute = defineRoute(
     counts: 'starts',
     body: startRunBody,
     idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
-    responses: started(runStarted),
+    responses: startResponses(runStarted),
     problems: START_PROBLEMS,
   },
   async (request) => {
@@ -94,7 +91,7 @@ const spilledRoute = defineRoute(
   },
   async ({ params: { runId, sha256 }, client }) => {
     const spilled = await spilledIn(client.handle(runId).events(), sha256);
-    if (spilled !== undefined) return { status: 200, body: { content: await contentOf(client, spilled) } };
+    if (spilled !== undefined) return { status: 200, body: { content: await spilledContentOf(client, spilled) } };
     throw new LonghaulError('spilled_not_found', `Run "${runId}" has spilled no content of that digest`);
   },
 );
@@ -113,7 +110,7 @@ const openSessionRoute = defineRoute(
     counts: 'starts',
     body: openSessionBody,
     idempotencyKey: 'The same key with the same body is the same session: 201 at first, 200 for each repetition. With another body: 422.',
-    responses: started(sessionOpened),
+    responses: startResponses(sessionOpened),
     problems: START_PROBLEMS,
   },
   async ({ body, caller, client, idempotencyKey, settings }): Promise<Reply> => {
@@ -157,7 +154,7 @@ const agentEntry = component(
   }),
 );
 
-const listAgents = defineRoute(
+const listAgentsRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/agents',
@@ -168,10 +165,10 @@ const listAgents = defineRoute(
     responses: ok(component('Agents', z.object({ agents: z.array(agentEntry) })), 'The agents.'),
     problems: [],
   },
-  async ({ caller, settings }) => ({ status: 200, body: { agents: startable(settings.agents, caller).map(entryOf) } }),
+  async ({ caller, settings }) => ({ status: 200, body: { agents: startableAgents(settings.agents, caller).map(agentEntryOf) } }),
 );
 
-const showAgent = defineRoute(
+const showAgentRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/agents/{agent}',
@@ -184,14 +181,14 @@ const showAgent = defineRoute(
     problems: ['agent_not_found'],
   },
   async ({ params, caller, settings }) => {
-    const found = startable(settings.agents, caller).find(({ name }) => name === params.agent);
-    if (found !== undefined) return { status: 200, body: entryOf(found) };
+    const found = startableAgents(settings.agents, caller).find(({ name }) => name === params.agent);
+    if (found !== undefined) return { status: 200, body: agentEntryOf(found) };
     throw new LonghaulError('agent_not_found', `The service knows no agent "${params.agent}" that this caller may start`);
   },
 );
 
 /** The routes of agents. */
-const AGENT_ROUTES: readonly Route[] = [listAgents, showAgent];
+const AGENT_ROUTES: readonly Route[] = [listAgentsRoute, showAgentRoute];
 
 const toolEntry = component(
   'ToolEntry',
@@ -205,7 +202,7 @@ const toolEntry = component(
   }),
 );
 
-const listTools = defineRoute(
+const listToolsRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/tools',
@@ -218,11 +215,11 @@ const listTools = defineRoute(
     responses: ok(component('Tools', z.object({ tools: z.array(toolEntry) })), 'The tools, by their names.'),
     problems: [],
   },
-  async ({ caller, settings }) => ({ status: 200, body: { tools: toolsOf(startable(settings.agents, caller)) } }),
+  async ({ caller, settings }) => ({ status: 200, body: { tools: toolsOf(startableAgents(settings.agents, caller)) } }),
 );
 
 /** The routes of tools. */
-const TOOL_ROUTES: readonly Route[] = [listTools];
+const TOOL_ROUTES: readonly Route[] = [listToolsRoute];
 
 const tokenBody = component(
   'TokenRequest',
@@ -259,7 +256,7 @@ const tokenRoute = defineRoute(
   },
 );
 
-const store = z.enum(USER_STORES);
+const userStore = z.enum(USER_STORES);
 
 const forgotten = component(
   'Forgotten',
@@ -268,11 +265,11 @@ const forgotten = component(
     executions: z.number(),
     memoryEntries: z.number(),
     kept: z.array(z.string()),
-    without: z.array(store),
+    without: z.array(userStore),
   }),
 );
 
-const forget = defineRoute(
+const forgetUserRoute = defineRoute(
   {
     method: 'DELETE',
     path: '/v1/users/{user}',
@@ -285,7 +282,7 @@ const forget = defineRoute(
     query: z.strictObject({
       tenant: z.string().min(1).exactOptional(),
       without: z
-        .union([store.transform((one) => [one]), z.array(store)])
+        .union([userStore.transform((one) => [one]), z.array(userStore)])
         .exactOptional()
         .describe('A store that no worker has; may be repeated. The service must have the others.'),
     }),
@@ -296,7 +293,72 @@ const forget = defineRoute(
 );
 
 /** The routes of users. */
-const USER_ROUTES: readonly Route[] = [forget];
+const USER_ROUTES: readonly Route[] = [forgetUserRoute];
+
+const programEntry = component(
+  'ProgramEntry',
+  z.object({ name: z.string(), units: z.array(z.string()), input: jsonObject.exactOptional().describe('The JSON Schema of the input.') }),
+);
+
+const listProgramsRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/programs',
+    id: 'listPrograms',
+    tag: 'programs',
+    summary: 'List the programs that the service knows and the caller may start',
+    scope: 'runs:read',
+    responses: ok(component('Programs', z.object({ programs: z.array(programEntry) })), 'The programs.'),
+    problems: [],
+  },
+  async ({ caller: { agents }, settings }) => {
+    const programs = settings.programs.filter(({ name }) => agents === undefined || agents.includes(name));
+    return { status: 200, body: { programs: programs.map(programEntryOf) } };
+  },
+);
+
+const PROGRAM_ID = 'startProgram';
+
+const startProgramRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/programs',
+    id: PROGRAM_ID,
+    tag: 'programs',
+    summary: 'Start a program',
+    description:
+      'Its run is read, followed, decided and cancelled at `/v1/runs/{runId}`, as that of an agent: the header `Location` has the path. ' +
+      '`GET /v1/runs/{runId}/trace` shows its units and steps.',
+    scope: 'runs:write',
+    counts: 'starts',
+    body: startProgramBody,
+    idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
+    responses: startResponses(runStarted),
+    problems: [...START_PROBLEMS, 'invalid_program'],
+  },
+  async (request) => {
+    const { body, caller, client, settings } = request;
+    const { program } = body;
+    requireStart(caller, typeof program === 'string' ? program : undefined);
+    // A document calls any tool that the workers have.
+    if (typeof program !== 'string') requireScope(caller, 'admin');
+    const isListed = settings.programs.some(({ name }) => name === program);
+    return startRequested(
+      request,
+      PROGRAM_ID,
+      ({ program: _, ...options }) => client.startProgram(program, options),
+      (runId) =>
+        noticeOfUnseen(
+          client.temporal,
+          caller,
+          typeof program === 'string' && !isListed ? { kind: 'program', name: program, runId } : undefined,
+        ),
+    );
+  },
+);
+
+/** The routes of programs. */
+const PROGRAM_ROUTES: readonly Route[] = [listProgramsRoute, startProgramRoute];
 
 /** The routes of the service that have a caller, in the order of the document. */
 export const ROUTES: readonly Route[] = [
@@ -329,7 +391,7 @@ async function spilledIn(events: AsyncIterable<Event>, sha256: string): Promise<
   return undefined;
 }
 
-async function contentOf(client: LonghaulClient, spilled: SpilledContent): Promise<unknown[]> {
+async function spilledContentOf(client: LonghaulClient, spilled: SpilledContent): Promise<unknown[]> {
   try {
     return await client.readSpilled(spilled);
   } catch (error) {
@@ -355,7 +417,7 @@ function toolsOf(agents: readonly AnyAgent[]): ToolEntry[] {
   const entries = new Map<string, ToolEntry>();
   for (const { name, tools } of agents) {
     for (const tool of tools) {
-      const described = describe(tool);
+      const described = describedTool(tool);
       const key = canonicalJson(described as JsonValue);
       const known = entries.get(key);
       if (known === undefined) entries.set(key, { ...described, agents: [name] });
@@ -365,7 +427,7 @@ function toolsOf(agents: readonly AnyAgent[]): ToolEntry[] {
   return [...entries.values()].toSorted((one, other) => compare(one.name, other.name) || compare(one.version ?? '', other.version ?? ''));
 }
 
-function describe({ name, version, description, category, schema }: AnyTool): Omit<ToolEntry, 'agents'> {
+function describedTool({ name, version, description, category, schema }: AnyTool): Omit<ToolEntry, 'agents'> {
   return {
     name,
     ...(version === undefined ? {} : { version }),
@@ -380,11 +442,11 @@ function compare(one: string, other: string): number {
 }
 
 /** Returns the agents that a caller may start. */
-function startable(agents: readonly AnyAgent[], { agents: allowed }: Caller): AnyAgent[] {
+function startableAgents(agents: readonly AnyAgent[], { agents: allowed }: Caller): AnyAgent[] {
   return agents.filter(({ name }) => allowed === undefined || allowed.includes(name));
 }
 
-function entryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.input<typeof agentEntry> {
+function agentEntryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.input<typeof agentEntry> {
   return {
     name,
     ...(description === undefined ? {} : { description }),
@@ -396,4 +458,8 @@ function entryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.
       description: tool.description,
     })),
   };
+}
+
+function programEntryOf({ name, document: { input, units } }: AnyProgram): z.input<typeof programEntry> {
+  return { name, units: units.map((unit) => unit.name), ...(input === undefined ? {} : { input }) };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { within } from '../../streams/waits.ts';
-import { defineRoute, type Route } from '../routing/route.ts';
-import { component } from '../schemas/component.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { component } from '../schemas/values.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import type { ReadinessCheck } from '../server-settings.ts';
+import type { ReadinessCheck } from '../server-options.ts';
 
 /** The time that each part of the service has to answer. */
 const CHECK_MS = 2_000;

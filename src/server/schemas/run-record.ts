@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import { component } from './component.ts';
-import { contentItem, spilledContent } from './content.ts';
-import { jsonObject, timestamp } from './json.ts';
-import { runLimits } from './limits.ts';
-import { aggregatedUsage, estimatedUsage, usageStats } from './usage.ts';
+import {
+  aggregatedUsage,
+  component,
+  contentItem,
+  estimatedUsage,
+  jsonObject,
+  runLimits,
+  spilledContent,
+  timestamp,
+  usageStats,
+} from './values.ts';
 
 /** A decision about a call, as an event has it. */
 const decision = component(

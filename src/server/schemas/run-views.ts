@@ -1,10 +1,21 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../../core/domain/run.ts';
-import { component } from './component.ts';
 import { event, stepResult, trace } from './run-record.ts';
-import { jsonObject, jsonValue, timestamp, timestampOrNull, version } from './json.ts';
-import { limitValues, runLimits } from './limits.ts';
-import { aggregatedUsage } from './usage.ts';
+import {
+  aggregatedUsage,
+  component,
+  ignoredBy,
+  jsonObject,
+  jsonValue,
+  limitValues,
+  nameText,
+  requestIdText,
+  runIdText,
+  runLimits,
+  timestamp,
+  timestampOrNull,
+  version,
+} from './values.ts';
 
 /** The status of a run. */
 export const runStatus = component('RunStatus', z.enum(['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES]));
@@ -52,7 +63,7 @@ const sessionView = component(
 );
 
 /** For whom and for what a run acts. */
-export const runSubject = component(
+const runSubject = component(
   'RunSubject',
   z
     .object({
@@ -159,7 +170,7 @@ const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z
 export const runResult = component('RunResult', z.object({ ...resultFields, ...unitsOfProgram, trace: trace.exactOptional() }));
 
 /** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
-export const streamedResult = component('StreamedResult', z.object({ ...recordedFields, ...unitsOfProgram }).omit({ steps: true }));
+const streamedResult = component('StreamedResult', z.object({ ...recordedFields, ...unitsOfProgram }).omit({ steps: true }));
 
 /** The result of a turn of a session. */
 export const turnResult = component(
@@ -187,7 +198,7 @@ export const contextPage = component(
 );
 
 /** A run in a list. */
-export const runEntry = component(
+const runEntry = component(
   'RunEntry',
   z.object({
     runId: z.string(),
@@ -205,7 +216,7 @@ export const runEntry = component(
 );
 
 /** The cursor of the next page of a list. */
-export const nextCursor = z.string().exactOptional().describe('The cursor of the next page. Absent on the last one.');
+const nextCursor = z.string().exactOptional().describe('The cursor of the next page. Absent on the last one.');
 
 /** A page of runs. */
 export const runsPage = component('RunsPage', z.object({ runs: z.array(runEntry), next: nextCursor }));
@@ -217,4 +228,120 @@ export const sessionsPage = component(
     sessions: z.array(runEntry.omit({ runId: true, kind: true, agentName: true }).extend({ sessionId: z.string(), agentName: z.string() })),
     next: nextCursor,
   }),
+);
+
+/** A pending approval. */
+const approval = component(
+  'Approval',
+  z.object({
+    kind: z.enum(['tool', 'question', 'limit', 'outcome']),
+    runId: z.string().exactOptional().describe('The run that waits.'),
+    about: runSubject.exactOptional(),
+    callId: z.string(),
+    toolName: z.string(),
+    digest: z.string().describe('A decision is bound to it.'),
+    key: z.string(),
+    step: z.number(),
+    at: z.string().exactOptional(),
+    requestedAt: timestamp,
+    deadlineAt: timestamp.exactOptional(),
+    onDeadline: z.enum(['approve', 'reject']).exactOptional(),
+    reason: z.string().exactOptional(),
+    proposal: jsonObject.exactOptional(),
+    notified: z.boolean().exactOptional(),
+    arguments: jsonObject,
+    argumentsCut: z.literal(true).exactOptional(),
+    answer: jsonObject.exactOptional(),
+  }),
+);
+
+const rememberedDecision = component(
+  'RememberedDecision',
+  z.object({
+    id: z.string(),
+    type: z.enum(['approve', 'reject']),
+    toolName: z.string(),
+    agent: z.string().exactOptional(),
+    digest: z.string().exactOptional(),
+    reason: z.string().exactOptional(),
+    by: z.string().nullable(),
+    verifiedBy: z.string().exactOptional(),
+    at: timestamp,
+  }),
+);
+
+/** The approvals of a run and of those below it. */
+export const runApprovals = component(
+  'RunApprovals',
+  z.object({
+    version,
+    runId: z.string(),
+    agentName: z.string(),
+    about: runSubject,
+    status: runStatus,
+    pending: z.array(approval),
+    remembered: z.array(rememberedDecision),
+  }),
+);
+
+/** A page of the approvals of all runs. */
+export const approvalsPage = component('ApprovalsPage', z.object({ approvals: z.array(approval), next: nextCursor }));
+
+const about = {
+  digest: nameText.describe('The digest of the approval as it was listed: another call is not decided.'),
+  runId: runIdText.exactOptional().describe('The run that waits, as it was listed. Default: this run, or one below it.'),
+  id: requestIdText.exactOptional(),
+  by: ignoredBy.exactOptional(),
+};
+
+const remember = z.enum(['tool', 'arguments']).exactOptional().describe('The decision holds for further calls, too.');
+
+/** The body of a decision. */
+export const decisionBody = component(
+  'DecideCall',
+  z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('approve'), arguments: jsonObject.exactOptional(), remember, ...about }),
+    z.strictObject({ type: z.literal('reject'), reason: z.string().exactOptional(), remember, ...about }),
+    z.strictObject({ type: z.literal('respond'), content: jsonValue, ...about }),
+  ]),
+);
+
+/** The answer to the end of a remembered decision. */
+export const revokeReceipt = component('RevokeReceipt', z.object({ version, revoked: z.boolean() }));
+
+const delta = component(
+  'Delta',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string() }),
+    z.object({ type: z.literal('reasoning'), text: z.string() }),
+    z.object({ type: z.literal('tool_input'), callId: z.string(), toolName: z.string(), text: z.string() }),
+    z.object({ type: z.literal('data'), callId: z.string(), name: z.string(), data: z.unknown() }),
+  ]),
+);
+
+/** The data of one message of a stream. Its cursor is the id of the message. */
+export const streamItem = component(
+  'StreamItem',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('event'), offset: z.number(), event }),
+    z.object({ type: z.literal('step'), step: stepResult }),
+    z.object({
+      type: z.literal('delta'),
+      step: z.number(),
+      attempt: z.number(),
+      eventId: z.string(),
+      callId: z.string().exactOptional(),
+      delta,
+    }),
+    z.object({
+      type: z.literal('reset'),
+      step: z.number(),
+      attempt: z.number(),
+      callId: z.string().exactOptional(),
+      offset: z.number().exactOptional(),
+    }),
+    z.object({ type: z.literal('gap') }),
+    z.object({ type: z.literal('status'), status: z.string() }),
+    z.object({ type: z.literal('end'), result: streamedResult }),
+  ]),
 );

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/decisions/approvals.ts';
-import { serverOptions } from '../../../src/cli/program/server-options.ts';
+import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/decisions.ts';
+import { serverOptions } from '../../../src/cli/command.ts';
 import { type ApprovalView, decisionHints } from '../../../src/core/domain/approvals.ts';
-import { Interruption } from '../../../src/cli/interruption.ts';
+import { Interruption } from '../../../src/cli/terminal.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, AT, waiting } from '../pending-approvals.ts';
 

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../../src/cli/commands/decisions/decide.ts';
+import { approveCall, type DecidableRun, rejectCall, respondToCall } from '../../../src/cli/commands/decisions.ts';
 import type { DecidedOn } from '../../../src/client/index.ts';
 import type { ApprovalView, Decision } from '../../../src/core/domain/approvals.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';

@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
-import { fileApiKeys } from '../../../src/server/auth/api-keys/file-api-keys.ts';
+import { apiKeys, fileApiKeys } from '../../../src/server/auth/api-keys.ts';
 import { bearing } from '../../server-http/auth/bearer.ts';
 import { callCli, type CliOutcome } from '../call-cli.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeSaved } from '../../../src/cli/commands/records/save.ts';
+import { writeSaved } from '../../../src/cli/commands/records.ts';
 import { toSavedContext } from '../../../src/core/saved/saved-context.ts';
 import { callCli } from '../call-cli.ts';
 import { commandIo } from '../command-io.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sayStoresLeft, storesIn, storesLeft } from '../../../src/cli/commands/records/stores.ts';
+import { sayStoresLeft, storesIn, storesLeft } from '../../../src/cli/commands/records.ts';
 import { callCli } from '../call-cli.ts';
 import { commandIo } from '../command-io.ts';
 

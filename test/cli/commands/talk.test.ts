@@ -1,9 +1,7 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { raiseLimits } from '../../../src/cli/commands/bounds/raise.ts';
-import { retryOf } from '../../../src/cli/commands/retry.ts';
-import { revokeDecision } from '../../../src/cli/commands/decisions/revoke.ts';
-import { sendText } from '../../../src/cli/commands/send.ts';
+import { raiseLimits, retryOf, sendText } from '../../../src/cli/commands/steer.ts';
+import { revokeDecision } from '../../../src/cli/commands/decisions.ts';
 import type { MessageReceipt, RaiseReceipt } from '../../../src/core/protocol.ts';
 import { commandIo } from '../command-io.ts';
 

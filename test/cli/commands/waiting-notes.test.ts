@@ -2,9 +2,9 @@ import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/run-handle.ts';
 import type { RunApprovals } from '../../../src/client/executions.ts';
-import { resultLine } from '../../../src/cli/render/result-line.ts';
-import { waitForResult } from '../../../src/cli/commands/wait-for-result.ts';
-import { tellWhatWaits } from '../../../src/cli/commands/waiting-notes.ts';
+import { resultLine } from '../../../src/cli/render/facts.ts';
+import { waitForResult } from '../../../src/cli/commands/start.ts';
+import { noteWaitingApprovals } from '../../../src/cli/render/approvals.ts';
 import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, waiting } from '../pending-approvals.ts';
@@ -19,7 +19,7 @@ test('a command that waits for a run prints its pending calls once, with the com
     if (answers.length === 0) ended.abort();
     return answer === undefined ? Promise.reject(new Error('no worker answers')) : Promise.resolve(answer);
   };
-  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, ended: ended.signal, everyMs: 1 });
+  await noteWaitingApprovals(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, ended: ended.signal, everyMs: 1 });
   expect(kept.stdout()).toBe('');
   expect(kept.stderr()).toBe(`The run waits for a decision:
   refund · call c1 · step 2 of run clerk-1

@@ -1,6 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { liveService } from '../../../src/cli/live/streamed-items.ts';
-import { LiveText } from '../../../src/cli/live/live-text.ts';
+import { liveService, LiveText } from '../../../src/cli/render/live.ts';
 
 function live(): { text: LiveText; written: () => string } {
   let written = '';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { type LiveService, streamedItems, whyNoService } from '../../../src/cli/live/streamed-items.ts';
+import { type LiveService, streamedItems, whyNoService } from '../../../src/cli/render/live.ts';
 
 /** Returns why a service has no stream of a run. */
 async function reasonOf(service: LiveService): Promise<string | undefined> {

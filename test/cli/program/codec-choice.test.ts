@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chosenCodec, encodes } from '../../../src/cli/program/codec-choice.ts';
+import { chosenCodec, encodes } from '../../../src/cli/command.ts';
 import { callCli } from '../call-cli.ts';
 
 const KEY = Buffer.alloc(32, 1).toString('base64');

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addHttpOptions, handlerOptions, type HttpFlags } from '../../../src/cli/program/http-flags.ts';
+import { addHttpOptions, handlerOptions, type HttpFlags } from '../../../src/cli/options.ts';
 import { settingsOf } from '../../../src/server/server-options.ts';
 import { callCli } from '../call-cli.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenVersioning } from '../../../src/cli/program/versioning-choice.ts';
+import { chosenVersioning } from '../../../src/cli/options.ts';
 import { callCli } from '../call-cli.ts';
 
 test('a deployment, a build and a behavior make the version of the worker', () => {

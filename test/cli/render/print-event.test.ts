@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
-import { eventLines } from '../../../src/cli/render/print-event.ts';
+import { eventLines } from '../../../src/cli/render/event-lines.ts';
 import { decision } from '../pending-approvals.ts';
 
 /** The time so many seconds after the start of the run. */

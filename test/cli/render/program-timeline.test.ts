@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { eventLines } from '../../../src/cli/render/print-event.ts';
-import { programLines } from '../../../src/cli/timeline/program-lines.ts';
-import { programTimelineOf } from '../../../src/cli/timeline/program-timeline.ts';
-import { unitsSoFar } from '../../../src/cli/timeline/view.ts';
+import { eventLines } from '../../../src/cli/render/event-lines.ts';
+import { programLines } from '../../../src/cli/render/timeline-lines.ts';
+import { programTimelineOf } from '../../../src/cli/render/timeline.ts';
+import { unitsSoFar } from '../../../src/cli/render/run-view.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { StepNote } from '../../../src/core/domain/verdicts.ts';
 import type { Event, RunRecord } from '../../../src/core/domain/record.ts';

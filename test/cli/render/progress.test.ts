@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { followProgress, progressText, runningLines } from '../../../src/cli/render/progress-lines.ts';
+import { followProgress, progressText, runningLines } from '../../../src/cli/commands/show.ts';
 import type { StatusView } from '../../../src/core/protocol.ts';
 import { commandIo } from '../command-io.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listLines } from '../../../src/cli/commands/list.ts';
-import { sessionLines } from '../../../src/cli/sessions/list-sessions.ts';
-import { cutToWidth, leastOfIds, padToWidth, tableLines, textWidth } from '../../../src/cli/render/table-lines.ts';
+import { sessionLines } from '../../../src/cli/commands/sessions.ts';
+import { cutToWidth, leastOfIds, padToWidth, tableLines, textWidth } from '../../../src/cli/output.ts';
 import { AT } from '../pending-approvals.ts';
 
 const look = (_look: string, text: string): string => text;

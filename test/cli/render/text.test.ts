@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { printable } from '../../../src/core/domain/text.ts';
-import { Output, showsColour } from '../../../src/cli/output.ts';
-import type { RunView } from '../../../src/cli/timeline/view.ts';
+import { Output, showsColour, tableLines } from '../../../src/cli/output.ts';
+import type { RunView } from '../../../src/cli/render/run-view.ts';
 import { runLines } from '../../../src/cli/commands/show.ts';
 import { listLines } from '../../../src/cli/commands/list.ts';
-import { tableLines } from '../../../src/cli/render/table-lines.ts';
 import type { RunRecord } from '../../../src/core/domain/record.ts';
 import { newStep, newToolCallRecord, type StepResult } from '../../../src/core/domain/tool-calls.ts';
 import { AT, waiting } from '../pending-approvals.ts';

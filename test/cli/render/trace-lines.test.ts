@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { traceLines } from '../../../src/cli/render/trace-lines.ts';
+import { traceLines } from '../../../src/cli/render/tree-lines.ts';
 import { ExecutionTrace, traceEvent } from '../../../src/core/domain/trace.ts';
 import { commandIo } from '../command-io.ts';
 

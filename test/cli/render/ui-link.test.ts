@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { findUi, runLink } from '../../../src/cli/render/ui-link.ts';
+import { findUi, runLink } from '../../../src/cli/command.ts';
 
 async function withHttpServer(body: string, work: (port: number) => Promise<void>): Promise<void> {
   const server = createServer((_request, response) => response.end(body));

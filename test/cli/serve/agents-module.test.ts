@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { importProblem, loadAgentsModule } from '../../../src/cli/serve/agents-module.ts';
+import { importProblem, loadAgentsModule } from '../../../src/cli/input-files.ts';
 
 const AGENT = (name: string): string => `({ kind: 'longhaul.agent', name: '${name}', model: 'p/m', tools: [] })`;
 const CLIENT = '{ capabilities: { structuredOutput: true }, call: async () => ({}) }';

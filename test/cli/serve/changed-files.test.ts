@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { changedFiles } from '../../../src/cli/serve/watch-worker.ts';
-import { importedFiles } from '../../../src/cli/serve/dev-bundle.ts';
-import { workflowsFile } from '../../../src/cli/serve/workflows-file.ts';
+import { importedFiles } from '../../../src/cli/serve/dev-worker.ts';
+import { workflowsFile } from '../../../src/cli/serve/serve-agents.ts';
 import { callCli } from '../call-cli.ts';
 
 let folder = '';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { askDecision, type AskedOn } from '../../../src/cli/sessions/chat/ask-decision.ts';
-import type { Reaction } from '../../../src/cli/sessions/chat/lines.ts';
+import { askDecision, type AskedOn, type Reaction } from '../../../src/cli/chat/input.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { commandIo, type KeptIo } from '../command-io.ts';
 import { waiting } from '../pending-approvals.ts';

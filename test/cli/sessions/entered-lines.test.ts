@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { type EnteredLine, readLine } from '../../../src/cli/sessions/chat/entered-line.ts';
-import { pipedLines } from '../../../src/cli/sessions/chat/chat.ts';
-import { type EnteredDecision, readArguments, readDecision } from '../../../src/cli/sessions/chat/ask-decision.ts';
+import { type EnteredDecision, type EnteredLine, readArguments, readDecision, readLine } from '../../../src/cli/chat/input.ts';
+import { pipedLines } from '../../../src/cli/chat/chat.ts';
 
 test.each<[string, EnteredLine]>([
   ['', { type: 'nothing' }],

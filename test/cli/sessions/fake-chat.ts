@@ -1,6 +1,6 @@
-import { TerminalChat } from '../../../src/cli/sessions/chat/chat.ts';
-import type { OpenChat } from '../../../src/cli/sessions/chat/open-chat.ts';
-import type { Lines, Reaction } from '../../../src/cli/sessions/chat/lines.ts';
+import { TerminalChat } from '../../../src/cli/chat/chat.ts';
+import type { OpenChat } from '../../../src/cli/chat/open-chat.ts';
+import type { Lines, Reaction } from '../../../src/cli/chat/input.ts';
 import { commandIo, type KeptIo } from '../command-io.ts';
 
 /** The keyboard of a person: each line and key is a reaction to the prompt if there is one, and otherwise an interruption. */

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
-import { chatEventLines } from '../../../src/cli/sessions/chat/conversation.ts';
-import { exchangeLines, exchangesOf } from '../../../src/cli/sessions/exchanges.ts';
-import { sessionLines } from '../../../src/cli/sessions/list-sessions.ts';
-import { raiseHint } from '../../../src/cli/sessions/raise-hint.ts';
-import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/session-facts.ts';
-import { refreshText, turnText } from '../../../src/cli/render/turn-text.ts';
+import { chatEventLines } from '../../../src/cli/chat/conversation.ts';
+import { exchangeLines, exchangesOf, raiseHint, sessionLines } from '../../../src/cli/commands/sessions.ts';
+import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/facts.ts';
+import { refreshText, turnText } from '../../../src/cli/render/event-lines.ts';
 import type { SessionListEntry } from '../../../src/client/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { TerminalLines } from '../../../src/cli/sessions/chat/chat.ts';
+import { TerminalLines } from '../../../src/cli/chat/chat.ts';
 
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { treeLines } from '../../../src/cli/tree/tree-lines.ts';
+import { treeLines } from '../../../src/cli/render/tree-lines.ts';
 import type { RunTree } from '../../../src/client/index.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';
 import { commandIo } from '../command-io.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type ErrorCode, LonghaulError } from '../../../src/core/domain/errors.ts';
 import type { Decision } from '../../../src/core/domain/approvals.ts';
 import type { Handler, Problem } from '../../../src/server/index.ts';
-import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
+import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
 import { asks, call, decided, ended, says } from './recorded-turn.ts';

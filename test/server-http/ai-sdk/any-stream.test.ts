@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
+import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
 import { eventsOf, expectedParts, itemsOf, steps, streamings } from './generated-turn.ts';
 import { built, encoded, guarded, partsOf } from './recorded-turn.ts';
 

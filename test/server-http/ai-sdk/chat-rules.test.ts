@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
-import { httpStatusOf } from '../../../src/server/problems/problem-of.ts';
+import { httpStatusOf } from '../../../src/server/problems.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
-import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
+import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
 import { asks, call, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';

@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { type Event, isResponse, newEvent } from '../../../src/core/domain/record.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import type { StreamItem, StreamItemContent } from '../../../src/client/index.ts';
-import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
-import type { UiChunk } from '../../../src/server/protocols/ai-sdk/encoder/ui-chunk.ts';
+import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
+import type { UiChunk } from '../../../src/server/protocols/ai-sdk/ui-message.ts';
 
 /** Makes an item of a stream; its cursor says which one it is. */
 export function item(content: StreamItemContent, cursor = 'c'): StreamItem {

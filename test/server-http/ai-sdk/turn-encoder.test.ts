@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { approvalIdOf, approvalOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
-import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
+import { approvalIdOf, approvalOf } from '../../../src/server/protocols/ai-sdk/turn-calls.ts';
+import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/turn-encoder.ts';
 import { asks, built, call, decided, encoded, ended, item, partsOf, piece, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const USAGE = { promptTokens: 2, completionTokens: 3, totalTokens: 5, cachedTokens: 0, reasoningTokens: 0, llmCalls: 1 };

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { errorCode } from '../../../src/core/domain/errors.ts';
-import { missingCredentials, wrongCredentials } from '../../../src/server/auth/access/access-error.ts';
+import {
+  type Caller,
+  hasScope,
+  isScope,
+  mayReachRun,
+  mayStart,
+  missingCredentials,
+  narrowTo,
+  requireRun,
+  requireScope,
+  requireStart,
+  SCOPES,
+  wrongCredentials,
+} from '../../../src/server/auth/caller.ts';
 import { challengeOf } from './challenge-of.ts';
-import { narrowTo } from '../../../src/server/auth/access/narrow-to.ts';
-import { mayReachRun, mayStart, requireRun, requireStart } from '../../../src/server/auth/access/reach.ts';
-import { hasScope, isScope, requireScope } from '../../../src/server/auth/access/scopes.ts';
-import { type Caller, SCOPES } from '../../../src/server/auth/caller.ts';
 
 const CALLER: Caller = { id: 'k1', principal: { tenant: 'acme' }, scopes: ['runs:read', 'runs:write'] };
 

@@ -3,12 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
-import type { ApiKey } from '../../../src/server/auth/api-keys/api-key.ts';
-import type { ApiKeyStore } from '../../../src/server/auth/api-keys/api-key-store.ts';
-import { parseApiKey } from '../../../src/server/auth/api-keys/api-key-text.ts';
-import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
-import { createApiKey } from '../../../src/server/auth/api-keys/create-api-key.ts';
-import { fileApiKeys } from '../../../src/server/auth/api-keys/file-api-keys.ts';
+import { type ApiKey, apiKeys, type ApiKeyStore, createApiKey, fileApiKeys, parseApiKey } from '../../../src/server/auth/api-keys.ts';
 import { bearing } from './bearer.ts';
 
 const READER = { name: 'reader', scopes: ['runs:read'] as const };

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorCode, LonghaulError } from '../../../src/core/domain/errors.ts';
-import { anyOf } from '../../../src/server/auth/any-of.ts';
-import { bearerCredentials } from '../../../src/server/auth/bearer-credentials.ts';
-import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
+import { anyOf, type Authenticate, bearerCredentials, type Caller } from '../../../src/server/auth/caller.ts';
 import { requireCaller } from '../../../src/server/create-handler.ts';
 import { bearing } from './bearer.ts';
 import { challengeOf } from './challenge-of.ts';

@@ -1,4 +1,4 @@
-import { AccessError } from '../../../src/server/auth/access/access-error.ts';
+import { AccessError } from '../../../src/server/auth/caller.ts';
 
 /** The value of the header `WWW-Authenticate` for an error; undefined for one that is no refusal of a caller. */
 export function challengeOf(error: unknown): string | undefined {

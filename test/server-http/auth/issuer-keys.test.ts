@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorCode } from '../../../src/core/domain/errors.ts';
-import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
+import { jwt } from '../../../src/server/auth/jwt.ts';
 import { bearing } from './bearer.ts';
 import { type FakeIssuer, fakeIssuer, type FakeSite, fakeSite } from './fake-issuer.ts';
 

@@ -3,7 +3,7 @@ import { type JSONWebKeySet, SignJWT, UnsecuredJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
-import { jwt, type JwtOptions } from '../../../src/server/auth/jwt/jwt.ts';
+import { jwt, type JwtOptions } from '../../../src/server/auth/jwt.ts';
 import { bearing } from './bearer.ts';
 import { type FakeIssuer, fakeIssuer, fakeSite } from './fake-issuer.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
-import { isLoopback, refuseForeignPages, requireLoopback } from '../../../src/server/auth/loopback.ts';
+import { isLoopback, refuseForeignPages, requireLoopback } from '../../../src/server/auth/open-access.ts';
 
 const LOCAL = ['127.0.0.1', '127.8.9.1', '::1', '[::1]', '0:0:0:0:0:0:0:1', 'localhost', 'LocalHost'];
 const OPEN = [

@@ -1,5 +1,4 @@
-import type { ApiKey } from '../../../src/server/auth/api-keys/api-key.ts';
-import type { ApiKeyStore } from '../../../src/server/auth/api-keys/api-key-store.ts';
+import type { ApiKey, ApiKeyStore } from '../../../src/server/auth/api-keys.ts';
 
 /** A store of API keys in memory. */
 export function memoryApiKeys(): ApiKeyStore {

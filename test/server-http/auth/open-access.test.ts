@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { describe, expect, it, vi } from 'vitest';
 import { type Caller, createHandler, type HandlerOptions, nodeListener } from '../../../src/server/index.ts';
-import { RunTokens } from '../../../src/server/auth/run-tokens/run-tokens.ts';
+import { RunTokens } from '../../../src/server/auth/run-tokens.ts';
 import { clientWithRun } from '../requests.ts';
 
 const SECRET = 's'.repeat(32);

@@ -2,9 +2,8 @@ import { SignJWT } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller, Scope } from '../../../src/server/auth/caller.ts';
-import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
-import { RunTokens } from '../../../src/server/auth/run-tokens/run-tokens.ts';
-import { environmentTokenSecrets } from '../../../src/server/auth/run-tokens/token-secrets.ts';
+import { jwt } from '../../../src/server/auth/jwt.ts';
+import { environmentTokenSecrets, RunTokens } from '../../../src/server/auth/run-tokens.ts';
 import { bearing } from './bearer.ts';
 import { fakeIssuer } from './fake-issuer.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorCode } from '../../../src/core/domain/errors.ts';
-import { untilExpiry } from '../../../src/server/auth/until-refused.ts';
+import { untilExpiry } from '../../../src/server/streams.ts';
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { withoutToken } from '../../../src/server/auth/run-tokens/without-token.ts';
+import { withoutToken } from '../../../src/server/auth/run-tokens.ts';
 
 it.each([
   ['/v1/runs/r1/stream?token=abc', '/v1/runs/r1/stream'],

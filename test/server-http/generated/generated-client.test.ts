@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { createHandler } from '../../../src/server/index.ts';
-import { listen } from '../../../src/server/node/listen.ts';
+import { listen } from '../../../src/server/node-server.ts';
 import { documentOf } from '../checked-handler.ts';
 import { clientWithRun } from '../requests.ts';
 

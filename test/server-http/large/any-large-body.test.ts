@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_BODY_VALUES } from '../../../src/server/requests/read-body.ts';
+import { MAX_BODY_VALUES } from '../../../src/server/requests.ts';
 import { documentOf } from '../checked-handler.ts';
 import { checksOf } from './counted-checks.ts';
 import { largeBodies, routesWithBody } from './generated-bodies.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { chatParameters } from '../../../src/server/protocols/openai/chat/chat-route.ts';
-import { responseParameters } from '../../../src/server/protocols/openai/responses/create-response.ts';
+import { chatParameters } from '../../../src/server/protocols/openai/chat-completions.ts';
+import { responseParameters } from '../../../src/server/protocols/openai/responses.ts';
 import { ROUTES } from '../../../src/server/routes/all-routes.ts';
 
 /** Counts each application of a schema to a value, in all schemas inside of it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
-import { chatParameters } from '../../../src/server/protocols/openai/chat/chat-route.ts';
-import { responseParameters } from '../../../src/server/protocols/openai/responses/create-response.ts';
+import { chatParameters } from '../../../src/server/protocols/openai/chat-completions.ts';
+import { responseParameters } from '../../../src/server/protocols/openai/responses.ts';
 import type { OpenapiDocument } from '../checked-handler.ts';
 
 /** A route with the schema of its body, whose references are to `defs`. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/index.ts';
-import { MAX_BODY_VALUES } from '../../../src/server/requests/read-body.ts';
+import { MAX_BODY_VALUES } from '../../../src/server/requests.ts';
 import { answer } from '../requests.ts';
 import { checksOf } from './counted-checks.ts';
 import { post, quietHandler } from './quiet-handler.ts';

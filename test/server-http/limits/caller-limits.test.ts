@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../../src/core/domain/errors.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
-import { requireAdmission, TooManyRequestsError } from '../../../src/server/limits/admission.ts';
-import type { CallerLimitOptions } from '../../../src/server/limits/caller-limit-options.ts';
-import { CallerLimits } from '../../../src/server/limits/caller-limits.ts';
+import { type CallerLimitOptions, CallerLimits, requireAdmission, TooManyRequestsError } from '../../../src/server/limits.ts';
 
 const ADA: Caller = { id: 'k1', principal: { tenant: 'acme', user: 'ada' }, scopes: ['runs:read'] };
 const BOB: Caller = { ...ADA, principal: { tenant: 'acme', user: 'bob' } };

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { createHandler, type ReportError } from '../../../src/server/index.ts';
-import { listen } from '../../../src/server/node/listen.ts';
+import { listen } from '../../../src/server/node-server.ts';
 import { clientWithRun } from '../requests.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };

@@ -1,8 +1,7 @@
 import { EventSource } from 'eventsource';
 import { expect, test } from 'vitest';
 import { createHandler } from '../../../src/server/index.ts';
-import { type HttpServer, listen } from '../../../src/server/node/listen.ts';
-import { shutDown } from '../../../src/server/node/shut-down.ts';
+import { type HttpServer, listen, shutDown } from '../../../src/server/node-server.ts';
 import { clientWithRun } from '../requests.ts';
 
 /** A run whose stream counts on behind its cursor, until it is left. */

@@ -4,7 +4,7 @@ import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
-import { CompletionChunks } from '../../../src/server/protocols/openai/chat/chat-route.ts';
+import { CompletionChunks } from '../../../src/server/protocols/openai/chat-completions.ts';
 import { errorCode } from '../../../src/core/domain/errors.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 import { generatedRun } from './generated-run.ts';

@@ -1,7 +1,6 @@
-import type { ResponseFacts } from '../../../src/server/protocols/openai/responses/response-body.ts';
-import { ResponseEvents } from '../../../src/server/protocols/openai/responses/response-events.ts';
-import { placeOf } from '../../../src/server/protocols/openai/responses/sequence.ts';
-import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
+import type { ResponseFacts, WireEvent } from '../../../src/server/protocols/openai/response-body.ts';
+import { ResponseEvents } from '../../../src/server/protocols/openai/response-events.ts';
+import { placeOf } from '../../../src/server/protocols/openai/response-text.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 
 const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {}, schema: undefined };

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
-import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
-import { isSameWholeText } from '../../../src/server/protocols/openai/responses/open-text.ts';
-import { placeOf, sequenceOf } from '../../../src/server/protocols/openai/responses/sequence.ts';
+import type { WireEvent } from '../../../src/server/protocols/openai/response-body.ts';
+import { isSameWholeText, placeOf, sequenceOf } from '../../../src/server/protocols/openai/response-text.ts';
 import { act, acts } from '../../client/stream/acted-run.ts';
 import { FakeRun } from '../../client/stream/fake-run.ts';
 import { feedsOf } from '../../client/stream/read-stream.ts';

@@ -1,10 +1,9 @@
 import { type ErrorEvent, EventSource } from 'eventsource';
 import { afterEach, expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
-import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
-import { createApiKey } from '../../../src/server/auth/api-keys/create-api-key.ts';
+import { apiKeys, createApiKey } from '../../../src/server/auth/api-keys.ts';
 import type { Handler, HandlerOptions } from '../../../src/server/index.ts';
-import { type HttpServer, listen } from '../../../src/server/node/listen.ts';
+import { type HttpServer, listen } from '../../../src/server/node-server.ts';
 import { memoryApiKeys } from '../auth/memory-api-keys.ts';
 import { checkedHandler } from '../checked-handler.ts';
 import { answer, clientWithRun } from '../requests.ts';

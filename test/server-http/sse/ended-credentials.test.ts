@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LonghaulClient } from '../../../src/client/index.ts';
-import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
-import { createApiKey } from '../../../src/server/auth/api-keys/create-api-key.ts';
+import { apiKeys, createApiKey } from '../../../src/server/auth/api-keys.ts';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { FakeChat } from '../ai-sdk/fake-chat.ts';
 import { asks, textPiece } from '../ai-sdk/recorded-turn.ts';

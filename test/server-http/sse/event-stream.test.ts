@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { eventStream, type StreamMessage } from '../../../src/server/sse/event-stream.ts';
+import { eventStream, type StreamMessage } from '../../../src/server/streams.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { nodeListener } from '../../../src/server/index.ts';
-import { pulledBody } from '../../../src/server/sse/pulled-body.ts';
+import { pulledBody } from '../../../src/server/streams.ts';
 
 const CHUNK = new Uint8Array(64_000);
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { beginning, cursorAt, tagOf } from '../../../src/client/stream/stream-item.ts';
-import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
+import { runStreamResponse } from '../../../src/server/streams.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import { LonghaulError } from '../../../src/core/domain/errors.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { Interruption } from '../../../src/cli/interruption.ts';
+import { Interruption } from '../../../src/cli/terminal.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { Interruption } from '../../../src/cli/interruption.ts';
+import { Interruption } from '../../../src/cli/terminal.ts';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { Interruption } from '../../../src/cli/interruption.ts';
+import { Interruption } from '../../../src/cli/terminal.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';

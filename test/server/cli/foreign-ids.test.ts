@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../../src/cli/run-cli.ts';
-import { Interruption } from '../../../src/cli/interruption.ts';
+import { Interruption } from '../../../src/cli/terminal.ts';
 import { memoryNamespace } from '../../../src/memory/memory-store.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
 import { defineProgram } from '../../../src/index.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { runsOnServer, type ServerRuns } from '../../../src/cli/replay/replay-server.ts';
+import { runsOnServer, type ServerRuns } from '../../../src/cli/commands/replay-server.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { startCli } from '../../cli/cli-process.ts';
 import { assistant } from '../testbed/agents.ts';

@@ -1,7 +1,6 @@
 import { connect, redisStreams } from '../../../src/client/index.ts';
 import { createHandler } from '../../../src/server/index.ts';
-import { listen } from '../../../src/server/node/listen.ts';
-import { shutDown } from '../../../src/server/node/shut-down.ts';
+import { listen, shutDown } from '../../../src/server/node-server.ts';
 import type { ServiceSetting } from './settings.ts';
 
 /** A service of the storm, in a process of its own. SIGTERM ends it as it ends `longhaul serve`. It ends with its parent, however that ends. */

@@ -8,31 +8,30 @@ import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
-import { requireStart } from '../../auth/access/reach.ts';
-import { hasScope, requireScope } from '../../auth/access/scopes.ts';
-import { type Caller, recordedName } from '../../auth/caller.ts';
-import { type Problem, problemOf, reported, type ReportError } from '../../problems/problem-of.ts';
-import { derivedId } from '../../requests/derived-id.ts';
-import { requestId } from '../../requests/idempotency-key.ts';
-import { soon } from '../../requests/start-patience.ts';
-import { ok, REQUEST_PROBLEMS, wholeNumber } from '../../routes/route-parts.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
-import { component } from '../../schemas/component.ts';
-import { emptyBody } from '../../schemas/run-requests.ts';
-import type { ServerSettings } from '../../server-settings.ts';
-import { eventStream, type StreamMessage } from '../../sse/event-stream.ts';
-import { openStream, type OpenStream } from '../../sse/open-stream.ts';
-import { endUnknown, knownAgent, startableAgent } from '../../starting/known-agent.ts';
-import { answerApprovals, type AppliedAnswer } from './answer-approvals.ts';
-import { recordedParts } from './encoder/recorded-parts.ts';
-import { type EncodedTurn, TurnEncoder } from './encoder/turn-encoder.ts';
-import type { UiChunk } from './encoder/ui-chunk.ts';
-import { MessageBuilder, type UiMessage } from './encoder/ui-message.ts';
-import { type FollowedTurn, followTurn } from './followed-turn.ts';
-import { changedMessage, chatBody, chatIdText, type PostedChat, readPostedChat, type UserMessage } from './posted-chat.ts';
-import { eventsFrom, isOfUser } from './record-events.ts';
-import { recordedAnswer, shownAnswers } from './shown-answers.ts';
-import { placeOfTurn } from './turn-place.ts';
+import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
+import { type Problem, problemOf, reportedRequest, type ReportError } from '../../problems.ts';
+import { derivedId, requestId, soon } from '../../requests.ts';
+import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
+import { component } from '../../schemas/values.ts';
+import { emptyBody } from '../../schemas/requests.ts';
+import type { ServerSettings } from '../../server-options.ts';
+import { eventStream, openStream, type OpenStream, type StreamMessage } from '../../streams.ts';
+import { endUnknown, knownAgent, startableAgent } from '../../starting.ts';
+import {
+  answerApprovals,
+  answeredCalls,
+  type AppliedAnswer,
+  changedMessage,
+  chatBody,
+  chatIdText,
+  type PostedChat,
+  readPostedChat,
+  recordedAnswer,
+  type UserMessage,
+} from './posted-chat.ts';
+import { MessageBuilder, recordedParts, type UiChunk, type UiMessage } from './ui-message.ts';
+import { type EncodedTurn, eventsFrom, isOfUser, TurnEncoder } from './turn-encoder.ts';
+import { type FollowedTurn, followTurn, placeOfTurn } from './followed-turn.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
 const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat.') });
@@ -103,7 +102,7 @@ const post = defineRoute(
       const to = { session, client, caller, signal, recorded: before?.events ?? 0 };
       const turn = await soon(() => acceptedTurn(to, posted));
       if (before === undefined && typeof known === 'string') await requireWorkerWith(known, { session, client, caller });
-      return chatResponse({ ...turn, ...ofOthers(client, caller) }, open, { settings, raw });
+      return chatResponse({ ...turn, ...decisionsOfOthers(client, caller) }, open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;
@@ -130,7 +129,7 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    const followed = { run: session.run, turn, place, ...ofOthers(client, caller) };
+    const followed = { run: session.run, turn, place, ...decisionsOfOthers(client, caller) };
     return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
@@ -273,7 +272,7 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
 }
 
 /** Returns the part of a turn by which its stream stays open while calls wait for others: for a caller who may not decide. */
-function ofOthers(client: LonghaulClient, caller: Caller): Pick<FollowedTurn, 'answerOf'> {
+function decisionsOfOthers(client: LonghaulClient, caller: Caller): Pick<FollowedTurn, 'answerOf'> {
   return hasScope(caller, 'approvals:decide') ? {} : { answerOf: (call) => recordedAnswer(client, call) };
 }
 
@@ -338,9 +337,9 @@ async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, 
     for await (const chunk of followTurn(turn, signal)) yield messageOf(chunk);
   } catch (error) {
     if (signal.aborted) throw error;
-    const { problem } = problemOf(error, reported(raw), settings.report);
+    const { problem } = problemOf(error, reportedRequest(raw), settings.report);
     if (errorCode(error) === 'server_unreachable') throw error;
-    yield messageOf({ type: 'error', errorText: textOf(problem) });
+    yield messageOf({ type: 'error', errorText: problemText(problem) });
   }
   yield { data: '[DONE]' };
 }
@@ -349,7 +348,7 @@ function messageOf(chunk: UiChunk): StreamMessage {
   return { data: JSON.stringify(chunk) };
 }
 
-function textOf({ detail, status, title }: Problem): string {
+function problemText({ detail, status, title }: Problem): string {
   return status < 500 ? detail : title;
 }
 
@@ -440,7 +439,7 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
   // Other messages have the calls of other turns.
   const ofTurn = applied.filter(({ subject }) => subject.turn === turn);
   const after = Math.min(...ofTurn.map(({ subject }) => subject.offset));
-  const answers = await shownAnswers(client, run.runId, ofTurn);
+  const answers = await answeredCalls(client, run.runId, ofTurn);
   return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
 }
 

@@ -1,11 +1,12 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
-import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
+import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
+import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
-import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';
-import { TurnEncoder } from './encoder/turn-encoder.ts';
-import type { UiChunk } from './encoder/ui-chunk.ts';
-import { isOfUser } from './record-events.ts';
+import type { ContextPage } from '../../../core/protocol.ts';
+import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
+import { isOfUser, TurnEncoder } from './turn-encoder.ts';
+import type { UiChunk } from './ui-message.ts';
 
 /** A message of the user whose answer is sent: once the model has read it. */
 interface UnreadMessage {
@@ -78,7 +79,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
         if (item.type === 'status') status = item.status;
       }
-      if (status === 'pending_confirmation' && tellsOfApprovals(item))
+      if (status === 'pending_confirmation' && mayChangeApprovals(item))
         yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === 'late', staysOpen: answerOf !== undefined }));
       if (item === 'late' && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
@@ -107,7 +108,7 @@ async function answeredBelow(
 }
 
 /** True if the approvals may be others than before. */
-function tellsOfApprovals(item: StreamItem | 'late'): boolean {
+function mayChangeApprovals(item: StreamItem | 'late'): boolean {
   if (item === 'late' || item.type === 'status') return true;
   if (item.type !== 'event') return false;
   const { decision, refused, content } = item.event;
@@ -128,7 +129,7 @@ class NextItem {
   /** Returns the next item; `over` if there is none any more, and `late` if it has not come within so many milliseconds. */
   async next(ms?: number): Promise<StreamItem | 'over' | 'late'> {
     this.#next ??= this.#items.next();
-    const got = ms === undefined ? await this.#next : await within(this.#next, ms);
+    const got = ms === undefined ? await this.#next : await withinTime(this.#next, ms);
     if (got === undefined) return 'late';
     this.#next = undefined;
     return got.done ? 'over' : got.value;
@@ -142,7 +143,7 @@ class NextItem {
   }
 }
 
-async function within<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
+async function withinTime<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), ms);
@@ -152,4 +153,41 @@ async function within<Value>(value: Promise<Value>, ms: number): Promise<Value |
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The number of events that are read first, from the newest on. Most turns have fewer. */
+const FIRST_LOOK = 50;
+
+/**
+ * Finds the place at which a turn begins: behind the end of the turn before it. Reads the record backwards, so that a long conversation
+ * costs no more than a short one. `known`: the number of events that were recorded when the turn went on or was about to begin.
+ */
+export async function placeOfTurn(run: Pick<RunHandle, 'context'>, turn: number, known: number): Promise<RecordPlace> {
+  if (turn === 1) return { offset: 0, step: 0 };
+  let stepsBehind = 0;
+  let until = Infinity;
+  let steps = 0;
+  for (let from = Math.max(0, known - FIRST_LOOK), look = FIRST_LOOK; ; look *= 4, from = Math.max(0, until - look)) {
+    const first = await run.context({ from });
+    if (until === Infinity) {
+      until = first.total;
+      steps = first.currentStep;
+    }
+    const events = await eventsBetween(run, first, until);
+    const end = events.findLastIndex((event) => event.turn !== undefined && event.turn.number < turn);
+    stepsBehind += events.slice(end + 1).filter(completesStep).length;
+    if (end !== -1 || from === 0) return { offset: from + end + 1, step: Math.max(0, steps - stepsBehind) };
+    until = Math.min(until, from);
+  }
+}
+
+/** Reads the events of a page and of those behind it. */
+async function eventsBetween(run: Pick<RunHandle, 'context'>, first: ContextPage, until: number): Promise<ContextPage['events']> {
+  const events = [...first.events];
+  for (let next = first.from + events.length; next < until; next = first.from + events.length) {
+    const page = await run.context({ from: next });
+    if (page.events.length === 0) break;
+    events.push(...page.events);
+  }
+  return events.slice(0, until - first.from);
 }

@@ -1,21 +1,31 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
-import { RequestError } from '../../problems/request-error.ts';
-import { list, MOST } from '../../schemas/bounded.ts';
-import { component } from '../../schemas/component.ts';
-import { nameText } from '../../schemas/json.ts';
+import { ERROR_CODES, errorCode } from '../../../core/domain/errors.ts';
+import type { JsonValue } from '../../../core/domain/json.ts';
+import { sleep } from '../../../temporal/waiting.ts';
+import { httpStatusOf, RequestError } from '../../problems.ts';
+import { component, list, MOST, nameText } from '../../schemas/values.ts';
+import { type AnsweredCall, approvalOf, type ApprovalSubject, type AskedBelow } from './turn-calls.ts';
 
 /** The id of a chat, as the client chose it. */
 export const chatIdText = nameText.max(200);
 
-const posted = z.looseObject({ id: nameText, role: z.string(), parts: list(z.looseObject({ type: z.string() }), { max: MOST.parts }) });
+const postedMessage = z.looseObject({
+  id: nameText,
+  role: z.string(),
+  parts: list(z.looseObject({ type: z.string() }), { max: MOST.parts }),
+});
 
 /** The body of a chat request, as `useChat` sends it. Members that the service does not name are those of the page. */
 export const chatBody = component(
   'Chat',
   z.looseObject({
     id: chatIdText.describe('The id of the chat: that of its session, within the tenant.'),
-    messages: list(posted, { min: 1, max: MOST.items }).describe(
+    messages: list(postedMessage, { min: 1, max: MOST.items }).describe(
       'Only the last message, if the user wrote it, and the answers to approvals are read: the session has the conversation.',
     ),
     trigger: z.string().optional(),
@@ -23,10 +33,10 @@ export const chatBody = component(
   }),
 );
 
-type PostedMessage = z.output<typeof posted>;
+type PostedMessage = z.output<typeof postedMessage>;
 
 /** An answer to a request for a decision. */
-export interface ApprovalAnswer {
+interface ApprovalAnswer {
   approvalId: string;
   approved: boolean;
   reason?: string;
@@ -54,7 +64,7 @@ export interface PostedChat {
 /** The most answers in one request: each is one to the run. With a message, those before the newest ones are old ones, sent again. */
 const MOST_ANSWERS = 32;
 
-const answered = z.object({
+const answeredApproval = z.object({
   state: z.literal('approval-responded'),
   approval: z.object({ id: z.string().min(1).max(4_000), approved: z.boolean(), reason: z.string().max(20_000).nullish() }),
 });
@@ -66,9 +76,10 @@ export function readPostedChat({ messages, trigger, messageId }: z.output<typeof
   const named = isRepeat ? undefined : messages.find(({ id }) => id === messageId);
   const message = last?.role === 'user' ? userMessage(last, messages.length - 1) : undefined;
   const answers = answersIn(messages).slice(message === undefined ? 0 : -MOST_ANSWERS);
-  if (answers.length > MOST_ANSWERS) throw invalid('#/messages', `${answers.length} answers to approvals: send at most ${MOST_ANSWERS}`);
+  if (answers.length > MOST_ANSWERS)
+    throw invalidChat('#/messages', `${answers.length} answers to approvals: send at most ${MOST_ANSWERS}`);
   if (message === undefined && answers.length === 0) {
-    throw invalid(
+    throw invalidChat(
       '#/messages',
       'the last message is not one of the user, and none has an answer to an approval: the service reads nothing else',
     );
@@ -81,7 +92,7 @@ export function readPostedChat({ messages, trigger, messageId }: z.output<typeof
 function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {
   const byId = new Map<string, ApprovalAnswer>();
   for (const part of messages.flatMap(({ role, parts }) => (role === 'assistant' ? parts : []))) {
-    const read = answered.safeParse(part);
+    const read = answeredApproval.safeParse(part);
     if (!read.success) continue;
     const { id, approved, reason } = read.data.approval;
     byId.set(id, { approvalId: id, approved, ...(typeof reason === 'string' ? { reason } : {}) });
@@ -90,8 +101,8 @@ function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {
 }
 
 function userMessage({ id, parts }: PostedMessage, index: number): UserMessage {
-  const content = parts.flatMap((part, place) => contentOf(part, `#/messages/${index}/parts/${place}`));
-  if (content.length === 0) throw invalid(`#/messages/${index}/parts`, 'neither text nor files');
+  const content = parts.flatMap((part, place) => partContent(part, `#/messages/${index}/parts/${place}`));
+  if (content.length === 0) throw invalidChat(`#/messages/${index}/parts`, 'neither text nor files');
   const texts = content.map((part) => (part.type === 'text' ? part.text : undefined));
   const isText = texts.every((text) => text !== undefined);
   return { id, content: isText ? texts.join('\n') : content };
@@ -106,15 +117,15 @@ const filePart = z.object({
 });
 
 /** Parts of other types, such as `data-…`, are about the page alone. */
-function contentOf(part: PostedMessage['parts'][number], pointer: string): ContentPart[] {
+function partContent(part: PostedMessage['parts'][number], pointer: string): ContentPart[] {
   if (part.type === 'text') {
     const read = textPart.safeParse(part);
-    if (!read.success) throw invalid(pointer, 'a part of type "text" has a "text"');
+    if (!read.success) throw invalidChat(pointer, 'a part of type "text" has a "text"');
     return read.data.text === '' ? [] : [{ type: 'text', text: read.data.text }];
   }
   if (part.type !== 'file') return [];
   const read = filePart.safeParse(part);
-  if (!read.success) throw invalid(pointer, 'a part of type "file" has a "url" and a "mediaType"');
+  if (!read.success) throw invalidChat(pointer, 'a part of type "file" has a "url" and a "mediaType"');
   return [fileContent(read.data)];
 }
 
@@ -130,9 +141,179 @@ function fileContent({ url, mediaType, filename }: z.output<typeof filePart>): C
 
 /** The refusal of a message that was sent before with another content. */
 export function changedMessage(): RequestError {
-  return invalid('#/messageId', 'a message that was sent cannot be changed: send another one');
+  return invalidChat('#/messageId', 'a message that was sent cannot be changed: send another one');
 }
 
-function invalid(pointer: string, detail: string): RequestError {
+function invalidChat(pointer: string, detail: string): RequestError {
   return new RequestError('invalid_request', `The chat cannot go on: ${detail}`, { errors: [{ pointer, detail }] });
+}
+
+/** A run on which answers are applied. */
+type DecidedChat = Pick<RunHandle, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
+
+/** An answer with the subject that its id names. */
+type SubjectAnswer = ApprovalAnswer & { subject: ApprovalSubject };
+
+/** An answer that was applied. */
+export interface AppliedAnswer extends SubjectAnswer {
+  /**
+   * `taken`: it holds. `decided_before`: an earlier decision holds, which may be another one. `not_waiting`: the call waits no more, and had
+   * no decision, for example because its turn was stopped.
+   */
+  outcome: 'taken' | 'decided_before' | 'not_waiting';
+}
+
+/** The answers of a request, once they are applied. */
+interface AppliedAnswers {
+  applied: AppliedAnswer[];
+  /** The error of the first answer that the run, or the service, refuses whenever it is sent. */
+  refusal?: unknown;
+}
+
+/** The time that the worker has to authorize decisions before the chat asks for them again. */
+const SETTLING_MS = 5_000;
+const SHORTEST_PAUSE_MS = 50;
+
+/**
+ * Decides the calls that a client has answered, each bound to its digest, and waits until the run has taken the decisions. The run
+ * remembers each: an answer that is sent again changes nothing, and neither does one on a call that waits no more. A page sends all its
+ * answers again with every message, so one that does not fit must not keep the others. Throws what may be over when it is sent again.
+ */
+export async function answerApprovals(
+  run: DecidedChat,
+  answers: readonly ApprovalAnswer[],
+  { by, signal }: { by: string; signal: AbortSignal },
+): Promise<AppliedAnswers> {
+  const { pending } = await run.approvals();
+  const applied: AppliedAnswer[] = [];
+  const refusals: unknown[] = [];
+  for (const answer of answers) {
+    try {
+      const about = withSubject(answer);
+      applied.push({ ...about, outcome: await applyAnswer(run, about, { by, waiting: pending.find((one) => isAbout(run, one, about)) }) });
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      refusals.push(error);
+    }
+  }
+  await untilDecided(run, applied, signal);
+  return { applied, ...(refusals.length === 0 ? {} : { refusal: refusals[0] }) };
+}
+
+/** Waits until none of the calls is pending any more, within the time for it. */
+async function untilDecided(run: DecidedChat, applied: readonly AppliedAnswer[], signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + SETTLING_MS;
+  for (let pause = SHORTEST_PAUSE_MS; applied.length > 0 && Date.now() < deadline; pause *= 2) {
+    const { pending } = await run.approvals();
+    if (!applied.some((answer) => pending.some((one) => isAbout(run, one, answer)))) return;
+    await sleep(pause, signal);
+  }
+}
+
+function withSubject(answer: ApprovalAnswer): SubjectAnswer {
+  const subject = approvalOf(answer.approvalId);
+  if (subject !== undefined) return { ...answer, subject };
+  throw new RequestError('invalid_request', `"${answer.approvalId.slice(0, 40)}" is no id of an approval: send it as it was received`);
+}
+
+interface Deciding {
+  by: string;
+  waiting: ApprovalView | undefined;
+}
+
+async function applyAnswer(run: DecidedChat, answer: SubjectAnswer, deciding: Deciding): Promise<AppliedAnswer['outcome']> {
+  try {
+    await decideCall(run, answer, deciding);
+    return 'taken';
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'already_decided') return 'decided_before';
+    if (code === 'unknown_call' || code === 'run_ended') return 'not_waiting';
+    throw error;
+  }
+}
+
+async function decideCall(
+  run: DecidedChat,
+  { approvalId, approved, reason, subject }: SubjectAnswer,
+  { by, waiting }: Deciding,
+): Promise<void> {
+  const { runId, callId, digest } = subject;
+  const about = { runId, callId, digest };
+  const isAnswer = approved && (waiting?.kind === 'question' || waiting?.kind === 'outcome');
+  const type = isAnswer ? 'respond' : approved ? 'approve' : 'reject';
+  const options = { by, id: `chat-${createHash('sha256').update(`${type} ${approvalId}`).digest('hex').slice(0, 40)}` };
+  if (type === 'respond') await run.respond(about, answerOf(waiting, reason), options);
+  else if (type === 'approve') await run.approve(about, options);
+  else await run.reject(about, { ...options, ...(reason === undefined ? {} : { reason }) });
+}
+
+/** Returns the answer to a question: the reason of the approval, as text or as JSON. */
+function answerOf(waiting: ApprovalView | undefined, reason: string | undefined): JsonValue {
+  if (reason === undefined) {
+    const question = `"${waiting?.toolName}" asks a question: approve it with the answer as "reason"`;
+    throw new RequestError('invalid_request', question);
+  }
+  if (waiting?.answer?.['type'] === 'string') return reason;
+  try {
+    return JSON.parse(reason) as JsonValue;
+  } catch {
+    return reason;
+  }
+}
+
+/** True for an error about the answer itself, which comes again whenever that is sent. */
+function isFinal(error: unknown): boolean {
+  const code = errorCode(error);
+  return code !== undefined && !ERROR_CODES[code].retryable && httpStatusOf(code) < 500;
+}
+
+function isAbout({ runId }: { runId: string }, waiting: ApprovalView, { subject }: SubjectAnswer): boolean {
+  return waiting.callId === subject.callId && waiting.digest === subject.digest && (waiting.runId ?? runId) === subject.runId;
+}
+
+/**
+ * Returns the answers on calls of runs below a session as their message shows them: with the decision that holds. The stream of the
+ * session shows those on its own calls from the record.
+ */
+export async function answeredCalls(
+  client: Pick<LonghaulClient, 'handle'>,
+  sessionId: string,
+  applied: readonly AppliedAnswer[],
+): Promise<AnsweredCall[]> {
+  const below = applied.filter(({ subject }) => subject.runId !== sessionId);
+  return Promise.all(below.map(async (answer) => answeredCall(client, answer)));
+}
+
+async function answeredCall(client: Pick<LonghaulClient, 'handle'>, { outcome, ...answer }: AppliedAnswer): Promise<AnsweredCall> {
+  if (outcome === 'taken') return answer;
+  const decision = outcome === 'decided_before' ? await recordedDecision(client, answer.subject) : undefined;
+  if (decision === undefined) return { ...answer, isUndecided: true };
+  const { approvalId, subject } = answer;
+  const approved = decision.type !== 'reject';
+  const reason = decision.reason ?? (approved === answer.approved ? answer.reason : undefined);
+  return { approvalId, subject, approved, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Returns the answer on a call of a run below that others have decided on, as its message shows it. */
+export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { approvalId, subject }: AskedBelow): Promise<AnsweredCall> {
+  const decision = await recordedDecision(client, subject);
+  if (decision === undefined) return { approvalId, subject, approved: true, isUndecided: true };
+  const { type, reason } = decision;
+  return { approvalId, subject, approved: type !== 'reject', ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Reads the decision on a call from the record of its run; undefined if the record is not there any more. */
+async function recordedDecision(
+  client: Pick<LonghaulClient, 'handle'>,
+  { runId, callId }: { runId: string; callId: string },
+): Promise<Decision | undefined> {
+  let found: Decision | undefined;
+  try {
+    for await (const { decision } of client.handle(runId).events()) if (decision?.callId === callId) found = decision;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'history_removed' && code !== 'run_not_found') throw error;
+  }
+  return found;
 }

@@ -1,23 +1,22 @@
+import { createHash } from 'node:crypto';
 import type { CallToolResult, ContentBlock, ServerContext } from '@modelcontextprotocol/server';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamedResult, StreamItem } from '../../../client/stream/stream-item.ts';
 import { type ContentPart, isToolCall, outputParts, outputText, partText } from '../../../core/domain/content.ts';
 import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';
+import type { Principal, RunStatus } from '../../../core/domain/run.ts';
 import { cutNote, endedEarly } from '../../../core/domain/tool-calls.ts';
-import type { RunStatus } from '../../../core/domain/run.ts';
+import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
+import type { AnyAgent } from '../../../define/agent-definition.ts';
+import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
 import type { Caller } from '../../auth/caller.ts';
-import { untilRefused } from '../../auth/until-refused.ts';
-import { requireAdmission } from '../../limits/admission.ts';
-import { whileWaiting } from '../../limits/while-waiting.ts';
-import { problemOf, type ReportError } from '../../problems/problem-of.ts';
-import { requestDigest } from '../../requests/idempotency-key.ts';
-import type { ServerSettings } from '../../server-settings.ts';
-import { startOnce, type StartOutcome } from '../../starting/start-once.ts';
-import { memoWith } from '../../starting/start-options.ts';
-import type { AgentTool } from './agent-tools.ts';
-import { META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-names.ts';
-import type { McpSettings } from './mcp-options.ts';
+import { requireAdmission } from '../../limits.ts';
+import { problemOf, type ReportError, RequestError } from '../../problems.ts';
+import { requestDigest, runIdOfKey, whileWaiting } from '../../requests.ts';
+import type { McpSettings, ServerSettings } from '../../server-options.ts';
+import { memoWith, startOnce, type StartOutcome } from '../../starting.ts';
+import { untilRefused } from '../../streams.ts';
 
 /** The request that a call is part of. */
 export interface McpRequest {
@@ -133,7 +132,7 @@ interface CalledRun {
 
 /** Returns the result of a call from the outcome of its wait. Only the answer of a run that has completed is no error. */
 function callResult(run: CalledRun, followed: Followed): CallToolResult {
-  if (followed.type === 'goes_on') return { ...errorResult(goesOnText(run, followed)), _meta: metaOf(run, followed.status) };
+  if (followed.type === 'goes_on') return { ...errorResult(continuesText(run, followed)), _meta: metaOf(run, followed.status) };
   const { result } = followed;
   const lastFinish = result.finishReason ?? followed.lastFinish;
   const answer = result.status === 'completed' ? answerResult(run, result.output, lastFinish) : errorResult(endedText(result));
@@ -173,7 +172,7 @@ function endedText({ status, stopReason, error, errorCode, cancelReason, output 
   return `The run did not complete (${stopReason})${partial === '' ? '' : `. Its last answer: ${partial}`}`;
 }
 
-function goesOnText({ runId, hasKey, path }: CalledRun, { status, waitsFor = '' }: Extract<Followed, { type: 'goes_on' }>): string {
+function continuesText({ runId, hasKey, path }: CalledRun, { status, waitsFor = '' }: Extract<Followed, { type: 'goes_on' }>): string {
   const about = waitsFor === '' ? '' : ` about ${waitsFor}`;
   const why = status === 'pending_confirmation' ? `it waits for a person to decide${about}` : 'it has not ended yet';
   const later = hasKey ? `call again with the same "${META.idempotencyKey}", or read "${path}"` : `read "${path}"`;
@@ -278,4 +277,114 @@ function namesText(names: readonly string[]): string {
     return count === 1 ? name : `${name} (${count})`;
   });
   return [...shown, ...(distinct.length > MOST_NAMES ? [`${distinct.length - MOST_NAMES} more`] : [])].join(', ');
+}
+
+/** An agent as a tool of the MCP server. */
+export interface AgentTool {
+  name: string;
+  description: string;
+  inputSchema: JsonObject;
+  /** The schema of the structured answer. Absent: the agent answers with text. */
+  outputSchema?: JsonObject;
+  agent: AnyAgent;
+}
+
+/** The longest name that model providers take for a tool. */
+const LONGEST_NAME = 64;
+
+const INPUT: JsonObject = { type: 'string', minLength: 1, description: 'The task, with everything that the agent needs to know for it.' };
+
+/** Returns the tools of a service. Every instance of it with the same agents has the same names. */
+export function agentTools(agents: readonly AnyAgent[]): AgentTool[] {
+  const plain = agents.map(({ name }) => plainName(name));
+  return agents.map((agent, index) => {
+    const name = plain[index] ?? '';
+    const isTaken = name === '' || plain.indexOf(name) !== plain.lastIndexOf(name);
+    return toolOf(agent, isTaken ? distinctName(name, agent.name) : name);
+  });
+}
+
+/** Returns a name in the characters that clients and model providers take: any other becomes `_`. */
+function plainName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, '_').slice(0, LONGEST_NAME);
+}
+
+function distinctName(plain: string, name: string): string {
+  const digits = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${plain.slice(0, LONGEST_NAME - digits.length - 1)}_${digits}`;
+}
+
+function toolOf(agent: AnyAgent, name: string): AgentTool {
+  const { description = `Gives a task to the agent "${agent.name}" and returns its answer.`, output } = agent;
+  const outputSchema = output === undefined ? {} : { outputSchema: jsonSchemaOf(output.zod, `agent "${agent.name}": output`, 'output') };
+  return { name, description, inputSchema: inputSchemaOf(agent), ...outputSchema, agent };
+}
+
+function inputSchemaOf({ depsSchema }: AnyAgent): JsonObject {
+  if (depsSchema === undefined) return { type: 'object', properties: { input: INPUT }, required: ['input'], additionalProperties: false };
+  const deps = { description: 'The data that the agent works with.', ...withReferencesBelow(depsSchema, '/properties/deps') };
+  const required = requiredOf(depsSchema).length > 0 ? ['input', 'deps'] : ['input'];
+  return { type: 'object', properties: { input: INPUT, deps }, required, additionalProperties: false };
+}
+
+/** Returns a schema for a place inside another one: its references lead to that place, such as `/properties/deps`. */
+function withReferencesBelow(schema: JsonObject, place: string): JsonObject {
+  const { $ref, ...rest } = mapSubschemas(schema, (inner) => withReferencesBelow(inner, place));
+  if (typeof $ref !== 'string') return rest;
+  return { ...rest, $ref: $ref.startsWith('#') ? `#${place}${$ref.slice(1)}` : $ref };
+}
+
+/** The names in the `_meta` of requests and results. */
+export const META = {
+  /** In a call: the key by which it is found again. In `notifications/cancelled`: that of the call to cancel. */
+  idempotencyKey: 'longhaul/idempotencyKey',
+  /** In results and progress: the run of the call. In `notifications/cancelled`: the run to cancel. */
+  runId: 'longhaul/runId',
+  /** In results: the status of the run. */
+  status: 'longhaul/status',
+  /** In results: the reason for which the model ended its last answer. `length`: it was cut off. */
+  finishReason: 'longhaul/finishReason',
+} as const;
+
+/** The header by which clients of the protocol up to 2025-11-25 name their session. */
+export const SESSION_HEADER = 'mcp-session-id';
+
+const LONGEST_KEY = 255;
+
+/** The `_meta` of a message. */
+type Meta = Readonly<Record<string, unknown>> | undefined;
+
+/** The parts of a call by which it is known again. */
+interface CallParts {
+  meta: Meta;
+  /** The session of the client. Absent in the protocol of 2026-07-28, which has none. */
+  session: string | null;
+  /** The JSON-RPC id of the request, unique in the session of its client. */
+  requestId: unknown;
+}
+
+/**
+ * Returns the name of a call, by which each instance of the service finds its run: the key that the caller gave, or else the session with
+ * the id of the request. Undefined if there is neither: then nothing tells that a request is the same as another. Throws `invalid_request`.
+ */
+export function nameOfCall({ meta, session, requestId }: CallParts): string | undefined {
+  const key = keyInMeta(meta);
+  if (key !== undefined) return JSON.stringify(['mcp', 'key', key]);
+  const isId = typeof requestId === 'string' || typeof requestId === 'number';
+  return session === null || !isId ? undefined : JSON.stringify(['mcp', 'request', session, requestId]);
+}
+
+/** Returns the id of the run that a call of that name starts. Callers of two principals never meet. */
+export function runIdOfCall(principal: Principal | undefined, name: string): string {
+  return runIdOfKey(principal, name);
+}
+
+/** Returns the key that a caller gave; undefined for none. Throws `invalid_request` for one that is no text of 1 to 255 characters. */
+function keyInMeta(meta: Meta): string | undefined {
+  const key = meta?.[META.idempotencyKey];
+  if (key === undefined || (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY && key.isWellFormed())) return key;
+  throw new RequestError(
+    'invalid_request',
+    `"${META.idempotencyKey}" of "_meta" is no text of 1 to ${LONGEST_KEY} characters: write such a key`,
+  );
 }

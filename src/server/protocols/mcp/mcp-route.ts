@@ -3,12 +3,10 @@ import { errorCode, errorMessage } from '../../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { recordedName } from '../../auth/caller.ts';
-import { httpStatusOf, type ReportError } from '../../problems/problem-of.ts';
-import { readJsonBody } from '../../requests/read-body.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
-import { agentTools } from './agent-tools.ts';
-import type { McpRequest } from './call-agent.ts';
-import { META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-names.ts';
+import { httpStatusOf, type ReportError } from '../../problems.ts';
+import { readJsonBody } from '../../requests.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { agentTools, type McpRequest, META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-agent.ts';
 
 /** The codes of JSON-RPC. */
 const RPC = { parseError: -32700, invalidRequest: -32600 };

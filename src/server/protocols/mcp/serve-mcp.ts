@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createMcpHandler, fromJsonSchema, type jsonSchemaValidator, McpServer } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../../core/domain/json.ts';
 import { checkJson, problemsText } from '../../../core/json-schema/check-json-schema.ts';
-import { mayStart } from '../../auth/access/reach.ts';
-import type { AgentTool } from './agent-tools.ts';
-import { callAgent, type CallArguments, type McpRequest } from './call-agent.ts';
-import { SESSION_HEADER } from './call-names.ts';
+import { mayStart } from '../../auth/caller.ts';
+import { type AgentTool, callAgent, type CallArguments, type McpRequest, SESSION_HEADER } from './call-agent.ts';
 
 /** Checks arguments and answers by interpretation, within bounds: the validator of the package compiles schemas to code. */
 const validation: jsonSchemaValidator = {

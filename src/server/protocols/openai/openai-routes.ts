@@ -1,8 +1,43 @@
-import type { Route } from '../../routing/route.ts';
-import { chatRoute } from './chat/chat-route.ts';
-import { MODEL_ROUTES } from './models/model-routes.ts';
-import { createResponseRoute } from './responses/create-response.ts';
-import { RESPONSE_ROUTES } from './responses/read-routes.ts';
+import type { Model } from 'openai/resources/models';
+import { z } from 'zod';
+import { type Caller, mayStart } from '../../auth/caller.ts';
+import { defineRoute, type Route } from '../../route.ts';
+import { jsonObject } from '../../schemas/values.ts';
+import type { ServerSettings } from '../../server-options.ts';
+import { chatRoute } from './chat-completions.ts';
+import { modelNotFound } from './errors.ts';
+import { createResponseRoute, RESPONSE_ROUTES } from './responses.ts';
+
+const modelRoute = {
+  method: 'GET',
+  tag: 'agents',
+  scope: 'runs:read',
+  responses: { 200: { description: 'As the OpenAI protocol has it.', schema: jsonObject } },
+  problems: [],
+} as const;
+
+const listModelsRoute = defineRoute(
+  { ...modelRoute, path: '/v1/models', id: 'listModels', summary: 'List the agents as models' },
+  async ({ caller, settings }) => ({ status: 200, body: { object: 'list', data: modelsOf(settings, caller) } }),
+);
+
+const getModelRoute = defineRoute(
+  {
+    ...modelRoute,
+    path: '/v1/models/{model}',
+    id: 'getModel',
+    summary: 'Read an agent as a model',
+    params: z.object({ model: z.string().min(1) }),
+  },
+  async ({ params: { model }, caller, settings }) => {
+    const found = modelsOf(settings, caller).find(({ id }) => id === model);
+    if (found === undefined) throw modelNotFound(model);
+    return { status: 200, body: found };
+  },
+);
+
+/** The routes of models. */
+const MODEL_ROUTES: readonly Route[] = [listModelsRoute, getModelRoute];
 
 /** The routes of the OpenAI protocol. They are not in the OpenAPI document: their shapes are those of OpenAI's own. */
 export const OPENAI_ROUTES: readonly Route[] = [...MODEL_ROUTES, chatRoute, createResponseRoute, ...RESPONSE_ROUTES];
@@ -12,4 +47,10 @@ const PATH = /^\/v1\/(?:models|chat|responses)(?:\/|$)/;
 /** True for a path of the protocol, without the prefix of the service: its errors have the form of the protocol. */
 export function isOpenaiPath(path: string): boolean {
   return PATH.test(path);
+}
+
+/** Returns the agents that a caller may start. An agent has no time of its own. */
+function modelsOf({ agents }: ServerSettings, caller: Caller): Model[] {
+  const startable = agents.filter(({ name }) => mayStart(caller, name));
+  return startable.map(({ name }) => ({ id: name, object: 'model', created: 0, owned_by: 'longhaul' }));
 }

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { MessageReceipt } from '../../../core/protocol.ts';
 import type { Duration } from '../../../core/domain/time.ts';
-import { recordedName } from '../../auth/caller.ts';
-import { requestId } from '../../requests/idempotency-key.ts';
-import { soon } from '../../requests/start-patience.ts';
-import { requireRaise } from '../../auth/access/raise.ts';
-import { requireAgentOf } from '../../auth/access/reach.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
+import type { MessageReceipt } from '../../../core/protocol.ts';
+import { recordedName, requireAgentOf, requireRaise } from '../../auth/caller.ts';
+import { requestId, soon } from '../../requests.ts';
+import { defineRoute, flag, ok, READ_PROBLEMS, type Reply, REQUEST_PROBLEMS, type Route, runParams } from '../../route.ts';
 import {
   cancelBody,
   cancelReceipt,
@@ -21,16 +18,17 @@ import {
   raiseReceipt,
   retryBody,
   retryReceipt,
-} from '../../schemas/run-requests.ts';
-import { flag, ok, REQUEST_PROBLEMS, runParams } from '../route-parts.ts';
+} from '../../schemas/requests.ts';
+import { decisionReceipt } from '../../schemas/run-record.ts';
+import { decisionBody, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
 
-const common = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runParams } as const;
+const runChange = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runParams } as const;
 
 const ID_KEY = 'Becomes the id of the request, unless the body has one: the run accepts it once.';
 
-const sendMessage = defineRoute(
+const sendMessageRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/messages',
     id: 'sendMessage',
     counts: 'starts',
@@ -50,9 +48,9 @@ const sendMessage = defineRoute(
   },
 );
 
-const pause = defineRoute(
+const pauseRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/pause',
     id: 'pauseRun',
     summary: 'Pause a run after its current step',
@@ -64,9 +62,9 @@ const pause = defineRoute(
   async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).pause() }),
 );
 
-const resume = defineRoute(
+const resumeRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/resume',
     id: 'resumeRun',
     summary: 'Resume a paused run',
@@ -78,9 +76,9 @@ const resume = defineRoute(
   async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).resume() }),
 );
 
-const cancel = defineRoute(
+const cancelRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/cancel',
     id: 'cancelRun',
     summary: 'Cancel a run',
@@ -95,9 +93,9 @@ const cancel = defineRoute(
   }),
 );
 
-const raise = defineRoute(
+const raiseRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/limits',
     id: 'raiseLimits',
     summary: 'Raise limits of a run',
@@ -114,9 +112,9 @@ const raise = defineRoute(
   },
 );
 
-const setPermissions = defineRoute(
+const setPermissionsRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     method: 'PUT',
     path: '/v1/runs/{runId}/permissions',
     id: 'setPermissions',
@@ -134,9 +132,9 @@ const setPermissions = defineRoute(
   }),
 );
 
-const retry = defineRoute(
+const retryRoute = defineRoute(
   {
-    ...common,
+    ...runChange,
     path: '/v1/runs/{runId}/retry',
     id: 'retryRun',
     counts: 'starts',
@@ -153,7 +151,7 @@ const retry = defineRoute(
   },
 );
 
-const remove = defineRoute(
+const deleteRoute = defineRoute(
   {
     method: 'DELETE',
     path: '/v1/runs/{runId}',
@@ -181,4 +179,93 @@ const remove = defineRoute(
 );
 
 /** The routes that send a run a request, or remove it. */
-export const CHANGE_RUN_ROUTES: readonly Route[] = [sendMessage, pause, resume, cancel, raise, setPermissions, retry, remove];
+export const CHANGE_RUN_ROUTES: readonly Route[] = [
+  sendMessageRoute,
+  pauseRoute,
+  resumeRoute,
+  cancelRoute,
+  raiseRoute,
+  setPermissionsRoute,
+  retryRoute,
+  deleteRoute,
+];
+
+const listApprovalsRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/approvals',
+    id: 'getApprovals',
+    tag: 'approvals',
+    summary: 'List the calls of a run, and of those below it, that wait for a decision',
+    scope: 'runs:read',
+    params: runParams,
+    responses: ok(runApprovals, 'The pending approvals, and the decisions that hold for further calls.'),
+    problems: READ_PROBLEMS,
+  },
+  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).approvals() }),
+);
+
+const decideRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/runs/{runId}/approvals/{callId}',
+    id: 'decide',
+    tag: 'approvals',
+    summary: 'Approve or reject a waiting call, or answer it',
+    description:
+      'The decision holds for exactly the call and the arguments of the digest. The service names the caller as the one who decides.',
+    scope: 'approvals:decide',
+    params: runParams.extend({ callId: z.string().min(1).describe('The id of the call.') }),
+    body: decisionBody,
+    idempotencyKey: 'Becomes the id of the decision, unless the body has one: sent again, it is answered with its first outcome.',
+    responses: ok(decisionReceipt, 'The decision was taken, now or before.'),
+    problems: [
+      ...REQUEST_PROBLEMS,
+      'unknown_call',
+      'ambiguous_call',
+      'already_decided',
+      'digest_mismatch',
+      'invalid_arguments',
+      'invalid_input',
+      'not_authorized',
+      'budget_exceeded',
+    ],
+  },
+  async ({ params: { runId, callId }, body, caller, client, idempotencyKey }): Promise<Reply> => {
+    const { digest, runId: waiting } = body;
+    const handle = client.handle(runId);
+    const about = { callId, digest, ...(waiting === undefined ? {} : { runId: waiting }) };
+    const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
+    const remembered = 'remember' in body ? { remember: body.remember } : {};
+    switch (body.type) {
+      case 'approve': {
+        const edited = body.arguments === undefined ? {} : { arguments: body.arguments };
+        return { status: 200, body: await handle.approve(about, { ...options, ...edited, ...remembered }) };
+      }
+      case 'reject': {
+        const reason = body.reason === undefined ? {} : { reason: body.reason };
+        return { status: 200, body: await handle.reject(about, { ...options, ...reason, ...remembered }) };
+      }
+      case 'respond':
+        return { status: 200, body: await handle.respond(about, body.content, options) };
+    }
+  },
+);
+
+const revokeRoute = defineRoute(
+  {
+    method: 'DELETE',
+    path: '/v1/runs/{runId}/remembered/{decisionId}',
+    id: 'revokeDecision',
+    tag: 'approvals',
+    summary: 'End a remembered decision',
+    scope: 'approvals:decide',
+    params: runParams.extend({ decisionId: z.string().min(1).describe('The id of the decision.') }),
+    responses: ok(revokeReceipt, 'It holds for no further calls.'),
+    problems: REQUEST_PROBLEMS,
+  },
+  async ({ params: { runId, decisionId }, client }) => ({ status: 200, body: await client.handle(runId).revoke(decisionId) }),
+);
+
+/** The routes about the calls of a run that wait for a decision. */
+export const RUN_APPROVAL_ROUTES: readonly Route[] = [listApprovalsRoute, decideRoute, revokeRoute];

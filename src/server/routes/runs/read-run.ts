@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { isTerminal } from '../../../core/domain/run.ts';
-import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
+import { waitMs, waitParameter, withinWait } from '../../requests.ts';
+import { defineRoute, flag, ok, READ_PROBLEMS, type Route, runParams, wholeNumber } from '../../route.ts';
 import { runTree, stepsBody, trace } from '../../schemas/run-record.ts';
 import { contextPage, runResult, statusView } from '../../schemas/run-views.ts';
-import { flag, ok, READ_PROBLEMS, runParams, wholeNumber } from '../route-parts.ts';
 
 const status = defineRoute(
   {

@@ -1,17 +1,18 @@
 import { z } from 'zod';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { Event } from '../../../core/domain/record.ts';
-import { ndjsonResponse } from '../../requests/ndjson.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
-import { savedContext } from '../../schemas/content.ts';
+import { defineRoute, ok, pageSize, READ_PROBLEMS, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';
 import { eventsPage, exportLine, treeEvent } from '../../schemas/run-record.ts';
-import { ok, pageSize, READ_PROBLEMS, runParams, wholeNumber } from '../route-parts.ts';
+import { streamItem } from '../../schemas/run-views.ts';
+import { savedContext } from '../../schemas/values.ts';
+import { ndjsonResponse, openStream, runStreamResponse } from '../../streams.ts';
 
 const DEFAULT_PAGE = 100;
 
 /** Bytes of JSON after which a page of events ends, approximately. */
 const PAGE_BYTES = 1_000_000;
 
-const events = defineRoute(
+const eventsRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/runs/{runId}/events',
@@ -41,7 +42,7 @@ const events = defineRoute(
   },
 );
 
-const treeEvents = defineRoute(
+const treeEventsRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/runs/{runId}/tree/events',
@@ -62,7 +63,7 @@ const treeEvents = defineRoute(
   async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).events({ tree: true }), request),
 );
 
-const exported = defineRoute(
+const exportRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/runs/{runId}/export',
@@ -83,7 +84,7 @@ const exported = defineRoute(
   async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).export(), request),
 );
 
-const save = defineRoute(
+const saveRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/runs/{runId}/save',
@@ -99,4 +100,78 @@ const save = defineRoute(
 );
 
 /** The routes that read the record of a run. */
-export const RUN_RECORD_ROUTES: readonly Route[] = [events, treeEvents, exported, save];
+export const RUN_RECORD_ROUTES: readonly Route[] = [eventsRoute, treeEventsRoute, exportRoute, saveRoute];
+
+const streamQuery = z.strictObject({
+  cursor: z.string().exactOptional().describe('The cursor behind which the stream begins. The header `Last-Event-ID` goes before it.'),
+  token: z.string().exactOptional().describe('A token for the run, for clients that send no headers.'),
+});
+
+const streamResponses = {
+  200: {
+    description:
+      'Server-sent events: the id of each is its cursor, its event the type of the item. Only `end` ends a stream. A `problem` is the last ' +
+      'event of a run that cannot be followed any more.',
+    schema: streamItem,
+    contentType: 'text/event-stream',
+  },
+  204: { description: 'The cursor is that of the end: nothing comes any more.' },
+};
+
+const STREAM_DESCRIPTION =
+  'A client that is cut off comes back with the last id it has got, in `Last-Event-ID` or `cursor`, to any instance of the service. ' +
+  'Disconnecting ends nothing.';
+
+const STREAM_PROBLEMS = [...READ_PROBLEMS, 'invalid_cursor', 'run_terminated', 'run_timed_out'] as const;
+
+const streamRunRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/stream',
+    id: 'streamRun',
+    tag: 'runs',
+    summary: 'Follow a run as it happens',
+    description: STREAM_DESCRIPTION,
+    scope: 'runs:read',
+    params: runParams,
+    query: streamQuery,
+    responses: streamResponses,
+    problems: STREAM_PROBLEMS,
+  },
+  ({ params: { runId }, ...request }) => followRun(runId, request),
+);
+
+const streamSessionRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/stream',
+    id: 'streamSession',
+    tag: 'sessions',
+    summary: 'Follow a session as it happens, over all its turns',
+    description: STREAM_DESCRIPTION,
+    scope: 'runs:read',
+    params: sessionParams,
+    query: streamQuery,
+    responses: streamResponses,
+    problems: STREAM_PROBLEMS,
+  },
+  ({ params: { sessionId }, ...request }) => followRun(sessionId, request),
+);
+
+type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 'raw' | 'settings'> & {
+  query: z.output<typeof streamQuery>;
+  client: LonghaulClient;
+};
+
+/** Opens the stream of a run for as long as the caller may read it. */
+async function followRun(runId: string, { query: { cursor }, client, ...request }: StreamRequest): Promise<Response> {
+  return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...(from === undefined ? {} : { cursor: from }) }), {
+    cursor: request.raw.headers.get('last-event-id') ?? cursor,
+    ...openStream(request),
+    report: request.settings.report,
+    path: new URL(request.raw.url).pathname,
+  });
+}
+
+/** The routes of streams. */
+export const STREAM_ROUTES: readonly Route[] = [streamRunRoute, streamSessionRoute];

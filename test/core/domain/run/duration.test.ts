@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent, defineTool, resource } from '../../../../src/index.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../../../../src/core/domain/time.ts';
 import { UsageError } from '../../../../src/core/domain/errors.ts';
-import { seconds } from '../../../../src/cli/program/argument-parsers.ts';
+import { seconds } from '../../../../src/cli/options.ts';
 import { z } from 'zod';
 
 test('a time on the command line is in seconds, or has a unit', () => {

@@ -1,9 +1,7 @@
-import { anyOf } from '../../../../../src/server/auth/any-of.ts';
-import { apiKeys } from '../../../../../src/server/auth/api-keys/api-keys.ts';
-import { createApiKey } from '../../../../../src/server/auth/api-keys/create-api-key.ts';
-import { type Authenticate, type Caller, type Scope, SCOPES } from '../../../../../src/server/auth/caller.ts';
-import { jwt } from '../../../../../src/server/auth/jwt/jwt.ts';
-import { RunTokens } from '../../../../../src/server/auth/run-tokens/run-tokens.ts';
+import { anyOf, type Authenticate, type Caller, type Scope, SCOPES } from '../../../../../src/server/auth/caller.ts';
+import { apiKeys, createApiKey } from '../../../../../src/server/auth/api-keys.ts';
+import { jwt } from '../../../../../src/server/auth/jwt.ts';
+import { RunTokens } from '../../../../../src/server/auth/run-tokens.ts';
 import type { Identity } from '../../../../../src/core/domain/run.ts';
 import { fakeIssuer } from '../../../../server-http/auth/fake-issuer.ts';
 import { memoryApiKeys } from '../../../../server-http/auth/memory-api-keys.ts';

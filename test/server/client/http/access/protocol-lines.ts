@@ -1,4 +1,4 @@
-import { approvalIdOf } from '../../../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
+import { approvalIdOf } from '../../../../../src/server/protocols/ai-sdk/turn-calls.ts';
 import { type AccessLine, FORBIDDEN, NOTHING, REUSED, UNKNOWN, type Victim } from './access-line.ts';
 
 const asking = { model: 'clerk', input: 'Q' };

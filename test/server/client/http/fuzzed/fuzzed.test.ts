@@ -12,7 +12,7 @@ import { isToolCall } from '../../../../../src/core/domain/content.ts';
 import type { ModelClient } from '../../../../../src/core/domain/model.ts';
 import { defineAgent, defineTool } from '../../../../../src/index.ts';
 import { type Caller, createHandler } from '../../../../../src/server/index.ts';
-import { type HttpServer, listen } from '../../../../../src/server/node/listen.ts';
+import { type HttpServer, listen } from '../../../../../src/server/node-server.ts';
 import { atOnce } from '../../../../storm/at-once.ts';
 import { secondsSince } from '../../../../storm/timings.ts';
 import { assistant } from '../../../testbed/agents.ts';

@@ -1,0 +1,379 @@
+import type { SessionHandle } from '../../client/session-handle.ts';
+import { answeringTurn } from '../../client/session-options.ts';
+import type { ApprovalView } from '../../core/domain/approvals.ts';
+import { isToolCall, outputText } from '../../core/domain/content.ts';
+import { errorMessage } from '../../core/domain/errors.ts';
+import { type Event, isResponse } from '../../core/domain/record.ts';
+import { oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
+import type { Duration } from '../../core/domain/time.ts';
+import { resultText } from '../../core/domain/tool-calls.ts';
+import { sleep } from '../../temporal/waiting.ts';
+import { type CommandIo, osUser, type ServerFlags, serverOptions } from '../command.ts';
+import { type Output, visibleJson } from '../output.ts';
+import { eventHeadline } from '../render/event-lines.ts';
+import { LiveText, responseText, SILENCE_MS } from '../render/live.ts';
+import { askDecision, type Interruptions, type Lines } from './input.ts';
+import type { FollowLive } from './open-chat.ts';
+
+/** The end of an exchange: another one may follow, the session is closed, or the person has left. */
+export type Followed = 'continue' | 'closed' | 'left';
+
+/** The parts of a conversation on a terminal. */
+interface ConversationParts {
+  io: CommandIo;
+  flags: ServerFlags;
+  session: SessionHandle;
+  lines: Lines;
+  interruptions: Interruptions;
+  /** The offset of the first event to show. */
+  from: number;
+  /** Milliseconds between two questions for pending decisions, and between two requests to interrupt a turn that has not begun. Default 500. */
+  everyMs?: number;
+  /** Brings text as the model writes it. */
+  live?: FollowLive;
+  /** The time without output after which the person is told that the agent is working, in milliseconds. Default 3,000. */
+  silenceMs?: number;
+}
+
+/** The time for which a request waits for a worker: Ctrl-C ends the wait earlier. */
+const PATIENCE: Duration = '24h';
+
+/** The time after which a person who waits for the session to take a message is told so. */
+const UNTAKEN_MS = 5_000;
+const UNTAKEN = 'The session has not answered yet: is a worker running? Ctrl-C twice leaves.';
+
+/** A message that a turn has not read, and the turn that reads it. */
+interface UnreadMessage {
+  messageId: string;
+  turn: number;
+}
+
+/** A conversation with a session on a terminal: sends messages, and shows what the session does until it has answered. */
+export class Conversation {
+  readonly #parts: ConversationParts;
+  /** The offset of the next event to show. */
+  #offset: number;
+  /** The messages that were entered here and not recorded yet: the person has them on the screen. */
+  readonly #own: string[] = [];
+  /** True once the session has answered. Before, the caller tells that no worker has taken it. */
+  #hasBegun: boolean;
+  readonly #live: LiveText;
+  #reading: AbortController | undefined;
+  /** True while a turn is followed: between turns the person has a prompt. */
+  #isFollowing = false;
+  /** A guarded answer that no guardrail has passed so far, with its offset. */
+  #held: { event: Event; offset: number } | undefined;
+  /** The time of the newest output; undefined once the person was told that the agent is working. */
+  #shownAt: number | undefined;
+  /** The turn that the person waits for. */
+  #turn: AwaitedTurn | undefined;
+
+  constructor(parts: ConversationParts) {
+    this.#parts = parts;
+    this.#offset = parts.from;
+    this.#hasBegun = parts.from > 0;
+    this.#live = new LiveText((text) => parts.io.output.write(text));
+  }
+
+  /** True if the session has not answered that request about the newest turn. */
+  isUnanswered(request: TurnRequest): boolean {
+    return this.#turn?.unanswered.has(request) ?? false;
+  }
+
+  /** Sends a message and shows the turn that answers it. Throws the refusal of the message. */
+  async say(text: string): Promise<Followed> {
+    const { session, io } = this.#parts;
+    const followed = await this.#during(async (turn) => {
+      const silence = this.#hasBegun ? setTimeout(() => io.output.note(UNTAKEN), UNTAKEN_MS) : undefined;
+      let receipt;
+      try {
+        receipt = await turn.answered('message', session.send(text, { timeout: PATIENCE }));
+        this.#hasBegun = true;
+        this.#own.push(text);
+        turn.begins(answeringTurn(session.id, receipt));
+      } finally {
+        clearTimeout(silence);
+      }
+      return this.#follow(turn, receipt.id);
+    });
+    return this.#untilRead(followed);
+  }
+
+  /**
+   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: goes on with the next
+   * turn, if this one has not read the message.
+   */
+  async follow(number: number, messageId?: string): Promise<Followed> {
+    const followed = await this.#during((turn) => {
+      turn.begins(number);
+      return this.#follow(turn, messageId);
+    });
+    return this.#untilRead(followed);
+  }
+
+  /** Follows the next turn if the one that has ended did not read the message. */
+  async #untilRead(followed: Followed | UnreadMessage): Promise<Followed> {
+    return typeof followed === 'string' ? followed : this.follow(followed.turn, followed.messageId);
+  }
+
+  /** Ends what goes on for the person who has left. */
+  end(): void {
+    this.#turn?.end();
+    this.#reading?.abort();
+  }
+
+  /** Does the work of one turn, which the first Ctrl-C interrupts. */
+  async #during<Value>(work: (turn: AwaitedTurn) => Promise<Value>): Promise<Value> {
+    const { interruptions, io } = this.#parts;
+    const turn = (this.#turn = new AwaitedTurn(io.terminal.signal));
+    interruptions.interrupt = () => void this.#interrupt(turn);
+    try {
+      return await work(turn);
+    } finally {
+      interruptions.interrupt = undefined;
+      this.#isFollowing = false;
+      this.#live.endLine();
+      turn.end();
+    }
+  }
+
+  async #follow(turn: AwaitedTurn, messageId?: string): Promise<Followed | UnreadMessage> {
+    const { session, everyMs = 500 } = this.#parts;
+    const { signal } = turn;
+    const number = await turn.number;
+    this.#shownAt = performance.now();
+    this.#isFollowing = true;
+    void this.#readLive();
+    const waits = new WaitingCalls();
+    let offset = this.#offset;
+    const events = session.run.events({ from: offset, follow: true, signal });
+    const nextEvent = (): Promise<IteratorResult<Event>> => handled(events.next());
+    const tick = (): Promise<'tick'> => handled(sleep(everyMs, signal).then(() => 'tick' as const));
+    let [event, time] = [nextEvent(), tick()];
+    for (;;) {
+      const happened = await Promise.race([event, time]);
+      if (happened === 'tick') {
+        this.#saySilence();
+        if ((await this.#askWhatWaits(turn, waits)) === 'end') return 'left';
+        time = tick();
+        continue;
+      }
+      if (happened.done === true) return 'closed';
+      this.#show(happened.value, offset);
+      offset += 1;
+      const { turn: ended } = happened.value;
+      if (ended !== undefined && ended.number >= number) {
+        const isUnread = messageId !== undefined && ended.unanswered?.includes(messageId);
+        return isUnread ? { messageId, turn: ended.number + 1 } : 'continue';
+      }
+      event = nextEvent();
+    }
+  }
+
+  /** Writes the text of the session as a service streams it, until the conversation is over. */
+  async #readLive(): Promise<void> {
+    const { live, session, io } = this.#parts;
+    if (live === undefined || this.#reading !== undefined) return;
+    const reading = (this.#reading = new AbortController());
+    for await (const item of live(session.id, AbortSignal.any([reading.signal, io.terminal.signal]))) {
+      if (!this.#isFollowing) continue;
+      if (item.type === 'delta' && item.delta.type === 'text' && item.callId === undefined) {
+        this.#shownAt = performance.now();
+        this.#live.add(item.eventId, item.delta.text);
+      } else if (item.type === 'reset' && item.callId === undefined) this.#live.reset();
+    }
+    // The next turn asks again: a service may have come meanwhile.
+    this.#reading = undefined;
+  }
+
+  #saySilence(): void {
+    const { io, silenceMs = SILENCE_MS } = this.#parts;
+    if (this.#shownAt === undefined || performance.now() - this.#shownAt < silenceMs) return;
+    this.#shownAt = undefined;
+    io.output.note(io.output.look('dim', '  … the agent is working'));
+  }
+
+  /** Asks for the decision on a call that begins to wait, unless the turn was interrupted. `end`: the person leaves instead. */
+  async #askWhatWaits(turn: AwaitedTurn, known: WaitingCalls): Promise<'end' | undefined> {
+    const { session, interruptions } = this.#parts;
+    if (turn.interrupted.aborted) return undefined;
+    // Errors of the session are reported by the reading of its events.
+    const approvals = await session.run.approvals().catch(() => undefined);
+    if (approvals === undefined) return undefined;
+    if (known.isPausedNow(approvals.status === 'paused')) this.#sayPaused();
+    const waiting = known.firstNew(approvals.pending);
+    if (waiting === undefined) return undefined;
+    // The call comes before the question about it, however long the pause between two readings of events is.
+    let offset = this.#offset;
+    for await (const event of session.run.events({ from: offset })) this.#show(event, offset++);
+    if (turn.interrupted.aborted) return undefined;
+    const reaction = await askDecision({ ...this.#parts, run: session.run, signal: turn.interrupted }, waiting);
+    if (reaction === 'interrupt') interruptions.press();
+    return reaction === 'end' ? 'end' : undefined;
+  }
+
+  /** Shows the event with that offset, unless it has been shown. */
+  #show(event: Event, offset: number): void {
+    if (offset < this.#offset) return;
+    this.#offset = offset + 1;
+    this.#shownAt = performance.now();
+    const held = this.#held;
+    this.#held = undefined;
+    const { turn, guardrails } = event;
+    const isBlocked = held !== undefined && guardrails?.blocked?.includes(held.offset);
+    // A turn that ends in another way than with the answer was passed by no guardrail.
+    const isUnchecked = turn !== undefined && turn.stopReason !== 'final_answer';
+    if (held !== undefined && !isBlocked && !isUnchecked) this.#print(held.event);
+    if (event.guarded && !event.content.some(isToolCall)) {
+      if (!event.interrupted) this.#held = { event, offset };
+      return;
+    }
+    this.#print(event);
+    // The text behind calls comes behind their results.
+    if (!event.content.some(isToolCall)) this.#live.goOn();
+  }
+
+  #print(event: Event): void {
+    const { output } = this.#parts.io;
+    const [message] = event.author === 'user' ? event.content : [];
+    const own = message?.type === 'message' ? this.#own.indexOf(outputText(message.content)) : -1;
+    if (own >= 0) this.#own.splice(own, 1);
+    else {
+      const isWritten = isResponse(event) && this.#live.settle(event.id, responseText(event));
+      const rest = isWritten ? { ...event, content: event.content.filter(({ type }) => type !== 'message') } : event;
+      const shown = chatEventLines(rest, output);
+      if (shown.length > 0) this.#live.endLine();
+      for (const line of shown) output.print(line);
+    }
+  }
+
+  /** Interrupts the turn, as soon as its number is known. Never rejects. */
+  async #interrupt(turn: AwaitedTurn): Promise<void> {
+    const { session, io, everyMs = 500 } = this.#parts;
+    turn.interrupt();
+    io.output.note('Interrupting the turn. Ctrl-C again leaves.');
+    const by = osUser();
+    const input = { ...(by === undefined ? {} : { by }), timeout: PATIENCE };
+    try {
+      const number = await turn.number;
+      for (;;) {
+        const { interrupted } = await turn.answered('interruption', session.interrupt({ turn: number, ...input }));
+        if (interrupted) return;
+        // The message is accepted before its turn begins.
+        await sleep(everyMs, turn.signal);
+      }
+    } catch (error) {
+      if (!turn.signal.aborted) io.output.note(io.output.look('red', printable(errorMessage(error))));
+    }
+  }
+
+  #sayPaused(): void {
+    const { io, flags, session } = this.#parts;
+    const resume = shellCommand('resume', { operands: [session.id], options: serverOptions(flags), program: io.output.program });
+    io.output.note(`The session is paused. It goes on after:\n  ${resume}`);
+  }
+}
+
+/** Returns the value. Its failure is no unhandled rejection if the wait for it ends before. */
+function handled<Value>(value: Promise<Value>): Promise<Value> {
+  value.catch(() => undefined);
+  return value;
+}
+
+/** The calls that a person was asked about, and the pause that the person was told of. */
+class WaitingCalls {
+  readonly #asked = new Set<string>();
+  #isPaused = false;
+
+  /** Returns a pending call that the person was not asked about, and counts it as one. */
+  firstNew(pending: readonly ApprovalView[]): ApprovalView | undefined {
+    const waiting = pending.find(({ key }) => !this.#asked.has(key));
+    if (waiting !== undefined) this.#asked.add(waiting.key);
+    return waiting;
+  }
+
+  /** True if the session is paused, and was not when this was asked before. */
+  isPausedNow(isPaused: boolean): boolean {
+    const before = this.#isPaused;
+    this.#isPaused = isPaused;
+    return isPaused && !before;
+  }
+}
+
+/** The bytes of arguments or of a result that a line shows. */
+const SHOWN_BYTES = 200;
+
+/** Returns an event of a session as lines of the conversation: the text of the model, its calls with their results, and what was decided. */
+export function chatEventLines(event: Event, output: Pick<Output, 'look'>): string[] {
+  const { content, given, compaction, turn, author } = event;
+  if (given) return [];
+  if (compaction !== undefined) return [output.look('dim', '  (the earlier conversation was shortened)')];
+  const headline = eventHeadline(event);
+  return [
+    ...content.flatMap((item): string[] => {
+      if (isToolCall(item)) return [`  → ${output.look('cyan', printableLine(item.name))} ${shortResult(visibleJson(item.arguments))}`];
+      if (item.type === 'tool_result') {
+        const result = shortResult(resultText(item.content));
+        return [item.status === 'error' ? `  ← ${output.look('red', `error: ${result}`)}` : `  ← ${result}`];
+      }
+      const text = printable(outputText(item.content));
+      if (text.trim() === '') return [];
+      if (item.role === 'user') return [output.look('bold', `${printableLine(author)}: ${text}`)];
+      return text.split('\n');
+    }),
+    ...(headline === undefined || turn?.status === 'completed' ? [] : [`  ${output.look(headline.look, printableLine(headline.text))}`]),
+  ];
+}
+
+function shortResult(text: string): string {
+  return oneLine(printableLine(text), SHOWN_BYTES);
+}
+
+/** The requests about a turn that a session may not have answered yet. */
+type TurnRequest = 'message' | 'interruption';
+
+/** A turn that the person waits for, from the message that begins it to its end. */
+class AwaitedTurn {
+  /** Resolves to the number of the turn once the session has taken the message. Never, if it refuses the message. */
+  readonly number: Promise<number>;
+  /** Aborted when the person does not wait any more. */
+  readonly signal: AbortSignal;
+  /** Resolves the number of the turn. */
+  begins: (number: number) => void = () => undefined;
+  readonly #ended = new AbortController();
+  readonly #interrupted = new AbortController();
+  readonly #unanswered = new Set<TurnRequest>();
+
+  constructor(signal: AbortSignal) {
+    this.number = new Promise((resolve) => (this.begins = resolve));
+    this.signal = AbortSignal.any([this.#ended.signal, signal]);
+  }
+
+  /** Aborted when the person interrupts the turn. */
+  get interrupted(): AbortSignal {
+    return this.#interrupted.signal;
+  }
+
+  /** The requests that have no answer yet. */
+  get unanswered(): ReadonlySet<TurnRequest> {
+    return this.#unanswered;
+  }
+
+  /** Waits for the answer to a request. */
+  async answered<Answer>(request: TurnRequest, answer: Promise<Answer>): Promise<Answer> {
+    this.#unanswered.add(request);
+    try {
+      return await answer;
+    } finally {
+      this.#unanswered.delete(request);
+    }
+  }
+
+  interrupt(): void {
+    this.#interrupted.abort();
+  }
+
+  end(): void {
+    this.#ended.abort();
+  }
+}

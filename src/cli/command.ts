@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { type CodecOptions, environmentKeys, KEYS_VARIABLE } from '../codec/encryption.ts';
+import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import type { Principal } from '../core/domain/run.ts';
+import { printableLine, shellCommand, withoutEnd } from '../core/domain/text.ts';
+import type { Output } from './output.ts';
+import { type Terminal, untilInterrupted } from './terminal.ts';
+
+/** The options that every command has. */
+export interface ServerFlags {
+  address?: string;
+  namespace?: string;
+  taskQueue?: string;
+  /** The codec as the user wrote it. */
+  codec?: string;
+  /** Whom the command acts for. */
+  tenant?: string;
+  user?: string;
+  json?: boolean;
+}
+
+/** The terminal and the output of a command. */
+export interface CommandIo {
+  terminal: Terminal;
+  output: Output;
+}
+
+/** A command: does its work and returns the exit code. Throws errors that the user can act on. */
+type CommandAction<Flags> = (io: CommandIo, flags: Flags) => Promise<number>;
+
+/** Runs a command. Its code, which may be large, is loaded only when it is called. */
+export type RunCommand = <Flags extends ServerFlags>(load: () => Promise<CommandAction<Flags>>, flags: Flags) => Promise<void>;
+
+/** Ids that a message names. */
+const NAMED = 5;
+
+/** The end of an id that a list has cut. */
+const CUT = '…';
+
+/** True for an id as a list has cut it. */
+export function isCut(id: string): boolean {
+  return id.endsWith(CUT);
+}
+
+/** Connects as `withClient` does, and finds the run that an id, or the beginning of one, names. */
+export async function withRun<Value>(
+  io: CommandIo,
+  flags: ServerFlags & { runId: string },
+  work: (found: ConnectedClient & { runId: string }) => Promise<Value>,
+): Promise<Value> {
+  return withClient(io, flags, async (connected) => work({ ...connected, runId: await wholeRunId(io, connected.client, flags) }));
+}
+
+/**
+ * Returns the id of the run that `runId` names: its whole id, or a beginning that no other run has. Runs below a run with that beginning do
+ * not count. An id that nothing has is returned as it is: the command refuses it, in the same words as the run of another principal. Throws
+ * a UsageError that names the candidates. With `--json` an id is taken as it is: a program that means a run which is gone must not reach
+ * another one.
+ */
+export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, flags: ServerFlags & { runId: string }): Promise<string> {
+  const { runId: given } = flags;
+  if (output.json || (await runExists(client, given))) return given;
+  const beginning = given.endsWith(CUT) ? given.slice(0, -CUT.length) : given;
+  const [only = given, ...others] = beginning === '' ? [] : await topmostIds(client, beginning);
+  if (others.length === 0) return only;
+  const list = shellCommand('list', { operands: [], options: serverOptions(flags), program: output.program });
+  const named = [only, ...others].slice(0, NAMED).map((id) => `"${id}"`);
+  const more = others.length >= NAMED ? ` and others, which ${list} shows` : '';
+  throw new UsageError(printableLine(`Several runs begin with "${beginning}": ${named.join(', ')}${more}. Write more of the id`));
+}
+
+async function runExists({ temporal }: LonghaulClient, runId: string): Promise<boolean> {
+  const { withoutMemos } = await import('../temporal/run-workflow.ts');
+  try {
+    await withoutMemos(temporal).workflow.getHandle(runId).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return false;
+    throw error;
+  }
+}
+
+/** Runs that are looked at: those below a run may be many. */
+const LOOKED_AT = 100;
+
+/** Returns the ids that begin like this, without those of runs below another one of them. */
+async function topmostIds(client: LonghaulClient, beginning: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { runId } of client.list({ runIdPrefix: beginning, limit: LOOKED_AT })) found.push(runId);
+  const ids = [...new Set(found)];
+  return ids.filter((id) => !ids.some((other) => id !== other && id.startsWith(`${other}/`)));
+}
+
+/** The server that a command uses. */
+export interface ServerLocation {
+  address: string;
+  namespace: string;
+}
+
+/** A client, and the server that it is connected to. */
+export interface ConnectedClient {
+  client: LonghaulClient;
+  server: ServerLocation;
+}
+
+/**
+ * Connects, does the work, and disconnects. Throws `server_unreachable` within 5 s if no server answers, and the
+ * reason of the terminal's signal as soon as it is aborted.
+ */
+export async function withClient<Value>(
+  { terminal, output }: CommandIo,
+  flags: ServerFlags,
+  work: (connected: ConnectedClient) => Promise<Value>,
+): Promise<Value> {
+  const connected = await untilInterrupted(
+    terminal.signal,
+    connectClient(flags, terminal.env, (line) => output.note(line)),
+  );
+  try {
+    return await untilInterrupted(terminal.signal, work(connected));
+  } finally {
+    await connected.client.close();
+  }
+}
+
+/**
+ * Returns the server that the flags, the environment and the profile of the Temporal CLI name. Throws a UsageError
+ * for a profile that cannot be read.
+ */
+export async function resolveServerLocation({ address, namespace }: ServerFlags): Promise<ServerLocation> {
+  const { resolveServer } = await import('../temporal/server-connection.ts');
+  try {
+    const server = resolveServer({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
+    return { address: server.connection.address, namespace: server.namespace };
+  } catch (error) {
+    const [firstLine] = errorMessage(error).split('\n');
+    throw new UsageError(`The configuration of the Temporal server cannot be read: ${firstLine}`, { cause: error });
+  }
+}
+
+async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotice: (line: string) => void): Promise<ConnectedClient> {
+  const codec = chosenCodec(flags, env);
+  const server = await resolveServerLocation(flags);
+  const principal = actingPrincipal(flags, env);
+  const { connect } = await import('../client/longhaul-client.ts');
+  const userKey = userKeyOf(env);
+  const client = await connect({
+    ...server,
+    codec,
+    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(userKey === undefined ? {} : { userKey }),
+    onNotice,
+  });
+  return { client: principal === undefined ? client : client.as(principal), server };
+}
+
+/** Returns whom a command acts for; undefined if neither the flags nor the environment name a principal: it then reaches all runs. */
+export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | 'user'>, env: NodeJS.ProcessEnv): Principal | undefined {
+  const principal = { tenant: tenant ?? (env['LONGHAUL_TENANT'] || undefined), user: user ?? (env['LONGHAUL_USER'] || undefined) };
+  if (principal.tenant === undefined && principal.user === undefined) return undefined;
+  return {
+    ...(principal.tenant === undefined ? {} : { tenant: principal.tenant }),
+    ...(principal.user === undefined ? {} : { user: principal.user }),
+  };
+}
+
+/** Returns the key by which the clients of the namespace hash users in search attributes; undefined if they do not. */
+export function userKeyOf(env: NodeJS.ProcessEnv): string | undefined {
+  return env['LONGHAUL_USER_KEY'] || undefined;
+}
+
+/** The environment variable that replaces `--codec`. */
+const CODEC_VARIABLE = 'LONGHAUL_CODEC';
+
+/**
+ * Returns the codec of a command: from `--codec`, else from `LONGHAUL_CODEC`. If there are keys, it always encrypts: a user
+ * who has set keys does not want clear text. Throws a UsageError for an unknown part, and for encryption without keys.
+ */
+export function chosenCodec({ codec: flag }: { codec?: string }, env: NodeJS.ProcessEnv): CodecOptions {
+  const keys = environmentKeys(env);
+  const codec: CodecOptions = keys === undefined ? {} : { encryption: keys };
+  for (const part of (flag ?? env[CODEC_VARIABLE] ?? '').split(',').map((text) => text.trim())) {
+    if (part === '') continue;
+    const compression = /^compression(?:=(\d+))?$/.exec(part);
+    if (compression !== null) codec.compression = compression[1] === undefined ? true : { threshold: Number(compression[1]) };
+    else if (part !== 'encryption') throw new UsageError(unknownPart(part, flag === undefined ? CODEC_VARIABLE : '--codec'));
+    else if (keys === undefined) throw new UsageError(`There is no key to encrypt with: set ${KEYS_VARIABLE} to id:base64`);
+  }
+  return codec;
+}
+
+/** True if data is encoded, so that every reader needs the codec too. */
+export function encodes({ compression, encryption }: CodecOptions): boolean {
+  return encryption !== undefined || (compression !== undefined && compression !== false);
+}
+
+function unknownPart(part: string, where: string): string {
+  return `"${part}" in ${where} is not a part of a codec: write compression, compression=<bytes> or encryption, separated by commas`;
+}
+
+/** Returns the options that select the same server, for commands to copy. */
+export function serverOptions({ address, namespace, codec }: ServerFlags): string[] {
+  return Object.entries({ address, namespace, codec }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+}
+
+const PROBE_MS = 500;
+/** The difference between the port of the UI and the port of the server in `temporal server start-dev`. */
+const UI_PORT_OFFSET = 1000;
+const CLOUD_UI = 'https://cloud.temporal.io';
+
+/** Returns the address of a run in the Temporal UI at `base`. */
+export function runLink(base: string, namespace: string, runId: string): string {
+  return `${withoutEnd(base, '/')}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`;
+}
+
+/**
+ * Returns the address of a server's Temporal UI: `LONGHAUL_UI_URL`, the UI of Temporal Cloud for a server there, or
+ * for a local server the matching port, if a UI answers on it. Undefined if none is known.
+ */
+export async function findUi({ address }: ServerLocation, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (env['LONGHAUL_UI_URL']) return env['LONGHAUL_UI_URL'];
+  const url = URL.parse(`grpc://${address}`);
+  if (url === null) return undefined;
+  if (/\.(tmprl\.cloud|api\.temporal\.io)$/.test(url.hostname)) return CLOUD_UI;
+  if (!['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)) return undefined;
+  const port = Number(url.port || 7233) + UI_PORT_OFFSET;
+  const base = `http://${url.hostname}:${port}`;
+  return port <= 65_535 && (await answersAsUi(base)) ? base : undefined;
+}
+
+/** True if Temporal's UI answers. Another program may listen on that port, but only the UI serves its settings. */
+async function answersAsUi(base: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${base}/api/v1/settings`, { signal: AbortSignal.timeout(PROBE_MS) });
+    const settings: unknown = response.ok ? await response.json() : undefined;
+    return typeof settings === 'object' && settings !== null && 'DefaultNamespace' in settings;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Sends a request with the user's id, or with a new one. If no answer comes in time, the error contains the id, with which
+ * the same request may be sent again and is accepted once.
+ */
+export async function underId<Receipt>(ownId: string | undefined, send: (id: string) => Promise<Receipt>): Promise<Receipt> {
+  const id = ownId ?? randomUUID();
+  try {
+    return await send(id);
+  } catch (error) {
+    if (ownId !== undefined || errorCode(error) !== 'wait_timeout') throw error;
+    throw new LonghaulError('wait_timeout', `${errorMessage(error)}: --id ${id}`, { cause: error });
+  }
+}
+
+/**
+ * Returns the name of the operating system's user, or undefined if this process has none (a container with a numeric
+ * user id).
+ */
+export function osUser(): string | undefined {
+  try {
+    return userInfo().username || undefined;
+  } catch {
+    return undefined;
+  }
+}

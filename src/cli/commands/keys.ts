@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { UsageError } from '../../core/domain/errors.ts';
+import { identityOf } from '../../core/domain/run.ts';
+import { printableLine } from '../../core/domain/text.ts';
+import { type Duration, isoTime, milliseconds } from '../../core/domain/time.ts';
+import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';
+import type { Scope } from '../../server/auth/caller.ts';
+import { actingPrincipal, type CommandIo, type ServerFlags } from '../command.ts';
+import { pointInTime, tableLines } from '../output.ts';
+
+/** The options of `longhaul keys create`. */
+export interface CreateKeyFlags extends KeysFlags {
+  name: string;
+  scope: Scope[];
+  agent?: string[];
+  expires?: Duration;
+}
+
+/** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
+export async function createKey({ output, terminal }: CommandIo, flags: CreateKeyFlags): Promise<number> {
+  const file = keysFile(flags, terminal.env);
+  const principal = actingPrincipal(flags, terminal.env);
+  const { key, text } = await createApiKey(fileApiKeys({ file }), {
+    name: flags.name,
+    scopes: [...new Set(flags.scope)],
+    ...(flags.agent === undefined ? {} : { agents: flags.agent }),
+    ...(principal === undefined ? {} : { principal: identityOf(principal) }),
+    ...(flags.expires === undefined ? {} : { expiresAt: Date.now() + milliseconds(flags.expires, '--expires') }),
+  });
+  if (output.json) output.printJson({ ...keyJson(key), key: text });
+  else output.print(text);
+  output.note(`The key "${key.id}" is in "${file}", without its secret: keep the line above now, because it is not shown again.`);
+  if (principal === undefined) output.note('The key reaches the runs of all tenants and users: --tenant and --user limit it.');
+  return 0;
+}
+
+const HEADER = ['KEY', 'NAME', 'STATE', 'SCOPES', 'TENANT', 'USER', 'AGENTS', 'CREATED', 'EXPIRES'];
+
+/** Lists API keys in the order of their creation: a table, or one JSON object per line. Needs no server. */
+export async function listKeys({ output, terminal }: CommandIo, flags: KeysFlags): Promise<number> {
+  const now = Date.now();
+  const keys = await existingKeys(keysFile(flags, terminal.env)).list();
+  if (output.json) for (const key of keys) output.printJson({ ...keyJson(key), state: keyState(key, now) });
+  else if (keys.length === 0) output.note('No keys.');
+  else {
+    const rows = keys.map((key) => cells(key, now));
+    for (const line of tableLines(HEADER, rows, output)) output.print(line);
+  }
+  return 0;
+}
+
+function cells(key: ApiKey, now: number): string[] {
+  const { id, name, scopes, principal, agents, createdAt, expiresAt } = key;
+  const whose = principal === undefined ? ['all', 'all'] : [principal.tenant ?? 'none', principal.user ?? 'none'];
+  return [
+    ...[id, name, keyState(key, now), scopes.join(', '), ...whose, agents?.join(', ') ?? 'all'].map(printableLine),
+    pointInTime(createdAt),
+    expiresAt === undefined ? 'never' : pointInTime(expiresAt),
+  ];
+}
+
+/** The options of `longhaul keys revoke`. */
+export interface RevokeKeyFlags extends KeysFlags {
+  keyId: string;
+}
+
+/** Revokes an API key: servers refuse it from their next request on. Needs no server. */
+export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: RevokeKeyFlags): Promise<number> {
+  const file = keysFile(flags, terminal.env);
+  // A key that was found where it should not be may be given as it is. Its secret is not repeated.
+  const id = parseApiKey(keyId)?.id ?? keyId;
+  if (!(await existingKeys(file).revoke(id, Date.now()))) {
+    throw new UsageError(`There is no key "${id}" in "${file}": "npx longhaul keys list" shows those that there are`);
+  }
+  if (output.json) output.printJson({ id, revoked: true });
+  else output.print(`The key "${id}" is revoked`);
+  return 0;
+}
+
+/** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */
+export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {
+  return {
+    ...key,
+    createdAt: isoTime(createdAt),
+    ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),
+    ...(revokedAt === undefined ? {} : { revokedAt: isoTime(revokedAt) }),
+  };
+}
+
+/** Returns the state of a key: if servers accept it, and why they do not. */
+export function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): 'valid' | 'expired' | 'revoked' {
+  if (isValid(key, now)) return 'valid';
+  return key.revokedAt === undefined ? 'expired' : 'revoked';
+}
+
+/** The environment variable that replaces `--file`. */
+const FILE_VARIABLE = 'LONGHAUL_KEYS_FILE';
+
+const USUAL_FILE = './longhaul-keys.json';
+
+/** The options of all commands about API keys. */
+export interface KeysFlags extends ServerFlags {
+  /** The file with the keys. */
+  file?: string;
+}
+
+/** Returns the path of the file with the keys: from `--file`, else from `LONGHAUL_KEYS_FILE`, else in the current folder. */
+export function keysFile({ file }: { file?: string }, env: NodeJS.ProcessEnv): string {
+  return file ?? (env[FILE_VARIABLE] || USUAL_FILE);
+}
+
+/** Opens a file with keys. Throws a UsageError if there is none: the command is meant for another file. */
+export function existingKeys(file: string): ApiKeyStore {
+  if (existsSync(file)) return fileApiKeys({ file });
+  throw new UsageError(`There is no file "${file}" with API keys: write --file, or set ${FILE_VARIABLE}`);
+}

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { UsageError } from '../../core/domain/errors.ts';
+import { oneLine, printableLine } from '../../core/domain/text.ts';
+import { isoTime } from '../../core/domain/time.ts';
+import { fileMemory } from '../../memory/file-memory.ts';
+import { type MemoryEntry, memoryNamespace, memoryOwner, type MemoryStore } from '../../memory/memory-store.ts';
+import { sqliteMemory } from '../../memory/sqlite-memory.ts';
+import { actingPrincipal, type CommandIo, type ServerFlags } from '../command.ts';
+import { pointInTime, tableLines } from '../output.ts';
+
+/** Bytes of a value that the table shows; `--json` shows all. */
+const VALUE_BYTES = 100;
+
+/** Lists the entries of a memory by their keys: a table, or one JSON object per line. Needs no server. */
+export async function listMemory({ output, terminal }: CommandIo, flags: MemoryFlags): Promise<number> {
+  const namespace = namespaceOf(flags, terminal.env);
+  if (namespace === undefined) throw new UsageError('Whose entries? Write --agent <name>, or --scope <name> for those of programs');
+  const entries: MemoryEntry[] = [];
+  for await (const entry of allEntries(memoryIn(flags.memory), namespace)) {
+    terminal.signal.throwIfAborted();
+    if (output.json) output.printJson({ ...entry, timestamp: storedAt(entry) });
+    else entries.push(entry);
+  }
+  if (output.json) return 0;
+  const rows = entries.map(({ key, timestamp, value }) => [
+    printableLine(key),
+    pointInTime(storedAt({ timestamp })),
+    oneLine(printableLine(typeof value === 'string' ? value : JSON.stringify(value)), VALUE_BYTES),
+  ]);
+  if (rows.length === 0) output.note('No entries.');
+  else for (const line of tableLines(['KEY', 'STORED', 'VALUE'], rows, output)) output.print(line);
+  return 0;
+}
+
+/** Returns the time at which an entry was stored. ISO 8601. */
+function storedAt({ timestamp }: Pick<MemoryEntry, 'timestamp'>): string {
+  return isoTime(Math.round(timestamp * 1_000));
+}
+
+async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerator<MemoryEntry> {
+  let cursor: string | undefined;
+  do {
+    const { entries, next } = await memory.list({ namespace, ...(cursor === undefined ? {} : { cursor }) });
+    yield* entries;
+    cursor = next;
+  } while (cursor !== undefined);
+}
+
+/** The options of `longhaul memory forget`. */
+export interface ForgetMemoryFlags extends MemoryFlags {
+  key?: string;
+}
+
+/** Removes one entry of a memory, those of an agent or a scope, or all of a user. Needs no server. */
+export async function forgetMemory({ output, terminal }: CommandIo, flags: ForgetMemoryFlags): Promise<number> {
+  const { memory, key } = flags;
+  const namespace = namespaceOf(flags, terminal.env);
+  const user = actingPrincipal(flags, terminal.env);
+  if (namespace === undefined && key !== undefined) throw new UsageError('A key belongs to a memory: write --agent, or --scope, too');
+  if (namespace === undefined && user?.user === undefined)
+    throw new UsageError('Whose entries? Write --user, and --tenant if the user has one; or --agent or --scope');
+  const store = memoryIn(memory);
+  const removed =
+    namespace === undefined
+      ? await store.forgetNamespaces({ prefix: memoryOwner(user ?? {}) })
+      : await store.forget({ namespace, ...(key === undefined ? {} : { key }) });
+  if (output.json) output.printJson({ removed });
+  else output.print(removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
+  return 0;
+}
+
+/** The options that name a part of a memory. The tenant and the user are those that the command acts for. */
+export interface MemoryFlags extends ServerFlags {
+  memory: string;
+  /** The name of the memory: that of the agent, unless the agent has another. */
+  agent?: string;
+  /** The scope of steps of programs. */
+  scope?: string;
+}
+
+/** Opens the memory in a file: a file memory if its name ends in `.json`, and otherwise a SQLite memory. Throws a UsageError if there is no such file: opening it would create one. */
+export function memoryIn(file: string): MemoryStore {
+  if (!existsSync(file)) throw new UsageError(`--memory names "${file}", which does not exist`);
+  return file.endsWith('.json') ? fileMemory({ file }) : sqliteMemory({ file });
+}
+
+/** Returns the namespace that the options name; undefined if they name neither an agent nor a scope. */
+export function namespaceOf({ agent, scope, ...flags }: MemoryFlags, env: NodeJS.ProcessEnv): string | undefined {
+  if (agent === undefined && scope === undefined) return undefined;
+  if (agent !== undefined && scope !== undefined)
+    throw new UsageError('An agent has no scopes: write --agent, or --scope for steps of programs');
+  return memoryNamespace({ principal: actingPrincipal(flags, env), agent, scope });
+}

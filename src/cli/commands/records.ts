@@ -1,0 +1,241 @@
+import { statSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import type { LonghaulClientOptions } from '../../client/client-options.ts';
+import type { RunStores } from '../../client/delete-run.ts';
+import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
+import { type ForgetPreview, nameOfUser, previewForget } from '../../client/forget.ts';
+import { LonghaulClient } from '../../client/longhaul-client.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors.ts';
+import type { Principal } from '../../core/domain/run.ts';
+import { counted } from '../../core/domain/text.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
+import { fileArchive } from '../../stores/file-archive.ts';
+import { fileStore } from '../../stores/payload-store.ts';
+import { redisStreams } from '../../streams/redis/redis-streams.ts';
+import { actingPrincipal, type CommandIo, type ServerFlags, userKeyOf, withClient, withRun } from '../command.ts';
+import type { Output } from '../output.ts';
+import { memoryIn } from './memory.ts';
+
+/** The options of `longhaul save`. */
+export interface SaveFlags extends ServerFlags {
+  runId: string;
+  /** The file to which the document is written, instead of stdout. */
+  output?: string;
+}
+
+/** Writes the context of a run as a JSON document, which a run can be started from. */
+export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {
+  return withRun(io, flags, async ({ client, runId }) => writeSaved(io, client.handle(runId), flags.output));
+}
+
+/** Writes the context of the run to a file, or to stdout. */
+export async function writeSaved(
+  { output }: CommandIo,
+  run: { runId: string; save(): Promise<SavedContext> },
+  file: string | undefined,
+): Promise<number> {
+  const saved = await run.save();
+  const text = output.json ? JSON.stringify(saved) : JSON.stringify(saved, null, 2);
+  if (file === undefined) output.print(text);
+  else await writeWhole(file, `${text}\n`);
+  output.note(`Run "${run.runId}": ${counted(saved.messages.length, 'message')}${file === undefined ? '' : ` in ${file}`}`);
+  return 0;
+}
+
+/** Writes to a file with another name first, so that an incomplete document is not mistaken for a complete one. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  const draft = `${file}.part`;
+  try {
+    await writeFile(draft, text);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw new UsageError(`Nothing can be written to "${file}": ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** The options of commands that delete a run. */
+export interface DeletionFlags extends ServerFlags, StoreFlags {
+  /** Ends the run and those below it first. */
+  end?: boolean;
+}
+
+/** The options of `longhaul delete`. */
+export interface DeleteFlags extends DeletionFlags {
+  runId: string;
+}
+
+/** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
+export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
+  const stores = storesIn(flags);
+  return withClient(io, flags, async ({ client }) => removeRun(io, client, { kind: 'run', id: runId, stores, flags }));
+}
+
+/** A run or a session to delete. */
+export interface Removal {
+  kind: 'run' | 'session';
+  id: string;
+  stores: RunStores;
+  flags: DeletionFlags;
+}
+
+/** The commands that show the ids. A beginning of an id deletes nothing: what it means may be gone, and another run begin like it. */
+const LISTS = { run: 'list', session: 'sessions' } as const;
+
+/** Deletes a run or a session, and says what was removed. */
+export async function removeRun({ output }: CommandIo, client: LonghaulClient, { kind, id, stores, flags }: Removal): Promise<number> {
+  const outcome = await client.handle(id).delete({ ...stores, end: flags.end === true });
+  const without = storesLeft(flags);
+  if (output.json) output.printJson({ [`${kind}Id`]: id, outcome, without });
+  else if (outcome === 'deleted') output.print(`${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`);
+  else
+    output.print(
+      `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
+    );
+  sayStoresLeft(output, without);
+  return 0;
+}
+
+/** The options of `longhaul forget`. */
+export interface ForgetFlags extends ServerFlags, StoreFlags {
+  /** The file of a memory. */
+  memory?: string;
+  /** The address of the Redis of the workers' sink. */
+  streams?: string;
+  /** The stores that no worker has, with commas between them. */
+  without?: string;
+  yes?: boolean;
+}
+
+/** The names of the stores on the command line: as options, and in `--without`. */
+const STORE_NAMES: Record<MissingStore, string> = {
+  payloadStore: 'payload-store',
+  archive: 'archive',
+  memory: 'memory',
+  streams: 'streams',
+};
+
+/** The stores of the command, and what it says about others. */
+interface NamedStores {
+  stores: Pick<LonghaulClientOptions, MissingStore>;
+  /** Stores that no worker has. */
+  without: MissingStore[];
+  /** Stores that the command says nothing about. */
+  unnamed: MissingStore[];
+}
+
+/** Removes everything of a user; without `--yes`, says how many runs that are and which stores are named, and changes nothing. */
+export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number> {
+  const { output, terminal } = io;
+  const user = actingPrincipal(flags, terminal.env);
+  if (user?.user === undefined) throw new UsageError('There is no user: write --user, and --tenant if the user has one');
+  const named = namedStores(flags);
+  const userKey = userKeyOf(terminal.env);
+  if (flags.yes === true && named.unnamed.length > 0) throw new UsageError(`${unnamedText(named.unnamed)}. Nothing was removed`);
+  return withClient(io, flags, async ({ client: { temporal } }) => {
+    if (flags.yes !== true) {
+      throw new UsageError(previewText(user, named, await previewForget(temporal, { user, userKey, stores: named.stores })));
+    }
+    const options = { ...named.stores, principal: user, ...(userKey === undefined ? {} : { userKey }) };
+    const removing = new LonghaulClient(temporal, { ...options, onNotice: (line) => output.note(line) });
+    let forgotten: Forgotten;
+    try {
+      forgotten = await removing.forget({ without: named.without, signal: terminal.signal });
+    } finally {
+      // Its connection to Redis would keep the command from ending.
+      await removing.close();
+    }
+    if (output.json) output.printJson({ tenant: user.tenant ?? null, user: user.user, ...forgotten });
+    else output.print(removedText(user, forgotten));
+    if (forgotten.kept.length > 0) {
+      const kept = forgotten.kept.map((runId) => `"${runId}"`).join(', ');
+      output.note(`Spilled results and archives stay of ${kept}: the server has a run of another principal with the same id`);
+    }
+    return 0;
+  });
+}
+
+function namedStores({ memory, streams, without: list = '', ...folders }: ForgetFlags): NamedStores {
+  const stores: NamedStores['stores'] = {
+    ...storesIn(folders),
+    ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
+    ...(streams === undefined ? {} : { streams: redisStreams({ url: streams }) }),
+  };
+  const names = list === '' ? [] : list.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !USER_STORES.some((store) => STORE_NAMES[store] === name));
+  if (wrong !== undefined) throw new UsageError(`--without names "${wrong}": it takes ${listOf(USER_STORES)}, with commas between them`);
+  const without = USER_STORES.filter((store) => names.includes(STORE_NAMES[store]));
+  const both = without.find((store) => stores[store] !== undefined);
+  if (both !== undefined) throw new UsageError(`--without and --${STORE_NAMES[both]} name the same store: leave one of them out`);
+  return { stores, without, unnamed: unnamedStores(stores, without) };
+}
+
+function previewText(user: Principal, { stores, without, unnamed }: NamedStores, { listed, archived, notice }: ForgetPreview): string {
+  const named = USER_STORES.filter((store) => stores[store] !== undefined);
+  return [
+    `This removes everything of ${nameOfUser(user)}, with ${counted(listed, 'run')} that the server lists${archived === 0 ? '' : `, and ${archived} more in the archive`}`,
+    `Stores that are named: ${listOf(named) || 'none'}`,
+    ...(without.length === 0 ? [] : [`Stores that no worker has: ${listOf(without)}`]),
+    ...(unnamed.length === 0 ? [] : [unnamedText(unnamed)]),
+    ...(notice === undefined ? [] : [notice]),
+    'It cannot be undone: write --yes to do it',
+  ].join('\n');
+}
+
+function unnamedText(unnamed: readonly MissingStore[]): string {
+  const options = unnamed.map((store) => `--${STORE_NAMES[store]}`).join(', ');
+  const without = `--without ${unnamed.map((store) => STORE_NAMES[store]).join(',')}`;
+  return `Stores that are not named: ${listOf(unnamed)}. Once the runs are removed, nothing leads to what is in there: name those of your workers with ${options}, or write "${without}" if they have none`;
+}
+
+function removedText(user: Principal, { runs, executions, memoryEntries }: Forgotten): string {
+  const entries = memoryEntries === 1 ? '1 entry' : `${memoryEntries} entries`;
+  if (runs.length > 0) {
+    return `Everything of ${nameOfUser(user)} is removed: ${counted(runs.length, 'run')} with ${counted(executions, 'execution')}, ${entries} of memory`;
+  }
+  return `No run of ${nameOfUser(user)} was found${memoryEntries === 0 ? ': nothing is removed' : `. Removed: ${entries} of memory`}`;
+}
+
+function listOf(stores: readonly MissingStore[]): string {
+  return stores.map((store) => STORE_NAMES[store]).join(', ');
+}
+
+/** The options that name the stores of runs. */
+export interface StoreFlags {
+  /** The folder of a file archive. */
+  archive?: string;
+  /** The folder of a file store. */
+  payloadStore?: string;
+}
+
+/** The kinds of stores that hold parts of a run, with the options that name them. */
+const STORE_OPTIONS = { payloadStore: '--payload-store', archive: '--archive' } as const;
+type RunStore = keyof typeof STORE_OPTIONS;
+
+/** Opens the stores that the options name. Throws a UsageError for a folder that does not exist: it would be created, and the store of the worker would stay as it is. */
+export function storesIn({ archive, payloadStore }: StoreFlags): Pick<LonghaulClientOptions, 'archive' | 'payloadStore'> {
+  for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore })) {
+    if (path !== undefined) requireFolder(option, path);
+  }
+  return {
+    ...(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) }),
+    ...(payloadStore === undefined ? {} : { payloadStore: fileStore({ directory: payloadStore }) }),
+  };
+}
+
+function requireFolder(option: string, path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new UsageError(`${option} names "${path}", which does not exist: write the folder that your workers have`);
+  if (!found.isDirectory()) throw new UsageError(`${option} names "${path}", which is no folder: write the folder that your workers have`);
+}
+
+/** Returns the kinds of stores of runs that the options do not name. */
+export function storesLeft({ archive, payloadStore }: StoreFlags): RunStore[] {
+  return [...(payloadStore === undefined ? ['payloadStore' as const] : []), ...(archive === undefined ? ['archive' as const] : [])];
+}
+
+/** Says that nothing was removed from the stores of these kinds, if there are some. */
+export function sayStoresLeft(output: Output, stores: readonly RunStore[]): void {
+  if (stores.length === 0) return;
+  output.note(`Other stores are as they were: name those of your workers with ${stores.map((store) => STORE_OPTIONS[store]).join(', ')}`);
+}

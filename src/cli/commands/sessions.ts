@@ -1,0 +1,406 @@
+import type { SessionFilter, SessionListEntry } from '../../client/list.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { SessionHandle } from '../../client/session-handle.ts';
+import { outputText } from '../../core/domain/content.ts';
+import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import type { Event, TurnNote } from '../../core/domain/record.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
+import { type SessionLimitReached, sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
+import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
+import type { StatusView } from '../../core/protocol.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
+import { type CommandIo, osUser, type ServerFlags, serverOptions, underId, withClient, withRun } from '../command.ts';
+import { readJson } from '../input-files.ts';
+import { type SessionLimitFlags, sessionLimitOptions } from '../options.ts';
+import { type Column, leastOfIds, type Output, pointInTime, tableLines } from '../output.ts';
+import { approvalLines } from '../render/approvals.ts';
+import { turnText } from '../render/event-lines.ts';
+import { principalText, sessionFacts } from '../render/facts.ts';
+import { type DeletionFlags, removeRun, type SaveFlags, storesIn, writeSaved } from './records.ts';
+
+/** The options of `longhaul session show`. */
+export interface ShowSessionFlags extends ServerFlags {
+  sessionId: string;
+  /** The number of newest turns to show. */
+  last: number;
+}
+
+/** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
+export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: ShowSessionFlags): Promise<number> {
+  const { output } = io;
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
+    const run = client.handle(sessionId);
+    const status = await run.status();
+    const { session } = status;
+    if (session === undefined)
+      throw new UsageError(
+        `Run "${sessionId}" is no session, or has not begun: ${commandText('show', sessionId, flags, output)} shows a run`,
+      );
+    const [exchanges, approvals] = await Promise.all([
+      newestExchanges(run, { events: status.events, count: last }),
+      isTerminal(status.status) ? undefined : run.approvals(),
+    ]);
+    const { pending = [] } = approvals ?? {};
+    if (output.json) {
+      output.printJson({
+        version: 1,
+        sessionId,
+        agentName: status.agentName,
+        status: status.status,
+        startTime: status.startTime,
+        ...session,
+        pending,
+        exchanges,
+      });
+      return 0;
+    }
+    for (const line of factLines({ ...status, session }, output)) output.print(line);
+    const hint = isTerminal(status.status) ? undefined : raiseHint(sessionId, session, flags, output.program);
+    if (hint !== undefined) output.print(`  ${output.look('cyan', printableLine(hint))}`);
+    for (const waiting of pending)
+      for (const line of ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]) output.print(line);
+    for (const line of turnLines(exchanges, session, output)) output.print(line);
+    return 0;
+  });
+}
+
+function commandText(command: string, sessionId: string, flags: ServerFlags, { program }: Output): string {
+  return shellCommand(command, { operands: [sessionId], options: serverOptions(flags), program });
+}
+
+/** Returns the facts of a session, one per line. */
+export function factLines(
+  { runId, agentName, currentAgent, status, startTime, session }: StatusView & { session: SessionView },
+  output: Pick<Output, 'look'>,
+): string[] {
+  const facts: [string, string][] = [
+    ['Session', printableLine(runId)],
+    [
+      'Agent',
+      [agentName, ...(currentAgent === undefined || currentAgent === agentName ? [] : [currentAgent])].map(printableLine).join(' → '),
+    ],
+    ['Status', status],
+    ...sessionFacts(session, startTime),
+    ['Started', startTime],
+  ];
+  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+}
+
+function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, output: Pick<Output, 'look'>): string[] {
+  const first = turns - exchanges.length + 1;
+  return exchanges.flatMap((exchange, index) => [
+    '',
+    output.look('dim', `Turn ${exchange.end?.number ?? first + index}`),
+    ...exchangeLines(exchange, output),
+  ]);
+}
+
+/** The options of `longhaul sessions`. */
+export interface SessionsFlags extends ServerFlags {
+  agent?: string;
+  status?: RunStatus;
+  tag?: string;
+  query?: string;
+  limit: number;
+}
+
+/** The bytes of a title that the table shows; `--json` shows all. */
+const TITLE_BYTES = 60;
+
+/** Lists sessions, newest first: a table, or one JSON object per line. */
+export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<number> {
+  const { output, terminal } = io;
+  const entries: SessionListEntry[] = [];
+  await withClient(io, flags, async ({ client }) => {
+    for await (const entry of client.sessions(filterOf(flags))) {
+      terminal.signal.throwIfAborted();
+      if (output.json) output.printJson({ ...entry, status: entry.status ?? null });
+      else entries.push(entry);
+    }
+  });
+  if (output.json) return 0;
+  if (entries.length === 0) output.note('No sessions.');
+  else for (const line of sessionLines(entries, output)) output.print(line);
+  return 0;
+}
+
+function filterOf({ agent, status, tag, query, limit }: SessionsFlags): SessionFilter {
+  return {
+    limit,
+    ...(agent === undefined ? {} : { agent }),
+    ...(status === undefined ? {} : { status }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(query === undefined ? {} : { query }),
+  };
+}
+
+/** Returns sessions as a table, with columns for waiting calls and titles only if a session has some. */
+export function sessionLines(
+  entries: readonly SessionListEntry[],
+  output: Pick<Output, 'look'> & Partial<Pick<Output, 'columns'>>,
+): string[] {
+  const more: [header: Column, of: (entry: SessionListEntry) => string][] = [
+    [{ title: 'FOR', least: 10, leaves: 1 }, (entry) => principalText(entry) ?? ''],
+    [{ title: 'WAITING FOR', least: 10, leaves: 3 }, ({ waitingFor }) => printableLine(waitingFor.join(', '))],
+    [{ title: 'TITLE', least: 10, leaves: 4 }, ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES)],
+  ];
+  const shown = more.filter(([, of]) => entries.some((entry) => of(entry) !== ''));
+  const rows = entries.map((entry) => [
+    printableLine(entry.sessionId),
+    printableLine(entry.agentName),
+    entry.status ?? '?',
+    pointInTime(entry.startTime),
+    ...shown.map(([, of]) => of(entry)),
+  ]);
+  const header: Column[] = [
+    { title: 'SESSION', least: leastOfIds(entries.map(({ sessionId }) => sessionId)) },
+    { title: 'AGENT', least: 8 },
+    { title: 'STATUS' },
+    { title: 'STARTED', leaves: 2 },
+    ...shown.map(([column]) => column),
+  ];
+  return tableLines(header, rows, output);
+}
+
+/** The options of `longhaul session raise`. */
+export interface RaiseSessionFlags extends ServerFlags, SessionLimitFlags {
+  sessionId: string;
+  by?: string;
+  id?: string;
+}
+
+/** Raises limits of a whole session, and prints its turns and amounts against the new limits. */
+export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Promise<number> {
+  const { output } = io;
+  const { sessionId: given, by = osUser() } = flags;
+  const limits = sessionLimitOptions(flags);
+  if (Object.keys(limits).length === 0) {
+    throw new UsageError(`There is no limit to raise: write ${ANYWHERE} session raise "${given}" --turns 50, or another of its options`);
+  }
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
+    const session = await sessionHandle(client, sessionId);
+    const receipt = await underId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+    const status = await session.status();
+    const now = status.session;
+    if (output.json) output.printJson({ sessionId, id: receipt.id, status: receipt.status, limits: now?.limits ?? null });
+    else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
+    else output.print(`Limits of session "${sessionId}" are raised`);
+    if (now !== undefined && !output.json)
+      for (const [name, value] of sessionFacts(now, status.startTime)) output.note(`${name.padEnd(9)} ${value}`);
+    return 0;
+  });
+}
+
+/** The options of `longhaul session reset`. */
+export interface ResetSessionFlags extends ServerFlags {
+  sessionId: string;
+}
+
+/** Empties the conversation of a session, after the turn that goes on. */
+export async function resetSession({ output, ...io }: CommandIo, { sessionId: given, ...flags }: ResetSessionFlags): Promise<number> {
+  return withRun({ output, ...io }, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
+    const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
+    if (output.json) output.printJson({ sessionId, beforeTurn });
+    else output.print(`Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);
+    return 0;
+  });
+}
+
+/** The options of `longhaul session save`. */
+export interface SaveSessionFlags extends Omit<SaveFlags, 'runId'> {
+  sessionId: string;
+}
+
+/** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
+export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
+  return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
+    writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
+  );
+}
+
+/** The options of `longhaul session load`. */
+export interface LoadSessionFlags extends ServerFlags {
+  sessionId: string;
+  /** The file of a saved context; `-` is stdin. */
+  file: string;
+  agent: string;
+  title?: string;
+}
+
+/** Begins a session with the conversation and the deps of a saved context. It waits for its first message. */
+export async function loadSession(io: CommandIo, { sessionId, file, agent, title, ...flags }: LoadSessionFlags): Promise<number> {
+  const { output, terminal } = io;
+  const saved = (await readJson(file, 'saved context', terminal)) as SavedContext;
+  return withClient(io, flags, async ({ client }) => {
+    await client.loadSession(agent, saved, { id: sessionId, ...(title === undefined ? {} : { title }) });
+    if (output.json) output.printJson({ sessionId, agentName: agent });
+    else output.print(`Session "${sessionId}" has begun`);
+    const options = ['--session', sessionId, ...serverOptions(flags)];
+    output.note(`To talk to it: ${shellCommand('chat', { operands: [agent], options, program: output.program })}`);
+    return 0;
+  });
+}
+
+/** The options of `longhaul session close`. */
+export interface CloseSessionFlags extends ServerFlags {
+  sessionId: string;
+  by?: string;
+}
+
+/** Closes a session, after the turn that goes on. */
+export async function closeSession(io: CommandIo, { sessionId: given, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
+  const { output } = io;
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
+    const session = await sessionHandle(client, sessionId);
+    const { turn } = await session.close(by === undefined ? {} : { by });
+    if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...(turn === undefined ? {} : { turn }) });
+    else if (turn === undefined) output.print(`Session "${sessionId}" is closed`);
+    else output.print(`Session "${sessionId}" closes after turn ${turn}, which goes on`);
+    return 0;
+  });
+}
+
+/** The options of `longhaul session delete`. */
+export interface DeleteSessionFlags extends DeletionFlags {
+  sessionId: string;
+}
+
+/** The time for which a session may take to close: it is idle, so that a worker needs a moment. */
+const CLOSING_MS = 30_000;
+
+/**
+ * Closes a session that is idle and removes it, with its archive and its spilled results. One that does not exist is no error. Throws
+ * `run_open`, and changes nothing, while a turn goes on, unless `end` cancels it.
+ */
+export async function deleteSession(io: CommandIo, { sessionId, ...flags }: DeleteSessionFlags): Promise<number> {
+  const stores = storesIn(flags);
+  return withClient(io, flags, async ({ client }) => {
+    if (flags.end !== true) await closeIfIdle(client, sessionId);
+    return removeRun(io, client, { kind: 'session', id: sessionId, stores, flags });
+  });
+}
+
+/** The codes of a session that need not be closed. */
+const CLOSED: readonly (string | undefined)[] = ['run_not_found', 'run_ended'];
+
+async function closeIfIdle(client: LonghaulClient, sessionId: string): Promise<void> {
+  try {
+    const status = await client.handle(sessionId).status();
+    if (isTerminal(status.status)) return;
+    requireIdle(sessionId, status);
+    const session = client.session(status.agentName, { id: sessionId });
+    const { turn } = await session.close();
+    if (turn !== undefined)
+      throw new LonghaulError(
+        'run_open',
+        `Turn ${turn} of session "${sessionId}" has just begun, and the session closes after it: delete it again then, or with --end now`,
+      );
+    await session.run.result({ timeout: CLOSING_MS });
+  } catch (error) {
+    if (!CLOSED.includes(errorCode(error))) throw error;
+  }
+}
+
+/** Throws `run_open` if a session has something to do. A run that is no session is refused when it is closed. */
+function requireIdle(sessionId: string, { session, queued, status }: StatusView): void {
+  const busy =
+    session?.turn !== undefined
+      ? `Turn ${session.turn} of session "${sessionId}" goes on`
+      : queued > 0
+        ? `A message to session "${sessionId}" waits`
+        : session !== undefined && status !== 'idle'
+          ? `Session "${sessionId}" is ${status}`
+          : undefined;
+  if (busy !== undefined) throw new LonghaulError('run_open', `${busy}: delete it once it is idle, or with --end now`);
+}
+
+/** Returns the handle of a session that has begun, by its id alone. Throws `run_not_found`. */
+export async function sessionHandle(client: LonghaulClient, sessionId: string): Promise<SessionHandle> {
+  // The handle can start a session, and needs the name of the agent for that.
+  const { agentName } = await client.handle(sessionId).status();
+  return client.session(agentName, { id: sessionId });
+}
+
+/** The messages of one turn of a session, its answer, and its end. */
+export interface Exchange {
+  messages: string[];
+  /** The last text of the model. Empty if there was none. */
+  answer: string;
+  /** Absent while the turn goes on. */
+  end?: TurnNote;
+}
+
+/** Returns the exchanges in a stretch of events. A turn whose messages come before the stretch is left out. */
+export function exchangesOf(events: Iterable<Event>): Exchange[] {
+  const exchanges: Exchange[] = [];
+  let current: Exchange = { messages: [], answer: '' };
+  for (const { content, turn, given, compaction } of events) {
+    if (given || compaction !== undefined) continue;
+    for (const item of content) {
+      if (item.type !== 'message') continue;
+      if (item.role === 'user') current.messages.push(outputText(item.content));
+      else if (item.role === 'assistant') current.answer = outputText(item.content);
+    }
+    if (turn === undefined) continue;
+    if (current.messages.length > 0) exchanges.push({ ...current, end: turn });
+    current = { messages: [], answer: '' };
+  }
+  return current.messages.length === 0 ? exchanges : [...exchanges, current];
+}
+
+/** Returns an exchange as lines: its messages behind `> `, the answer, and the end of the turn unless it is an answer. */
+export function exchangeLines({ messages, answer, end }: Exchange, output: Pick<Output, 'look'>): string[] {
+  const ending = end === undefined || end.status === 'completed' ? undefined : turnText(end);
+  return [
+    ...messages.flatMap((text) =>
+      printable(text)
+        .split('\n')
+        .map((line, index) => output.look('bold', `${index === 0 ? '>' : ' '} ${line}`)),
+    ),
+    ...(answer === '' ? [] : printable(answer).split('\n')),
+    ...(ending === undefined ? [] : [output.look(ending.look, `(${printable(ending.text)})`)]),
+  ];
+}
+
+/** The number of events of which the newest exchanges are read: a turn without calls has three. */
+const READ_EVENTS = 60;
+
+/** Reads the newest exchanges of a session that has so many events. */
+export async function newestExchanges(
+  run: { events: (options: { from: number }) => AsyncIterable<Event> },
+  { events, count }: { events: number; count: number },
+): Promise<Exchange[]> {
+  const read: Event[] = [];
+  for await (const event of run.events({ from: Math.max(0, events - READ_EVENTS) })) read.push(event);
+  return exchangesOf(read).slice(-count);
+}
+
+/** Returns the command that raises the limit which a session has reached, to copy into a shell; undefined if there is none. */
+export function raiseHint(
+  sessionId: string,
+  session: Pick<SessionView, 'turns' | 'limits' | 'spent' | 'limitReached'>,
+  flags: ServerFlags,
+  program: string,
+): string | undefined {
+  if (session.limitReached === undefined) return undefined;
+  const options = [...raisedOption(session.limitReached.limit, session), ...serverOptions(flags)];
+  return shellCommand('session raise', { operands: [sessionId], options, program });
+}
+
+/** Returns the option with twice the limit, or twice what is used of it: the last turn may have used much more than was left. */
+function raisedOption(
+  limit: SessionLimitReached['limit'],
+  { turns, limits, spent }: Pick<SessionView, 'turns' | 'limits' | 'spent'>,
+): string[] {
+  const { tokens, cost } = sessionTotals(spent);
+  switch (limit) {
+    case 'turns':
+      return ['--turns', String(2 * Math.max(limits.turns ?? 0, turns))];
+    case 'totalTokens':
+      return ['--tokens', String(2 * Math.max(limits.totalTokens ?? 0, tokens))];
+    case 'costUsd':
+      return ['--cost', String(Math.ceil(200 * Math.max(limits.costUsd ?? 0, cost)) / 100)];
+    case 'deadline':
+      return ['--deadline', 'none'];
+  }
+}

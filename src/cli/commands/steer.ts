@@ -1,0 +1,194 @@
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { MessageMode } from '../../core/domain/content.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
+import type { LimitOptions } from '../../core/domain/limits.ts';
+import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
+import type { PermissionOptions } from '../../define/permissions.ts';
+import { type CommandIo, osUser, type ServerFlags, serverOptions, underId, withRun } from '../command.ts';
+import { type LimitFlags, limitOptions } from '../options.ts';
+import { limitsText } from '../render/event-lines.ts';
+import { textOrStdin } from '../terminal.ts';
+
+/** The options of `longhaul send`. */
+export interface SendFlags extends ServerFlags {
+  runId: string;
+  text: string;
+  mode: MessageMode;
+  id?: string;
+}
+
+/** Sends a message to a running run and prints the event and the step at which it is read. */
+export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
+  const text = await textOrStdin(flags.text, io.terminal);
+  return withRun(io, flags, async ({ client, runId }) => sendText(io, client.handle<unknown>(runId), { ...flags, text }));
+}
+
+/** Sends a message to the run of a handle. */
+export async function sendText(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
+  { text, mode, id: ownId }: SendFlags,
+): Promise<number> {
+  const receipt = await underId(ownId, (id) => run.send(text, { id, mode }));
+  if (output.json) {
+    output.printJson({ runId: run.runId, ...receipt });
+    return 0;
+  }
+  const { id, status, offset, beforeStep } = receipt;
+  if (status === 'duplicate') output.print(`Message "${id}" had been accepted before: nothing changes`);
+  else output.print(`Message "${id}" is accepted: event ${offset ?? '?'} or later, read before step ${beforeStep ?? '?'}`);
+  return 0;
+}
+
+/** The options of `longhaul pause` and `longhaul resume`. */
+export interface PauseFlags extends ServerFlags {
+  runId: string;
+}
+
+/** Pauses a run: it starts nothing new after its current step. */
+export async function pause(io: CommandIo, flags: PauseFlags): Promise<number> {
+  const { runId, paused } = await withRun(io, flags, async (found) => ({
+    runId: found.runId,
+    paused: (await found.client.handle(found.runId).pause()).paused,
+  }));
+  if (io.output.json) io.output.printJson({ runId, paused });
+  else io.output.print(`Run "${runId}" is paused: it begins nothing new after the current step`);
+  return 0;
+}
+
+/** Resumes a paused run. */
+export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> {
+  const { runId, paused } = await withRun(io, flags, async (found) => ({
+    runId: found.runId,
+    paused: (await found.client.handle(found.runId).resume()).paused,
+  }));
+  if (io.output.json) io.output.printJson({ runId, paused });
+  else io.output.print(`Run "${runId}" goes on`);
+  return 0;
+}
+
+/** The options of `longhaul cancel`. */
+export interface CancelFlags extends ServerFlags {
+  runId: string;
+  reason: string;
+  /** Default: the name of the OS user. */
+  by?: string;
+}
+
+/** Requests the cancellation of a run. A run that has ended already is no error. */
+export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: CancelFlags): Promise<number> {
+  const { output } = io;
+  const who = by === undefined ? {} : { by };
+  const { runId, outcome } = await withRun(io, flags, async (found) => ({
+    runId: found.runId,
+    outcome: await found.client.handle(found.runId).cancel(reason, who),
+  }));
+  if (output.json) output.printJson({ runId, outcome, ...(outcome === 'requested' ? { reason, ...who } : {}) });
+  else if (outcome === 'requested') output.print(`Cancellation of run "${runId}" is requested: ${reason}`);
+  else output.print(`Run "${runId}" had ended already: there was nothing to cancel`);
+  return 0;
+}
+
+/** The options of `longhaul retry`. */
+export interface RetryFlags extends ServerFlags {
+  runId: string;
+  fromStep?: number;
+}
+
+/** Lets a run that has ended go on from a step. */
+export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
+  return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
+}
+
+/** Retries the run of a handle. Prints the run id, and on stderr the command that waits for it. */
+export async function retryOf(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
+  { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
+): Promise<number> {
+  const receipt = await run.retry(fromStep === undefined ? {} : { fromStep });
+  if (output.json) {
+    output.printJson(receipt);
+    return 0;
+  }
+  output.print(run.runId);
+  output.note(
+    `It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
+  );
+  if (receipt.dropped.length > 0) {
+    output.note(`Requests after that step are no longer part of the run, and can be sent again: ${receipt.dropped.join(', ')}`);
+  }
+  return 0;
+}
+
+/** The options of `longhaul raise`. */
+export interface RaiseFlags extends ServerFlags, LimitFlags {
+  runId: string;
+  by?: string;
+  id?: string;
+}
+
+/** Raises limits of a run while it goes on or waits, and prints the new limits. */
+export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
+  const limits = limitsOf(flags);
+  return withRun(io, flags, async ({ client, runId }) => raiseLimits(io, client.handle<unknown>(runId), { ...flags, limits }));
+}
+
+/** Raises limits of the run of a handle. */
+export async function raiseLimits(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
+  { limits, by = osUser(), id: ownId }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
+): Promise<number> {
+  const receipt = await underId(ownId, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+  if (output.json) output.printJson({ runId: run.runId, ...receipt });
+  else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
+  else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);
+  return 0;
+}
+
+function limitsOf(flags: RaiseFlags): LimitOptions {
+  const limits = limitOptions(flags);
+  if (Object.keys(limits).length > 0) return limits;
+  throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${flags.runId}" --steps 20, or another of its options`);
+}
+
+/** The options of `longhaul set-permissions`. */
+export interface SetPermissionsFlags extends ServerFlags {
+  runId: string;
+  /** The permissions as JSON. */
+  permissions: string;
+  by?: string;
+  id?: string;
+}
+
+/** Sets the permissions of a run, and prints if they hold already. */
+export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags): Promise<number> {
+  const permissions = permissionsIn(flags.permissions);
+  return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
+}
+
+/** Sets the permissions of the run of a handle. */
+export async function setPermissionsOfRun(
+  { output }: CommandIo,
+  run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
+  { permissions, by = osUser(), id: ownId }: Pick<SetPermissionsFlags, 'by' | 'id'> & { permissions: PermissionOptions },
+): Promise<number> {
+  const receipt = await underId(ownId, (id) => run.setPermissions(permissions, { id, ...(by === undefined ? {} : { by }) }));
+  if (output.json) output.printJson({ runId: run.runId, ...receipt });
+  else if (receipt.status === 'duplicate') output.print(`Permissions had been set by "${receipt.id}" before: nothing changes`);
+  else if (receipt.status === 'set') output.print(`The permissions of run "${run.runId}" are set`);
+  else output.print(`The worker is asked before the next model call of run "${run.runId}", because the permissions would be wider`);
+  return 0;
+}
+
+function permissionsIn(text: string): PermissionOptions {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isJsonObject(value)) return value;
+  } catch {
+    // The text is no JSON: the message below says what to write.
+  }
+  throw new UsageError(`Write the permissions as a JSON object, such as '{"deny": ["web_*"]}'`);
+}

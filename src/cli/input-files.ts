@@ -1,0 +1,380 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
+import { errorMessage, UsageError } from '../core/domain/errors.ts';
+import type { ModelClient } from '../core/domain/model.ts';
+import type { Problem } from '../core/program/check/problems.ts';
+import type { AnyAgent } from '../define/agent-definition.ts';
+import type { Resources } from '../define/context.ts';
+import { isCompiledProgram } from '../define/program/from-compiled-program.ts';
+import type { AnyProgram } from '../define/program/program-definition.ts';
+import { NEEDED_NODE } from '../node-version/node-version.ts';
+import { type Terminal, textOrStdin } from './terminal.ts';
+
+/** The exports of a module of agents that a worker uses. */
+export interface AgentsModule extends ProgramParts {
+  agents: AnyAgent[];
+  /** Undefined if the module exports none: the command then provides defaults. */
+  providers: Record<string, ModelClient> | undefined;
+  resources: Resources;
+  /** The store for large tool results. Undefined if the module exports none. */
+  payloadStore: PayloadStore | undefined;
+  /** The archive for finished executions. Undefined if the module exports none. */
+  archive: ArchiveSink | undefined;
+  /** Other options of the worker, which the worker checks. */
+  more: MoreOptions;
+}
+
+const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
+
+/** Worker options that a module may export under their own names. */
+type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
+
+/** Loads the module that the user named. Throws a UsageError that explains what is wrong with it. */
+export async function loadAgentsModule(path: string): Promise<AgentsModule> {
+  const file = resolve(path);
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) throw new UsageError(`The agents module "${path}" does not exist (looked for "${file}")`);
+  if (!found.isFile()) throw new UsageError(`The agents module "${path}" is not a file: name the file, such as "${path}/agents.ts"`);
+  const kind = await moduleKindProblem(path, file);
+  if (kind !== undefined) throw new UsageError(kind);
+  return readExports(path, await importModule(path, file));
+}
+
+async function importModule(path: string, file: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw new UsageError(importProblem(path, extname(file), error), { cause: error });
+  }
+}
+
+function readExports(path: string, exported: Record<string, unknown>): AgentsModule {
+  const agents = agentsIn(path, exported);
+  const parts = readProgramParts(path, exported);
+  if (agents.length + parts.programs.length + parts.tools.length === 0) {
+    const names = Object.keys(exported).map((name) => `"${name}"`);
+    throw new UsageError(
+      `The agents module "${path}" exports no agents and no programs (it exports: ${names.join(', ') || 'nothing'}): ` +
+        'write export const agents = [...], with agents made by defineAgent, or programs = [...], made by defineProgram',
+    );
+  }
+  return {
+    agents,
+    ...parts,
+    providers: providersIn(path, exported['providers']),
+    resources: resourcesIn(path, exported['resources']),
+    payloadStore: payloadStoreIn(path, exported['payloadStore']),
+    archive: archiveIn(path, exported['archive']),
+    more: Object.fromEntries(MORE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
+  };
+}
+
+/** Returns the agents of `agents` if it is exported; otherwise every exported agent, alone or in an exported list. */
+function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
+  const listed = exported['agents'];
+  if (listed === undefined) return [...new Set(Object.values(exported).flat().filter(isAgent))];
+  if (!Array.isArray(listed))
+    throw new UsageError(`"agents" of the agents module "${path}" is not a list: write export const agents = [...]`);
+  const wrong = listed.findIndex((one) => !isAgent(one));
+  if (wrong < 0) return listed;
+  throw new UsageError(`"agents[${wrong}]" of the agents module "${path}" is not an agent: make it with defineAgent`);
+}
+
+/**
+ * True for an agent, recognised by its `kind` and not by its class: the module may use another copy of this package.
+ */
+function isAgent(value: unknown): value is AnyAgent {
+  return isObject(value) && value['kind'] === 'longhaul.agent';
+}
+
+function providersIn(path: string, providers: unknown): Record<string, ModelClient> | undefined {
+  if (providers === undefined) return undefined;
+  if (!isObject(providers)) {
+    throw new UsageError(
+      `"providers" of the agents module "${path}" is not an object: write export const providers = { openai: openai() }`,
+    );
+  }
+  const wrong = Object.entries(providers).find(([, client]) => !isModelClient(client));
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`,
+    );
+  }
+  return providers as Record<string, ModelClient>;
+}
+
+function isModelClient(value: unknown): value is ModelClient {
+  return isObject(value) && typeof value['call'] === 'function' && isObject(value['capabilities']);
+}
+
+function resourcesIn(path: string, resources: unknown): Resources {
+  if (resources === undefined) return {};
+  if (isObject(resources)) return resources;
+  throw new UsageError(`"resources" of the agents module "${path}" is not an object: write export const resources = { pool }`);
+}
+
+function payloadStoreIn(path: string, store: unknown): PayloadStore | undefined {
+  if (store === undefined) return undefined;
+  if (isPayloadStore(store)) return store;
+  throw new UsageError(
+    `"payloadStore" of the agents module "${path}" is not a payload store: write export const payloadStore = fileStore({ directory })`,
+  );
+}
+
+function isPayloadStore(value: unknown): value is PayloadStore {
+  return (
+    isObject(value) && typeof value['name'] === 'string' && typeof value['store'] === 'function' && typeof value['deleteRun'] === 'function'
+  );
+}
+
+function archiveIn(path: string, archive: unknown): ArchiveSink | undefined {
+  if (archive === undefined) return undefined;
+  if (isArchive(archive)) return archive;
+  throw new UsageError(
+    `"archive" of the agents module "${path}" is not an archive: write export const archive = fileArchive({ directory })`,
+  );
+}
+
+function isArchive(value: unknown): value is ArchiveSink {
+  return isObject(value) && typeof value['append'] === 'function' && typeof value['deleteRun'] === 'function';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
+
+/** Returns the line that explains why a module could not be loaded and, if known, how to fix it. */
+export function importProblem(path: string, extension: string, error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const message = messageOf(error);
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.includes(extension)) return noTypeScript(path, extension);
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return (
+      `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}. Node only strips types: ` +
+      'write it without enums, namespaces and parameter properties, or compile it to JavaScript'
+    );
+  }
+  return (
+    importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
+  );
+}
+
+/** Returns the message of an error. A definition lists all its problems; the other lines of a parser's message say nothing more. */
+function messageOf(error: unknown): string {
+  const message = errorMessage(error);
+  return error instanceof Error && error.name === 'UsageError' ? message : message.split('\n').slice(0, 3).join(' ').trim();
+}
+
+function noTypeScript(path: string, extension: string): string {
+  if (extension === '.tsx')
+    return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
+  return (
+    `The agents module "${path}" is TypeScript, which this Node (${process.version}) does not load: ` +
+    `use ${NEEDED_NODE}, without --no-experimental-strip-types, or compile it to JavaScript`
+  );
+}
+
+/** Returns the file that a SyntaxError is about: the first line of its stack, before the message. */
+function failedFile(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
+}
+
+/** Returns the location of an error in the user's own code, which the message alone seldom tells. */
+function locationText(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const locations = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(
+    ([, file = '', line = '']) => `${decodeURI(file)}:${line}`,
+  );
+  const own = locations.find((one) => !/\/node_modules\/|\/cli\/agents-module\./.test(one));
+  return own === undefined ? '' : ` (at ${own})`;
+}
+
+/** A statement at the beginning of a line that only an ES module has. */
+const ES_MODULE = /^(?:import\s*[\w{*'"]|export\s*[{*]|export\s+(?:const|let|var|default|async|function|class|type|interface)\b)/m;
+
+/** The ways in which a CommonJS module exports: without them it exports nothing. */
+const COMMON_JS = /\b(?:module\.exports|exports\.\w+|require\()/;
+
+/** Node's errors for an ES module that it loads as CommonJS. */
+const TAKEN_FOR_COMMON_JS = /^(?:Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside)/;
+
+/**
+ * Returns advice for an ES module in a package that `package.json` declares as CommonJS, as `npm init -y` does;
+ * otherwise undefined. Called before Node loads the module, because Node prints a warning of its own.
+ */
+async function moduleKindProblem(path: string, file: string): Promise<string | undefined> {
+  if (!['.ts', '.js'].includes(extname(file))) return undefined;
+  const manifest = await nearestManifest(dirname(file));
+  if (manifest?.type !== 'commonjs') return undefined;
+  const code = await readFile(file, 'utf8');
+  return ES_MODULE.test(code) && !COMMON_JS.test(code) ? advice(path, path, manifest.path) : undefined;
+}
+
+/** Returns the same advice for a module that the one at `path` imports and that failed to load. `at` is its file. */
+function importedKindProblem(path: string, error: unknown, at: string | undefined): string | undefined {
+  if (!(error instanceof SyntaxError) || !TAKEN_FOR_COMMON_JS.test(error.message)) return undefined;
+  return advice(path, at ?? path, 'package.json');
+}
+
+function advice(path: string, file: string, manifest: string): string {
+  const named = basename(file).replace(/\.(ts|js)$/, '.m$1');
+  return (
+    `The agents module "${path}" cannot be loaded: "${file}" is an ES module, but "${manifest}" has "type": "commonjs", as "npm init -y" ` +
+    `writes it: run npm pkg set type=module beside it, or name the file "${named}"`
+  );
+}
+
+async function nearestManifest(folder: string): Promise<{ path: string; type: unknown } | undefined> {
+  const path = join(folder, 'package.json');
+  const found: unknown = await readFile(path, 'utf8').then(
+    (text) => JSON.parse(text) as unknown,
+    () => undefined,
+  );
+  if (typeof found === 'object' && found !== null) return { path, type: 'type' in found ? found.type : undefined };
+  const above = dirname(folder);
+  return above === folder ? undefined : nearestManifest(above);
+}
+
+/** The exports of a module of agents that concern programs, as a worker takes them. */
+interface ProgramParts extends Pick<CreateWorkerOptions, 'memory'> {
+  programs: readonly AnyProgram[];
+  /** Tools that the steps of documents may name. Those of the programs are not among them. */
+  tools: NonNullable<CreateWorkerOptions['tools']>;
+  anchors: NonNullable<CreateWorkerOptions['anchors']>;
+}
+
+type Tool = ProgramParts['tools'][number];
+type Anchor = ProgramParts['anchors'][number];
+type Memory = NonNullable<ProgramParts['memory']>;
+
+/**
+ * Reads the parts of programs. Programs are found under any name, like agents. Tools and anchors are those of the lists with these
+ * names alone, because the documents of every client may name them.
+ */
+function readProgramParts(path: string, exported: Record<string, unknown>): ProgramParts {
+  const memory = memoryIn(path, exported['memory']);
+  return {
+    programs: programsIn(path, exported),
+    tools: listIn(path, exported, { name: 'tools', isElement: isTool, element: 'a tool', made: 'defineTool' }) ?? [],
+    anchors: listIn(path, exported, { name: 'anchors', isElement: isAnchor, element: 'an anchor', made: 'defineAnchor' }) ?? [],
+    ...(memory === undefined ? {} : { memory }),
+  };
+}
+
+function programsIn(path: string, exported: Record<string, unknown>): readonly AnyProgram[] {
+  const listed = listIn(path, exported, { name: 'programs', isElement: isProgram, element: 'a program', made: 'defineProgram' });
+  return listed ?? [...new Set(Object.values(exported).flat().filter(isProgram))];
+}
+
+/** An export that is a list of definitions of one kind. */
+interface ListExport<Element> {
+  name: string;
+  isElement: (value: unknown) => value is Element;
+  element: string;
+  /** The name of the function that makes one. */
+  made: string;
+}
+
+function listIn<Element>(
+  path: string,
+  exported: Record<string, unknown>,
+  { name, isElement, element, made }: ListExport<Element>,
+): Element[] | undefined {
+  const listed = exported[name];
+  if (listed === undefined) return undefined;
+  if (!Array.isArray(listed)) {
+    throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
+  }
+  const wrong = listed.findIndex((one) => !isElement(one));
+  if (wrong < 0) return listed;
+  throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${element}: make it with ${made}`);
+}
+
+/** True for a program. It is recognised by its `kind`, like an agent: the module may use another copy of this package. */
+function isProgram(value: unknown): value is AnyProgram {
+  return isObject(value) && value['kind'] === 'longhaul.program';
+}
+
+function isTool(value: unknown): value is Tool {
+  return isObject(value) && value['kind'] === 'longhaul.tool';
+}
+
+function isAnchor(value: unknown): value is Anchor {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['check'] === 'function';
+}
+
+function memoryIn(path: string, memory: unknown): Memory | undefined {
+  if (memory === undefined || isMemory(memory)) return memory;
+  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = sqliteMemory({ file })`);
+}
+
+function isMemory(value: unknown): value is Memory {
+  return isObject(value) && ['remember', 'recall', 'forget', 'list'].every((name) => typeof value[name] === 'function');
+}
+
+/** The programs of a file: one document of a JSON file, or those that a module exports. */
+export interface ProgramFile {
+  /** The name of the file, for messages. */
+  label: string;
+  documents: unknown[];
+  /** The module, if the file is one. */
+  module?: AgentsModule;
+}
+
+/** The function that reads compiled programs of AXON. */
+const CONVERT = 'fromCompiledProgram(json, { model }) of "longhaul/program" (docs/axon.md)';
+
+const MODULES = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs'];
+
+/** Reads a file of programs, or a document from stdin. Throws a UsageError that says what is wrong with the file. */
+export async function readProgramFile(path: string, terminal: Pick<Terminal, 'stdin' | 'signal'>): Promise<ProgramFile> {
+  if (extname(path) === '.axon') {
+    const compile = `compile it with AXON, convert the compiled program with ${CONVERT}, and check the result`;
+    throw new UsageError(`"${path}" is source text of AXON, which Longhaul does not compile: ${compile}`);
+  }
+  if (!MODULES.includes(extname(path))) {
+    const document = await readJson(path, 'program', terminal);
+    if (!isCompiledProgram(document)) return { label: labelOf(path), documents: [document] };
+    throw new UsageError(`The program in "${path}" is one that AXON has compiled: convert it with ${CONVERT}, and check the result`);
+  }
+  const module = await loadAgentsModule(path);
+  if (module.programs.length > 0) return { label: basename(path), documents: module.programs.map((one) => one.toJSON()), module };
+  throw new UsageError(
+    `The module "${path}" exports no programs: write export const programs = [...], with programs made by defineProgram`,
+  );
+}
+
+/** Reads a JSON file, or stdin for "-". Throws a UsageError that names what the file is for. */
+export async function readJson(path: string, noun: string, terminal: Pick<Terminal, 'stdin' | 'signal'>): Promise<unknown> {
+  const text = path === '-' ? await textOrStdin(path, terminal) : await readText(path, noun);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new UsageError(`The ${noun} in ${path === '-' ? 'stdin' : `"${path}"`} is not JSON: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+async function readText(path: string, noun: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`The ${noun} "${path}" cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** Returns the problems because of which a module could not define a program; undefined for any other error. */
+export function problemsOfDefinition(error: unknown): readonly Problem[] | undefined {
+  for (let cause: unknown = error; typeof cause === 'object' && cause !== null; cause = 'cause' in cause ? cause.cause : undefined) {
+    if ('problems' in cause && Array.isArray(cause.problems)) return cause.problems as Problem[];
+  }
+  return undefined;
+}
+
+function labelOf(path: string): string {
+  return path === '-' ? 'stdin' : basename(path);
+}

@@ -1,0 +1,260 @@
+import { decider, type Decision } from '../../core/domain/approvals.ts';
+import { type ContentItem, outputText } from '../../core/domain/content.ts';
+import type { HookRecord } from '../../core/domain/hooks.ts';
+import type { Event } from '../../core/domain/record.ts';
+import { counted, printable, printableLine } from '../../core/domain/text.ts';
+import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
+import { type Output, resultLines, shownLine } from '../output.ts';
+import { attemptProblems, decisionText, endReason, eventHeadline, STATUS_LOOKS } from './event-lines.ts';
+import type { EndOf, ProgramItem, StepItem, StepPart, TimelineItem } from './timeline.ts';
+
+/** Returns the timeline of a run for people: a paragraph for each step, and lines for the events between steps. */
+export function timelineLines(
+  items: readonly TimelineItem[],
+  output: Pick<Output, 'look'>,
+  { waiting = new Set(), full = false }: Pick<StepDetails, 'waiting' | 'full'> = {},
+): string[] {
+  return items.flatMap((item, index) => {
+    if (item.type === 'step') return ['', ...stepLines(item.step, output, { ...item, waiting, full })];
+    const isFirst = items[index - 1]?.type !== 'event';
+    return [...(isFirst ? [''] : []), ...eventLines(item.event, output, full)];
+  });
+}
+
+/** Returns an event as a line, and each of its notices as one. */
+function eventLines(event: Event, output: Pick<Output, 'look'>, full: boolean): string[] {
+  const { author, content, notices = [] } = event;
+  const hasOwn = notices.length === 0 || content.length > 0 || eventHeadline(event) !== undefined;
+  const noted = notices.map(({ message }) => output.look('yellow', shownLine(`note: ${message}`, full)));
+  return [
+    ...(hasOwn ? [eventLine(event, output, full)] : []),
+    ...noted.map((text) => `${output.look('bold', printableLine(author))} · ${text}`),
+  ];
+}
+
+/** Returns an event as one line. */
+function eventLine(event: Event, output: Pick<Output, 'look'>, full = false): string {
+  const headline = eventHeadline(event);
+  const author = event.decision === undefined ? event.author : decider(event.decision);
+  const items = event.content.map(itemText).join(' ');
+  const text = shownLine([items, headline?.text ?? ''].filter((part) => part.trim() !== '').join(' · '), full);
+  return `${output.look('bold', printableLine(author))} · ${headline === undefined ? text : output.look(headline.look, text)}`;
+}
+
+/** Returns an item as text. Calls and results are part of an event between steps only if the run was started with them. */
+function itemText(item: ContentItem): string {
+  switch (item.type) {
+    case 'message':
+      return outputText(item.content);
+    case 'tool_call':
+      return `→ ${item.name} ${JSON.stringify(item.arguments)}`;
+    case 'tool_result':
+      return `← ${item.status === 'error' ? 'error: ' : ''}${resultText(item.content)}`;
+  }
+}
+
+/** The lines of code that a step shows. */
+const SHOWN_LINES = 20;
+
+/** Facts about a step that are not part of it. */
+interface StepDetails {
+  /** Decisions about its calls. */
+  decisions?: readonly Decision[];
+  /** Ids of calls that have no result yet, if the step is not complete. */
+  unanswered?: readonly string[];
+  /** Ids of calls that wait for a decision. */
+  waiting?: ReadonlySet<string>;
+  /** All of each text, instead of its beginning. */
+  full?: boolean;
+}
+
+/** Returns the lines for a step: the model's thought, its tool calls, the decisions about them, and their results. */
+export function stepLines(step: StepResult, output: Pick<Output, 'look'>, details: StepDetails = {}): string[] {
+  const finished = details.unanswered === undefined ? step.finishReason : 'not complete yet';
+  const facts = [finished, ...(step.usage === null ? [] : [`${step.usage.totalTokens} tokens`])];
+  const agent = step.agent === undefined ? '' : ` · ${printableLine(step.agent)}`;
+  const title = `Step ${step.step}${agent}${step.final ? ' (final attempt)' : ''}`;
+  return [
+    `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
+    ...hookLines(step.hooks, output).map((line) => `  ${line}`),
+    ...(step.thought === null ? [] : indented(printable(step.thought))),
+    ...step.toolCalls.flatMap((call) => {
+      const lines = callLines(call, output, details);
+      return call.caller === 'code' ? lines.map((line) => `    ${line}`) : lines;
+    }),
+  ];
+}
+
+/** Returns the lines for a call: its arguments or code, the decisions about it, and its result. */
+function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: StepDetails): string[] {
+  const { code } = call.arguments;
+  const version = call.toolVersion === undefined ? '' : output.look('dim', `@${call.toolVersion}`);
+  const name = `${output.look('cyan', printable(call.toolName))}${version}`;
+  const isCode = call.toolName === RUN_CODE && typeof code === 'string';
+  return [
+    ...(isCode
+      ? [`  → ${name}`, ...codeLines(code, details.full)]
+      : [`  → ${name} ${shownLine(JSON.stringify(call.arguments), details.full)}`]),
+    ...(details.decisions ?? [])
+      .filter(({ callId }) => callId === call.callId)
+      .map((decision) => decisionLine(decision, output, details.full)),
+    ...hookLines(call.hooks, output).map((line) => `  ${line}`),
+    ...outcomeLines(call, output, details),
+    ...verifiedLines(call, output),
+  ];
+}
+
+function codeLines(code: string, full = false): string[] {
+  const lines = printable(code.trimEnd()).split('\n');
+  const shown = full ? lines : lines.slice(0, SHOWN_LINES);
+  const left = lines.length - shown.length;
+  return [...shown, ...(left > 0 ? [`… ${counted(left, 'more line')}: "show --full" prints all`] : [])].map((line) => `      ${line}`);
+}
+
+function decisionLine(decision: Decision, output: Pick<Output, 'look'>, full: boolean | undefined): string {
+  const text = shownLine(decisionText(decision, `by ${decider(decision)}`), full);
+  return decision.type === 'reject' ? `  ✗ ${output.look('red', text)}` : `  ✓ ${output.look('green', text)}`;
+}
+
+function outcomeLines(call: ToolCallRecord, output: Pick<Output, 'look'>, { unanswered = [], waiting, full }: StepDetails): string[] {
+  if (waiting?.has(call.callId)) return [`  … ${output.look('yellow', 'waits for a decision')}`];
+  if (unanswered.includes(call.callId)) return [`  … ${output.look('dim', 'no result yet')}`];
+  const { result: text, isError, durationMs } = call;
+  return resultLines({ text, isError, durationMs, ...(full === undefined ? {} : { full }) }, output).map((line) => `  ${line}`);
+}
+
+/** Returns the line that says how the outcome of a lost call was verified. */
+function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
+  if (verified === undefined) return [];
+  return [`  ✓ ${output.look('yellow', shownLine(verifiedText(verified)))}`];
+}
+
+/** Returns the lines of a text, indented. */
+export function indented(text: string): string[] {
+  return text.split('\n').map((line) => `  ${line}`);
+}
+
+const VERBS = { deny: 'denies', modify: 'changes', inject: 'adds', ask: 'asks', failed: 'failed' } as const;
+
+/** Returns a line for each answer of a hook: `⚑ cap changes (pre_tool_use)`, `⚑ guard failed (pre_tool_use): broken`. */
+export function hookLines(hooks: readonly HookRecord[] | undefined, output: Pick<Output, 'look'>): string[] {
+  return (hooks ?? []).map(({ hook, on, answer, text, denied }) => {
+    const verb = `${VERBS[answer]}${denied ? ', and so denies' : ''}`;
+    const line = printableLine(`${hook} ${verb} (${on})${text === undefined ? '' : `: ${text}`}`);
+    return `⚑ ${output.look(answer === 'deny' || answer === 'failed' ? 'yellow' : 'dim', line)}`;
+  });
+}
+
+/** The executions of one step that are shown even if nothing went wrong in them. */
+const SHOWN_EXECUTIONS = 10;
+
+type LookOutput = Pick<Output, 'look'>;
+
+/** Returns the timeline of a program for people: a paragraph for each unit, with its steps, attempts, violations and durations. */
+export function programLines(
+  items: readonly ProgramItem[],
+  output: LookOutput,
+  { waiting = new Set(), isOver, full = false }: ProgramLook,
+): string[] {
+  const look = { output, waiting, isOver, full };
+  return items.flatMap((item, index) => {
+    if (item.type === 'event') return [...(items[index - 1]?.type === 'event' ? [] : ['']), eventLine(item.event, output, full)];
+    const head = `${output.look('bold', `Unit ${printableLine(item.name)}`)} ${endText(item.end, look)}`;
+    return ['', head, ...programStepsLines(item.steps, look)];
+  });
+}
+
+/** The facts about a run that its events do not tell. */
+interface ProgramLook {
+  /** Ids of calls that wait for a decision. */
+  waiting?: ReadonlySet<string>;
+  /** True if the run has ended, so that nothing in it runs any more. */
+  isOver: boolean;
+  /** All of each text, instead of its beginning. */
+  full?: boolean;
+}
+
+type ProgramContext = Required<ProgramLook> & { output: LookOutput };
+
+function programStepsLines(steps: readonly StepItem[], look: ProgramContext): string[] {
+  const { output, full } = look;
+  const printed = new Map<string, number>();
+  const left = new Map<string, number>();
+  const lines: string[] = [];
+  for (const step of steps) {
+    const [name = ''] = step.name.split('[');
+    const count = printed.get(name) ?? 0;
+    if (!full && count >= SHOWN_EXECUTIONS && isPlain(step)) left.set(name, (left.get(name) ?? 0) + 1);
+    else {
+      printed.set(name, count + 1);
+      lines.push(...programStepLines(step, look));
+    }
+  }
+  return [
+    ...lines,
+    ...[...left].map(([name, count]) => `  ${output.look('dim', `and ${count} more of ${printableLine(name)}, completed`)}`),
+  ];
+}
+
+/** True for an execution that completed in its first attempt. */
+function isPlain({ attempts, end }: StepItem): boolean {
+  return end?.status === 'completed' && attempts <= 1;
+}
+
+function programStepLines(step: StepItem, look: ProgramContext): string[] {
+  const { output } = look;
+  const indent = '  '.repeat(step.name.split('[').length);
+  const facts = [
+    step.kind,
+    ...(step.attempts > 1 ? [counted(step.attempts, 'attempt')] : []),
+    ...(step.tokens > 0 ? [counted(step.tokens, 'token')] : []),
+  ];
+  return [
+    `${indent}${output.look('bold', printableLine(step.name))} ${output.look('dim', `· ${facts.join(' · ')}`)} ${endText(step.end, look)}`,
+    ...step.parts.flatMap((part) => partLines(part, look)).map((line) => `${indent}  ${line}`),
+  ];
+}
+
+/** Returns how a unit or a step ended: ` · completed in 0.55s`. */
+function endText(end: EndOf | undefined, { output, isOver, full }: ProgramContext): string {
+  if (end === undefined)
+    return `${output.look('dim', '·')} ${isOver ? output.look('yellow', 'not finished') : output.look('cyan', 'running')}`;
+  const { status = 'completed', seconds, reused } = end;
+  const reason = endReason(end);
+  const took = status === 'skipped' ? '' : ` in ${seconds.toFixed(2)}s`;
+  const text = `${output.look(STATUS_LOOKS[status], status)}${took}${reused ? ', as in an earlier run' : ''}`;
+  return `${output.look('dim', '·')} ${text}${reason === undefined ? '' : `: ${shownLine(reason, full)}`}`;
+}
+
+/** Returns the lines of a part. An attempt other than the first begins with its number. */
+function partLines(part: StepPart, { output, waiting, full }: ProgramContext): string[] {
+  if (part.type === 'decision') {
+    const { decision } = part;
+    const text = shownLine(decisionText(decision, `by ${decider(decision)}`), full);
+    return [decision.type === 'reject' ? `✗ ${output.look('red', text)}` : `✓ ${output.look('green', text)}`];
+  }
+  const { content, note } = part;
+  const problems = attemptProblems(note);
+  const look = note.error === undefined ? 'yellow' : 'red';
+  const child = note.type === 'start' ? note.child : undefined;
+  const lines = [
+    ...(child === undefined ? [] : [`→ run ${output.look('cyan', printableLine(child))}`]),
+    ...content.flatMap((item) => itemLines(item, { output, waiting, full })),
+    ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, shownLine(problem, full))}`),
+  ];
+  return part.begins === undefined ? lines : [output.look('dim', `attempt ${part.begins}`), ...lines];
+}
+
+function itemLines(item: ContentItem, { output, waiting, full }: Omit<ProgramContext, 'isOver'>): string[] {
+  switch (item.type) {
+    case 'message':
+      return [shownLine(outputText(item.content), full)];
+    case 'tool_call':
+      return [
+        `→ ${output.look('cyan', printableLine(item.name))} ${shownLine(JSON.stringify(item.arguments), full)}`,
+        ...(waiting.has(item.toolCallId) ? [`… ${output.look('yellow', 'waits for a decision')}`] : []),
+      ];
+    case 'tool_result':
+      return resultLines({ text: resultText(item.content), isError: item.status === 'error', full }, output);
+  }
+}

@@ -1,0 +1,269 @@
+import { existsSync } from 'node:fs';
+import type { LonghaulClientOptions } from '../../client/client-options.ts';
+import { LonghaulClient } from '../../client/longhaul-client.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import { apiKeys, fileApiKeys } from '../../server/auth/api-keys.ts';
+import { anyOf, type Authenticate } from '../../server/auth/caller.ts';
+import { jwt } from '../../server/auth/jwt.ts';
+import { requireLoopback } from '../../server/auth/open-access.ts';
+import { environmentTokenSecrets } from '../../server/auth/run-tokens.ts';
+import { createHandler, type Handler, type HandlerOptions } from '../../server/index.ts';
+import { type EndingService, type HttpServer, listen, shutDown } from '../../server/node-server.ts';
+import { reportText } from '../../server/problems.ts';
+import { memoryStreams } from '../../streams/memory-streams.ts';
+import { streamsNotice } from '../../streams/stream-sink.ts';
+import { actingPrincipal, chosenCodec, type CommandIo, type ConnectedClient, type ServerFlags, userKeyOf, withClient } from '../command.ts';
+import { keysFile } from '../commands/keys.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
+import { flaggedLog, handlerOptions, type HttpFlags, type LogFlags } from '../options.ts';
+import { Interruption } from '../terminal.ts';
+import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
+
+/** The options of `longhaul serve`. */
+export interface ServeFlags extends ServerFlags, LogFlags, HttpFlags, Partial<AuthenticationFlags> {
+  /** The module of the agents. */
+  agents?: string;
+  /** False: no worker runs inside. */
+  worker?: boolean;
+  /** The module of the user's own workflows. */
+  workflows?: string;
+  port?: number;
+  /** The path before every route. */
+  prefix?: string;
+  /** The time for which it still takes requests after SIGTERM, in milliseconds, so that proxies see that it is not ready. */
+  drain?: number;
+  /** The time that requests, and then calls of the worker, may take to end at shutdown, in milliseconds. */
+  grace?: number;
+}
+
+const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_PORT = 8787;
+const DEFAULT_DRAIN_MS = 5_000;
+const DEFAULT_GRACE_MS = 30_000;
+
+/** Serves runs over HTTP until SIGTERM or Ctrl-C, with a worker inside if there are agents. */
+export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
+  const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
+  const log = flaggedLog(flags, io.terminal.env);
+  const hasWorker = flags.agents !== undefined && flags.worker !== false;
+  const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
+  const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
+  await checkNamespace(io, flags);
+  // Only a worker needs it.
+  if (hasWorker) await installQuietRuntime(io.output, log);
+  // Commands end with the terminal's signal. This one first answers the requests that it has.
+  const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
+  return withClient(staying, flags, async (connected) => {
+    const [draining, closing] = [new AbortController(), new AbortController()];
+    const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
+    const handler = serviceHandler(client, io, {
+      agentsModule,
+      ...verification,
+      ...handlerOptions(flags),
+      ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
+      draining: draining.signal,
+      closing: closing.signal,
+    });
+    const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
+    const served = answerUntilInterrupted(io, { server, draining, closing, flags });
+    try {
+      if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
+      announceService(io, { server, connected, flags, callers }, { agentsModule });
+      const notice = streamsNotice(agentsModule?.more.streams, 'service');
+      if (notice !== undefined) io.output.note(notice);
+      await served;
+      return EXIT_CODES.ok.code;
+    } finally {
+      // Only a worker that fails leaves it open.
+      await server.close(0);
+    }
+  });
+}
+
+interface Service extends Announced {
+  server: HttpServer;
+  connected: ConnectedClient;
+  flags: ServeFlags;
+}
+
+/** Resolves once the terminal's signal is aborted and the requests under way are answered. */
+async function answerUntilInterrupted(
+  { terminal: { signal }, output }: CommandIo,
+  { server, draining, closing, flags }: Pick<Service, 'server' | 'flags'> & Pick<EndingService, 'draining' | 'closing'>,
+): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  // A person at the keyboard has no proxy to wait for.
+  const isAlone = signal.reason instanceof Interruption && signal.reason.by === 'SIGINT';
+  const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);
+  const graceMs = flags.grace ?? DEFAULT_GRACE_MS;
+  const noticed = drainMs > 0 ? `in ${drainMs / 1000} s it takes no more requests, and ` : '';
+  output.note(`Closing: ${noticed}requests under way may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+  await shutDown({ server, draining, closing, drainMs, graceMs });
+}
+
+/** Runs the worker until the requests are answered, and then drains it. */
+async function withWorker(io: CommandIo, service: Service & { agentsModule: AgentsModule; served: Promise<void> }): Promise<number> {
+  const { agentsModule, served, flags, connected } = service;
+  const { terminal } = io;
+  const answered = new AbortController();
+  const workflowsPath = workflowsFile(flags.workflows);
+  const end = served.then(() => answered.abort());
+  const code = await serveAgents(
+    { ...io, terminal: { ...terminal, signal: answered.signal } },
+    {
+      agentsModule,
+      ...connected.server,
+      codec: chosenCodec(flags, terminal.env),
+      ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+      ...(workflowsPath === undefined ? {} : { workflowsPath }),
+      graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+      ready: (taskQueue) => announceService(io, service, { taskQueue, agentsModule }),
+    },
+  );
+  await end;
+  return code;
+}
+
+/** A service that listens. */
+export interface Announced {
+  server: { url: string };
+  /** The Temporal server that it talks to. */
+  connected: { server: { address: string; namespace: string } };
+  flags: { prefix?: string };
+  /** The kinds of credentials that it verifies, in words. */
+  callers: readonly string[];
+}
+
+/** The agents of a service, and the task queue of its worker. */
+export interface AnnouncedAgents {
+  /** Undefined: no worker runs inside. */
+  taskQueue?: string;
+  agentsModule?: Pick<AgentsModule, 'agents' | 'programs'> | undefined;
+}
+
+/** Says where the service listens, whom it answers, and what to do next. */
+export function announceService(
+  { output }: CommandIo,
+  { server, connected, flags, callers }: Announced,
+  { taskQueue, agentsModule }: AnnouncedAgents = {},
+): void {
+  const url = `${server.url}${flags.prefix ?? ''}`;
+  const { address, namespace } = connected.server;
+  const agents = agentsModule?.agents.map(({ name }) => name) ?? [];
+  const programs = agentsModule?.programs.map(({ name }) => name) ?? [];
+  if (output.json) {
+    const parts = { ...(taskQueue === undefined ? {} : { taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
+    output.printJson({ url, address, namespace, callers, ...parts });
+    return;
+  }
+  const served = [
+    ...(agents.length === 0 ? [] : [`agents: ${agents.join(', ')}`]),
+    ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
+  ].join('; ');
+  output.print(`Listening at ${url} for ${address} (namespace "${namespace}")`);
+  output.print(callers.length === 0 ? 'Callers: no authentication, this machine alone' : `Callers: ${callers.join(', ')}`);
+  output.print(workerLine(taskQueue, served));
+  const [agent = 'my-agent'] = agents;
+  const header = callers.length === 0 ? '' : ` -H 'authorization: Bearer …'`;
+  output.print(`\n  curl ${url}/v1/runs${header} --json '${JSON.stringify({ agent, input: '…' })}'`);
+  output.print(`  curl -N ${url}/v1/runs/<run id>/stream${header}`);
+  output.print(`  curl ${url}/v1/openapi.json`);
+  output.print('\nCtrl-C ends it.');
+}
+
+function workerLine(taskQueue: string | undefined, served: string): string {
+  if (taskQueue !== undefined) return `A worker inside polls task queue "${taskQueue}" with ${served}`;
+  return served === '' ? 'Without --agents: other workers run what is started.' : `Without a worker inside: other ones run ${served}`;
+}
+
+/** The flags that decide who may call the service. */
+export interface AuthenticationFlags {
+  host: string;
+  /** The file of the API keys. */
+  keys?: string;
+  jwtIssuer?: string;
+  jwtAudience?: string;
+  /** The URL of the issuer's public keys. Default: its discovery document names it. */
+  jwksUrl?: string;
+}
+
+/** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
+export interface CallerVerification {
+  /** The kinds of credentials that it takes, in words; none if every caller is an operator. */
+  kinds: readonly string[];
+  authenticate?: Authenticate;
+  tokenSecrets?: readonly string[];
+}
+
+/**
+ * Returns the way in which the service verifies its callers: by API keys if there is a file of them, and by tokens of an issuer. Throws a
+ * UsageError for an address that other machines reach, if callers are not verified.
+ */
+export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
+  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
+  const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
+  if (isNamed && !existsSync(file))
+    throw new UsageError(`There is no file "${file}" with API keys: make one by "npx longhaul keys create"`);
+  const ways = [
+    ...(existsSync(file) ? [{ kind: `API keys in ${file}`, authenticate: apiKeys(fileApiKeys({ file })) }] : []),
+    ...issuerOf(flags),
+  ];
+  if (ways.length === 0) requireLoopback(flags.host);
+  const secrets = environmentTokenSecrets(env);
+  return {
+    kinds: ways.map(({ kind }) => kind),
+    ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways.map(({ authenticate }) => authenticate)) }),
+    ...(secrets === undefined ? {} : { tokenSecrets: secrets }),
+  };
+}
+
+function issuerOf({
+  jwtIssuer: issuer,
+  jwtAudience: audience,
+  jwksUrl,
+}: AuthenticationFlags): { kind: string; authenticate: Authenticate }[] {
+  if (issuer === undefined && audience === undefined && jwksUrl === undefined) return [];
+  if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
+  return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) }) }];
+}
+
+/** Returns the module with a sink: without one of its own, the worker shows live output to the readers of its process. */
+export function withSink(agentsModule: AgentsModule): AgentsModule {
+  return { ...agentsModule, more: { streams: memoryStreams(), ...agentsModule.more } };
+}
+
+/** Returns the options of the client of a service: with the stores of the agents, so that it exports and deletes whole runs. */
+export function serviceClientOptions(
+  { terminal, output }: CommandIo,
+  flags: ServerFlags,
+  agentsModule: AgentsModule | undefined,
+): LonghaulClientOptions {
+  const { payloadStore, archive, memory, more: { streams } = {} } = agentsModule ?? {};
+  const principal = actingPrincipal(flags, terminal.env);
+  const userKey = userKeyOf(terminal.env);
+  return {
+    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(payloadStore === undefined ? {} : { payloadStore }),
+    ...(archive === undefined ? {} : { archive }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(streams === undefined ? {} : { streams }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(userKey === undefined ? {} : { userKey }),
+    onNotice: (line) => output.note(line),
+  };
+}
+
+/** Returns the handler of a service, which lists the agents and programs of the module and tells the operator what goes wrong. */
+export function serviceHandler(
+  client: LonghaulClient,
+  { output }: Pick<CommandIo, 'output'>,
+  { agentsModule, ...options }: { agentsModule: AgentsModule | undefined } & HandlerOptions,
+): Handler {
+  return createHandler(client, {
+    agents: agentsModule?.agents ?? [],
+    programs: agentsModule?.programs ?? [],
+    onError: (...failure) => output.note(reportText(...failure)),
+    ...options,
+  });
+}

@@ -1,0 +1,259 @@
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import type { Identity } from '../../core/domain/run.ts';
+import { withFileLock } from '../../memory/file-lock.ts';
+import { removeDrafts, writeWhole } from '../../stores/payload-store.ts';
+import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
+
+const DIGEST_BYTES = 32;
+
+/** The digest that stands in for that of an unknown key. No secret has it. */
+const NO_SECRET = randomBytes(DIGEST_BYTES);
+
+/** Verifies `Authorization: Bearer lh_<id>_<secret>` by the keys of a store. An unknown id takes the same work as a wrong secret. */
+export function apiKeys(store: ApiKeyStore): Authenticate {
+  return async (request): Promise<Caller | undefined> => {
+    const parts = parseApiKey(bearerCredentials(request) ?? '');
+    if (parts === undefined) return undefined;
+    const key = await store.get(parts.id);
+    const isSecret = timingSafeEqual(secretDigest(parts.secret), storedDigest(key?.secretHash));
+    return key !== undefined && isSecret && isValid(key, Date.now()) ? callerOfKey(key) : undefined;
+  };
+}
+
+/** Returns the digest of a stored key. A broken one, which would have another length, fits no secret. */
+function storedDigest(hash: string | undefined): Buffer {
+  const digest = Buffer.from(hash ?? '', 'hex');
+  return digest.length === DIGEST_BYTES ? digest : NO_SECRET;
+}
+
+/** A key that was created, with the text that its caller sends. The text is nowhere else: it cannot be shown again. */
+interface CreatedApiKey {
+  key: ApiKey;
+  text: string;
+}
+
+/** Creates an API key, and stores it without its secret. */
+export async function createApiKey(
+  store: ApiKeyStore,
+  rights: Omit<ApiKey, 'id' | 'secretHash' | 'createdAt' | 'revokedAt'>,
+): Promise<CreatedApiKey> {
+  const parts = newApiKeyParts();
+  const key: ApiKey = { ...rights, id: parts.id, secretHash: secretDigest(parts.secret).toString('hex'), createdAt: Date.now() };
+  await store.put(key);
+  return { key, text: apiKeyText(parts) };
+}
+
+/** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */
+export interface ApiKey {
+  id: string;
+  /** The SHA-256 of the secret, in hexadecimal. */
+  secretHash: string;
+  /** The purpose of the key, for people. */
+  name: string;
+  scopes: readonly Scope[];
+  /** The agents and programs that the key may start. Absent: all. */
+  agents?: readonly string[];
+  /** Whom the key acts for. Absent: it reaches all runs of the namespace. */
+  principal?: Identity;
+  createdAt: number;
+  /** Absent: the key does not expire. */
+  expiresAt?: number;
+  revokedAt?: number;
+}
+
+/** True if the key is valid at `now`. A time that is no number counts as over. */
+export function isValid({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): boolean {
+  return revokedAt === undefined && (expiresAt === undefined || now < expiresAt);
+}
+
+/** Returns the caller that a key stands for. */
+function callerOfKey({ id, scopes, agents, principal, expiresAt }: ApiKey): Caller {
+  return {
+    id,
+    scopes,
+    ...(agents === undefined ? {} : { agents }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+}
+
+/** Keeps API keys, without their secrets. Servers ask it for each request that bears a key, so that a revocation holds at once. */
+export interface ApiKeyStore {
+  /** Resolves with the key of that id, also if it has expired or is revoked; with undefined if there is none. Rejects if it cannot tell. */
+  get(id: string): Promise<ApiKey | undefined>;
+  /** Resolves with all keys, in the order of their creation. */
+  list(): Promise<readonly ApiKey[]>;
+  /** Stores a key under its id, in place of one with the same id. */
+  put(key: ApiKey): Promise<void>;
+  /** Notes that a key is revoked since `at`, unless it is already. Resolves with false if there is no key of that id. */
+  revoke(id: string, at: number): Promise<boolean>;
+}
+
+/** Letters and digits alone: `_` separates the parts of a key, and a double click selects all of it. */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+const ID_LENGTH = 16;
+
+/** 62 to the power of 43 is more than 2 to the power of 256. */
+const SECRET_LENGTH = 43;
+
+const KEY_PATTERN = new RegExp(`^lh_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
+
+/** The two parts of the text of a key. */
+interface ApiKeyParts {
+  id: string;
+  secret: string;
+}
+
+/** Makes the parts of a new key by the random numbers of the system. */
+function newApiKeyParts(): ApiKeyParts {
+  return { id: randomText(ID_LENGTH), secret: randomText(SECRET_LENGTH) };
+}
+
+/** Returns the text that a caller sends. */
+function apiKeyText({ id, secret }: ApiKeyParts): string {
+  return `lh_${id}_${secret}`;
+}
+
+/** Returns the parts of a key; undefined for another text. */
+export function parseApiKey(text: string): ApiKeyParts | undefined {
+  const [, id, secret] = KEY_PATTERN.exec(text) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+/** Returns the SHA-256 of a secret. A slow hash is for passwords: no one can guess 256 random bits. */
+function secretDigest(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+}
+
+/** The options of a store of API keys in a file. */
+interface FileApiKeysOptions {
+  /** The path of the file, created with the first key. */
+  file: string;
+}
+
+/** The rights of the file: its owner alone reads and writes it. */
+const OWNER_ONLY = 0o600;
+
+/**
+ * Creates a store of API keys in one file, for the servers of one machine. Servers read the file again as soon as it has changed. Each
+ * change replaces the file as a whole, and processes take turns by a lock file beside it, as for a memory in a file. Without the file
+ * there are no keys. Throws a UsageError without a path.
+ */
+export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {
+  if (typeof options.file !== 'string' || options.file === '') {
+    throw new UsageError('fileApiKeys: "file" is missing: write the path of the file with the keys');
+  }
+  const file = path.resolve(options.file);
+  const read = keptReading(file);
+  const change = async (changed: (keys: ReadonlyMap<string, ApiKey>) => ApiKey[] | undefined): Promise<boolean> => {
+    await mkdir(path.dirname(file), { recursive: true });
+    return withFileLock(
+      `${file}.lock`,
+      async () => {
+        await removeDrafts(file);
+        const after = changed(await keysIn(file));
+        if (after === undefined) return false;
+        await writeWhole(file, [keysText(after)], { mode: OWNER_ONLY });
+        return true;
+      },
+      { notFree: (message) => new LonghaulError('authorization_failed', message) },
+    );
+  };
+  return {
+    get: async (id) => (await read()).get(id),
+    list: async () => [...(await read()).values()],
+    put: async (key) => void (await change((keys) => [...new Map(keys).set(key.id, key).values()])),
+    revoke: (id, at) =>
+      change((keys) => {
+        const key = keys.get(id);
+        return key && [...new Map(keys).set(id, { ...key, revokedAt: key.revokedAt ?? at }).values()];
+      }),
+  };
+}
+
+/** Returns a function that reads the keys, and keeps them until the file is another one. */
+function keptReading(file: string): () => Promise<ReadonlyMap<string, ApiKey>> {
+  let kept: { version: string; keys: ReadonlyMap<string, ApiKey> } | undefined;
+  return async () => {
+    // The version is asked for first: if the file changes in between, the next call sees another version and reads again.
+    const version = await versionOf(file);
+    if (kept?.version !== version) kept = { version, keys: await keysIn(file) };
+    return kept.keys;
+  };
+}
+
+/** Returns a text that differs after each change of the file; an empty text if there is no file. */
+async function versionOf(file: string): Promise<string> {
+  const stats = await ifThere(stat(file, { bigint: true }));
+  return stats === undefined ? '' : [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
+}
+
+async function keysIn(file: string): Promise<ReadonlyMap<string, ApiKey>> {
+  const text = await ifThere(readFile(file, 'utf8'));
+  const keys = text === undefined ? [] : parseKeys(text, file);
+  return new Map(keys.map((key) => [key.id, key]));
+}
+
+async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const VERSION = 1;
+
+const NAME = z.string().min(1).max(200);
+const TIME = z.number().int().nonnegative();
+
+const STORED_KEY = z.strictObject({
+  id: z.string().regex(/^[0-9A-Za-z]+$/),
+  secretHash: z.string().regex(/^[0-9a-f]{64}$/),
+  name: NAME,
+  scopes: z.array(z.enum(SCOPES)),
+  agents: z.array(NAME).exactOptional(),
+  principal: z.strictObject({ tenant: NAME.exactOptional(), user: NAME.exactOptional() }).exactOptional(),
+  createdAt: TIME,
+  expiresAt: TIME.exactOptional(),
+  revokedAt: TIME.exactOptional(),
+});
+
+const FILE = z.strictObject({ version: z.literal(VERSION), keys: z.array(STORED_KEY) });
+
+/** Returns the text of a file with these keys. Throws a UsageError for a key that could not be read again. */
+function keysText(keys: readonly ApiKey[]): string {
+  const [issue] = FILE.safeParse({ version: VERSION, keys }).error?.issues ?? [];
+  if (issue !== undefined) throw new UsageError(`The key is not valid: "${issue.path.slice(2).join('.')}": ${issue.message}`);
+  return `${JSON.stringify({ version: VERSION, keys }, undefined, 2)}\n`;
+}
+
+/** Reads the keys of a file. Throws `authorization_failed` for any other content: a key that is not understood could have other rights. */
+function parseKeys(text: string, file: string): ApiKey[] {
+  const parsed = FILE.safeParse(jsonOf(text));
+  if (parsed.success) return parsed.data.keys;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+  throw new LonghaulError(
+    'authorization_failed',
+    `The file "${file}" holds no API keys of this release${where}: use another file, or correct it`,
+  );
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,293 @@
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
+import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { isJsonObject } from '../../core/domain/json.ts';
+import { identityOf, type Principal } from '../../core/domain/run.ts';
+import { principalProblem } from '../../core/wire-schemas/principal-problem.ts';
+import { type Authenticate, bearerCredentials, type Caller, isScope, type Scope, unusableToken } from './caller.ts';
+import { isLoopback } from './open-access.ts';
+
+/** The kinds of tokens that stand for a caller. An issuer signs others with the same keys, such as those about a log-out. */
+const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
+
+/** The last moment that a `Date` can hold, in milliseconds. */
+const LAST_MOMENT_MS = 8_640_000_000_000_000;
+
+/** A longer token is refused before it is read. */
+const MAX_CHARACTERS = 16_384;
+
+/**
+ * Verifies `Authorization: Bearer <token>` by JSON Web Tokens of one issuer. A wrong token stands for no caller; one that the issuer has
+ * signed and that cannot be used rejects with `unauthenticated` and the reason. If the keys of the issuer cannot be read, the verification rejects with `authorization_failed`. Throws a UsageError for options that verify too little.
+ */
+export function jwt(options: JwtOptions): Authenticate {
+  checkJwtOptions(options);
+  const { issuer, audience, algorithms = JWT_ALGORITHMS, clockTolerance = 5, rights = claimedRights } = options;
+  const keys = issuerKeys(options);
+  const checks: JWTVerifyOptions = {
+    issuer,
+    audience: typeof audience === 'string' ? audience : [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ['exp'],
+  };
+  return async (request): Promise<Caller | undefined> => {
+    const token = bearerCredentials(request);
+    if (token === undefined || !isFrom(issuer, token)) return undefined;
+    const claims = await verifiedClaims(token, keys, checks);
+    return claims && callerOfClaims(claims, rights(claims));
+  };
+}
+
+/** True for a token that says to be of the issuer. It is looked at first, so that no other token makes the server ask for keys. */
+function isFrom(issuer: string, token: string): boolean {
+  if (token.length > MAX_CHARACTERS) return false;
+  try {
+    const { typ } = decodeProtectedHeader(token);
+    return TYPES.has(typ?.toLowerCase()) && decodeJwt(token).iss === issuer;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the claims of a token; undefined if it is wrong. */
+async function verifiedClaims(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions): Promise<JWTPayload | undefined> {
+  try {
+    return (await jwtVerify(token, keys, checks)).payload;
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return claimsByAnyKey(token, error, checks);
+    if (error instanceof errors.JOSEError) return undefined;
+    throw refusalOfKey(error);
+  }
+}
+
+/** Returns the refusal of a token by a key that is too weak for its algorithm, which the package reports as a wrong type; other errors unchanged. */
+function refusalOfKey(error: unknown): unknown {
+  if (!(error instanceof TypeError) || !/modulusLength|curve/i.test(error.message)) return error;
+  return unusableToken('the key that has signed it is too weak: the issuer needs keys of RSA with 2,048 bits or more, or of another kind');
+}
+
+/** Returns the claims of a token that does not name its key, if one of those that come into question has signed it. */
+async function claimsByAnyKey(
+  token: string,
+  candidates: errors.JWKSMultipleMatchingKeys,
+  checks: JWTVerifyOptions,
+): Promise<JWTPayload | undefined> {
+  for await (const key of candidates) {
+    try {
+      return (await jwtVerify(token, key, checks)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw refusalOfKey(error);
+    }
+  }
+  return undefined;
+}
+
+function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable<JwtOptions['rights']>>): Caller | undefined {
+  const id = rights?.id ?? sub;
+  if (rights === undefined || id === undefined || exp === undefined) return undefined;
+  // `1e999` is valid JSON and an infinite number: such a token would never end.
+  if (!(exp * 1000 <= LAST_MOMENT_MS)) throw unusableToken('the claim "exp" is later than any date: write the seconds since 1970');
+  // The tolerance is for the beginning of a token: its end is that of streams, too.
+  if (exp * 1000 <= Date.now()) return undefined;
+  const { principal, scopes, agents } = rights;
+  // No user of this service has such a name: a subject may be longer.
+  const problem = principal === undefined ? undefined : principalProblem(principal);
+  if (problem !== undefined) throw unusableToken(problem);
+  return {
+    id,
+    scopes,
+    ...(principal === undefined ? {} : { principal }),
+    ...(agents === undefined ? {} : { agents }),
+    expiresAt: exp * 1000,
+  };
+}
+
+/**
+ * Returns the rights that the usual claims stand for. Throws `unauthenticated` for a token without a subject, and for one in which a claim
+ * has another type, or is null: to leave it out could widen the rights.
+ */
+function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWTPayload): JwtRights {
+  const owner = textIn('tenant', tenant) ?? textIn('org_id', organization);
+  if (typeof sub !== 'string' || sub === '') throw unusableToken('the claim "sub" names nobody: write the user into it');
+  if (!isTexts(agents)) throw unusableToken('the claim "agents" is no list of names: write a list, or leave it out');
+  return {
+    principal: identityOf({ tenant: owner, user: sub }),
+    scopes: [...new Set(textIn('scope', scope)?.split(' '))].filter(isScope),
+    ...(agents === undefined ? {} : { agents }),
+  };
+}
+
+/** Returns the text of a claim; undefined if the token does not have it. */
+function textIn(name: string, claim: unknown): string | undefined {
+  if (claim === undefined || typeof claim === 'string') return claim;
+  const kind = claim === null ? 'null' : Array.isArray(claim) ? 'a list' : `of type "${typeof claim}"`;
+  throw unusableToken(`the claim "${name}" is ${kind}: write a text, or leave it out`);
+}
+
+function isTexts(claim: unknown): claim is string[] | undefined {
+  return claim === undefined || (Array.isArray(claim) && claim.every((one) => typeof one === 'string'));
+}
+
+/** The time that an issuer has for an answer. */
+const TIMEOUT_MS = 5_000;
+
+/** Returns the keys of an issuer: those that were given, or those at its URL, which are kept for ten minutes. */
+function issuerKeys({ issuer, jwksUrl, keys }: Pick<JwtOptions, 'issuer' | 'jwksUrl' | 'keys'>): JWTVerifyGetKey {
+  if (keys !== undefined) return createLocalJWKSet(keys);
+  if (jwksUrl !== undefined) return available(issuer, remoteKeys(jwksUrl));
+  return available(issuer, discoveredKeys(issuer));
+}
+
+function remoteKeys(url: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(url), { timeoutDuration: TIMEOUT_MS, [customFetch]: boundedFetch });
+}
+
+/** Returns the keys at the URL in the issuer's discovery document, which is read once. */
+function discoveredKeys(issuer: string): JWTVerifyGetKey {
+  let discovered: Promise<JWTVerifyGetKey> | undefined;
+  return async (header, token) => {
+    discovered ??= discover(issuer).then(remoteKeys);
+    const keys = await discovered.catch((error: unknown) => {
+      discovered = undefined;
+      throw error;
+    });
+    return keys(header, token);
+  };
+}
+
+async function discover(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const response = await boundedFetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (response.status !== 200) throw new Error(`"${url}" does not answer with 200`);
+  const found: unknown = await response.json();
+  const { issuer: named, jwks_uri: jwksUrl } = isJsonObject(found) ? found : {};
+  if (named !== issuer) throw new Error(`"${url}" is the document of another issuer`);
+  if (typeof jwksUrl !== 'string' || !isSafeUrl(jwksUrl)) throw new Error(`"${url}" names no https URL of keys`);
+  return jwksUrl;
+}
+
+/** Errors of jose that are about the token, and not about the keys of the issuer. */
+const ABOUT_THE_TOKEN = new Set(['ERR_JWKS_NO_MATCHING_KEY', 'ERR_JWKS_MULTIPLE_MATCHING_KEYS', 'ERR_JOSE_NOT_SUPPORTED']);
+
+/** Throws `authorization_failed` if the issuer does not give its keys: then the token may be a good one. */
+function available(issuer: string, keys: JWTVerifyGetKey): JWTVerifyGetKey {
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && ABOUT_THE_TOKEN.has(String(cause.code))) throw cause;
+      const message = `The issuer "${issuer}" does not give its keys, so its tokens cannot be verified: try again later`;
+      throw new LonghaulError('authorization_failed', message, { cause });
+    }
+  };
+}
+
+/** The answer of an issuer, at most: key sets and discovery documents have some kilobytes. */
+const MAX_BYTES = 1_000_000;
+
+/** Fetches a small JSON document: a body that is larger than 1 MB fails. Redirects are not followed. */
+async function boundedFetch(url: string, init: { headers?: Headers; method?: 'GET'; signal: AbortSignal }): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  return new Response(await boundedText(response), { status: response.status === 200 ? 200 : 502 });
+}
+
+async function boundedText({ body, status }: Response): Promise<string> {
+  if (body === null) return '';
+  if (status !== 200) {
+    await body.cancel();
+    return '';
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new Error(`The answer of the issuer is larger than ${MAX_BYTES} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The algorithms that tokens may be signed with: asymmetric ones alone, because with the others who can verify a token can also make one. */
+const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
+
+/** One of the allowed algorithms. */
+type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
+
+/** The rights that the claims of a token stand for. */
+interface JwtRights {
+  /** Names the caller. Default: the claim `sub`. */
+  id?: string;
+  /** Whom the caller acts for. Absent: it reaches all runs of the namespace. */
+  principal?: Principal;
+  scopes: readonly Scope[];
+  /** The agents and programs that the caller may start. Absent: all. */
+  agents?: readonly string[];
+}
+
+/** The options of the verification of JSON Web Tokens. */
+export interface JwtOptions {
+  /** The value that the claim `iss` must have: the URL of the issuer. Without `jwksUrl` and `keys`, it is asked for the URL of its keys (OpenID Connect Discovery). */
+  issuer: string;
+  /** The value, or one of the values, that the claim `aud` must have: the name of this service at the issuer. */
+  audience: string | readonly string[];
+  /** The URL of the issuer's public keys. */
+  jwksUrl?: string;
+  /** The issuer's public keys themselves. */
+  keys?: JSONWebKeySet;
+  /** The allowed algorithms. Default: all of `JWT_ALGORITHMS`. */
+  algorithms?: readonly JwtAlgorithm[];
+  /** The seconds by which the claim `nbf` may be ahead of the clock of the server: 0 to 60. Default 5. The end, `exp`, is exact. */
+  clockTolerance?: number;
+  /**
+   * Returns the rights that the verified claims of a token stand for; undefined refuses it. Default: the claim `sub` is the user, `tenant`,
+   * else `org_id`, the tenant, `scope` has the scopes, separated by spaces, and `agents` lists the agents.
+   */
+  rights?: (claims: JWTPayload) => JwtRights | undefined;
+}
+
+/** The least bits of a key of RSA. */
+const LEAST_RSA_BITS = 2_048;
+
+/** Throws a UsageError for options that would verify too little. */
+function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTolerance = 0 }: JwtOptions): void {
+  const audiences: readonly unknown[] = typeof audience === 'string' ? [audience] : audience;
+  if (typeof issuer !== 'string' || issuer === '') throw new UsageError('jwt: "issuer" is missing: write the value of the claim "iss"');
+  if (!Array.isArray(audiences) || audiences.length === 0 || !audiences.every((one) => typeof one === 'string' && one !== ''))
+    throw new UsageError('jwt: "audience" is missing: write the name that this service has at the issuer');
+  if (jwksUrl !== undefined && keys !== undefined) throw new UsageError('jwt: "jwksUrl" and "keys" exclude each other: give one');
+  const unknown = algorithms?.find((name) => !JWT_ALGORITHMS.includes(name));
+  if (unknown !== undefined) throw new UsageError(`jwt: "${unknown}" is no asymmetric algorithm: choose from ${JWT_ALGORITHMS.join(', ')}`);
+  if (algorithms?.length === 0) throw new UsageError('jwt: "algorithms" is empty: leave it out, or name some');
+  if (!(clockTolerance >= 0 && clockTolerance <= 60)) throw new UsageError('jwt: "clockTolerance" is a number of seconds from 0 to 60');
+  if (keys === undefined) requireSafeUrl(jwksUrl ?? issuer, jwksUrl === undefined ? 'issuer' : 'jwksUrl');
+  else if (!keys.keys.every(({ kty, d }) => kty !== 'oct' && d === undefined))
+    throw new UsageError('jwt: "keys" has a private or a symmetric key: give the public keys of the issuer alone');
+  else {
+    const weak = keys.keys.findIndex(({ kty, n }) => kty === 'RSA' && Buffer.from(n ?? '', 'base64url').length * 8 < LEAST_RSA_BITS);
+    if (weak !== -1) throw new UsageError(`jwt: key ${weak + 1} of "keys" has fewer than ${LEAST_RSA_BITS} bits: use a longer one`);
+  }
+}
+
+/** True for a URL that keys may come from: https, or a host that only this machine reaches. */
+function isSafeUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+function requireSafeUrl(url: string, option: string): void {
+  if (!isSafeUrl(url)) throw new UsageError(`jwt: "${option}" is "${url}": keys come from an https URL, or give "keys"`);
+}

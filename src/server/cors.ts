@@ -1,0 +1,70 @@
+import { UsageError } from '../core/domain/errors.ts';
+
+/** The pages of other origins that may call the server. */
+export interface CorsOptions {
+  /** The origins, such as `https://app.example`: each exactly as a browser writes it. Default: none may call. */
+  origins?: readonly string[];
+  /** True if pages may send cookies, which `authenticate` of the operator reads. Default false. */
+  credentials?: boolean;
+}
+
+/** The part of the answer to a request that a browser reads before a page may read the rest. */
+export interface CorsAnswer {
+  /** To be set on the response, also on that of an error. */
+  headers: Record<string, string>;
+  /** True for a question of the browser about a request that it has not sent yet: the answer is 204 with the headers, without authentication. */
+  isPreflight: boolean;
+}
+
+/** The headers of responses that pages may read. */
+const EXPOSED =
+  'allow, location, retry-after, www-authenticate, mcp-session-id, x-request-id, x-should-retry, x-vercel-ai-ui-message-stream';
+
+const METHODS = 'GET, POST, PUT, PATCH, DELETE';
+
+/** The seconds for which a browser keeps the answer to a preflight. */
+const MAX_AGE = '600';
+
+/** Throws a UsageError for an origin that no browser sends, such as one with a path, and for `*`. */
+export function checkCorsOptions({ origins = [] }: CorsOptions): void {
+  for (const origin of origins) {
+    if (!isOrigin(origin))
+      throw new UsageError(`"${origin}" is no origin: write scheme, host and port alone, such as "https://app.example"`);
+  }
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text) || text.includes('*')) return false;
+  const { protocol, origin } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && origin === text;
+}
+
+/** Returns the answer to a request for its page. Without listed origins, and for a page of another origin, the browser keeps the response from the page. */
+export function corsAnswer(request: Request, { origins = [], credentials = false }: CorsOptions): CorsAnswer {
+  if (origins.length === 0) return { headers: {}, isPreflight: false };
+  const { method, headers: asked } = request;
+  const origin = asked.get('origin');
+  const isPreflight = method === 'OPTIONS' && origin !== null && asked.has('access-control-request-method');
+  const vary = isPreflight ? 'Origin, Access-Control-Request-Headers' : 'Origin';
+  if (origin === null || !origins.includes(origin)) return { headers: { vary }, isPreflight };
+  return {
+    headers: {
+      vary,
+      'access-control-allow-origin': origin,
+      ...(credentials ? { 'access-control-allow-credentials': 'true' } : {}),
+      ...(isPreflight ? preflightHeaders(asked) : { 'access-control-expose-headers': EXPOSED }),
+    },
+    isPreflight,
+  };
+}
+
+/** Allows the headers that the page asks for: clients send many of their own, and the origin is trusted. */
+function preflightHeaders(asked: Headers): Record<string, string> {
+  const names = (asked.get('access-control-request-headers') ?? '').split(',').map((name) => name.trim());
+  const allowed = names.filter((name) => /^[a-z0-9-]+$/i.test(name));
+  return {
+    'access-control-allow-methods': METHODS,
+    'access-control-max-age': MAX_AGE,
+    ...(allowed.length === 0 ? {} : { 'access-control-allow-headers': allowed.join(', ') }),
+  };
+}

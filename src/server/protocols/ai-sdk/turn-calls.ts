@@ -1,0 +1,204 @@
+import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
+import { isToolCall, type ToolResult } from '../../../core/domain/content.ts';
+import type { JsonObject } from '../../../core/domain/json.ts';
+import type { Event } from '../../../core/domain/record.ts';
+import { resultText } from '../../../core/domain/tool-calls.ts';
+import type { UiChunk } from './ui-message.ts';
+
+/** The decision on a call that a client has answered, as it holds. */
+export interface AnsweredCall {
+  approvalId: string;
+  approved: boolean;
+  reason?: string;
+  subject: { runId: string; callId: string };
+  /** True: the call waits no more, and no decision on it is known. The rest is what the client said. */
+  isUndecided?: true;
+}
+
+const UNDECIDED = 'The call was not decided on in time: it waits no more';
+
+/** A call of a run below that a message asks about. */
+export interface AskedBelow {
+  approvalId: string;
+  subject: { runId: string; callId: string };
+}
+
+/** The calls of a turn: their approvals, decisions and results. */
+export class TurnCalls {
+  readonly #sessionId: string;
+  readonly #turn: number;
+  /** The offset of the response with each call. */
+  readonly #offsets = new Map<string, number>();
+  readonly #rejected = new Set<string>();
+  /** The calls with a result. */
+  readonly #ended = new Set<string>();
+  /** The parts that ask for a decision, by their ids. */
+  readonly #asked = new Set<string>();
+  /** Those that ask about calls of runs below, and have no answer so far: the record of the session has none. */
+  readonly #below = new Map<string, AskedBelow>();
+  /** The offset of the newest response: an approval about no call of the session belongs to it. */
+  #newest = 0;
+
+  constructor({ sessionId, turn }: { sessionId: string; turn: number }) {
+    this.#sessionId = sessionId;
+    this.#turn = turn;
+  }
+
+  /** Notes the calls of an event. */
+  made(offset: number, { content, caller }: Event): void {
+    // Calls of code belong to the response that runs the code.
+    if (caller !== 'code') this.#newest = offset;
+    for (const item of content) if (isToolCall(item)) this.#offsets.set(item.toolCallId, this.#newest);
+  }
+
+  /** True unless a call of the session waits that no event has named so far. */
+  hasAll(pending: readonly ApprovalView[]): boolean {
+    return pending.every(({ kind, runId = this.#sessionId, callId }) => {
+      return runId !== this.#sessionId || kind === 'limit' || this.#offsets.has(callId);
+    });
+  }
+
+  /** True while calls of the newest response run beside those that wait. The call of an agent that waits below runs until then. */
+  areRunning(pending: readonly ApprovalView[]): boolean {
+    if (!pending.every(({ callId }) => this.#offsets.has(callId))) return false;
+    const waiting = new Set(pending.map(({ callId }) => callId));
+    return [...this.#offsets].some(([callId, offset]) => offset === this.#newest && !this.#ended.has(callId) && !waiting.has(callId));
+  }
+
+  /** The calls of runs below that a part asks about. */
+  get below(): readonly AskedBelow[] {
+    return [...this.#below.values()];
+  }
+
+  /** Returns the approvals that no part asks for so far. */
+  unasked(pending: readonly ApprovalView[]): ApprovalView[] {
+    return pending.filter(({ runId = this.#sessionId, callId }) => !this.#asked.has(partOf(this.#sessionId, { runId, callId })));
+  }
+
+  /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
+  *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
+    for (const waiting of pending) {
+      const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
+      const isOwn = runId === this.#sessionId;
+      const toolCallId = partOf(this.#sessionId, { runId, callId });
+      const approvalId = this.#approvalId({ runId, callId, digest });
+      this.#asked.add(toolCallId);
+      if (!isOwn) this.#below.set(toolCallId, { approvalId, subject: { runId, callId } });
+      if (!isOwn || !this.#offsets.has(callId)) yield { type: 'tool-input-available', toolCallId, toolName, input };
+      yield {
+        type: 'tool-approval-request',
+        approvalId,
+        toolCallId,
+        approvalDescriptor: descriptorOf(waiting),
+        ...(reason === undefined ? {} : { reason }),
+      };
+    }
+  }
+
+  /** Yields the end of a part that shows a call of a run below. */
+  *answered({ approvalId, approved, reason, subject, isUndecided }: AnsweredCall): Generator<UiChunk> {
+    if (subject.runId === this.#sessionId) return;
+    const toolCallId = partOf(this.#sessionId, subject);
+    this.#below.delete(toolCallId);
+    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    if (approved && isUndecided) yield { type: 'tool-output-error', toolCallId, errorText: UNDECIDED };
+    else yield outcomeChunk(toolCallId, { approved, output: {} });
+  }
+
+  /** Yields the decision and the results that an event records. */
+  *settle({ decision, content }: Event): Generator<UiChunk> {
+    if (decision !== undefined) yield* this.#decided(decision);
+    for (const item of content) {
+      if (item.type !== 'tool_result' || !this.#offsets.has(item.toolCallId)) continue;
+      this.#ended.add(item.toolCallId);
+      yield this.#resultChunk(item);
+    }
+  }
+
+  *#decided({ type, callId: toolCallId, toolName, digest, arguments: edited, reason, source }: Decision): Generator<UiChunk> {
+    const isCall = this.#offsets.has(toolCallId);
+    if (!isCall || edited !== undefined) yield { type: 'tool-input-available', toolCallId, toolName, input: edited ?? {} };
+    const approvalId = this.#approvalId({ runId: this.#sessionId, callId: toolCallId, digest });
+    const isAutomatic = source === 'deadline' || source === 'remembered';
+    yield { type: 'tool-approval-request', approvalId, toolCallId, ...(isAutomatic ? { isAutomatic } : {}) };
+    const approved = type !== 'reject';
+    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    if (approved) this.#rejected.delete(toolCallId);
+    else this.#rejected.add(toolCallId);
+    if (!isCall) yield outcomeChunk(toolCallId, { approved, output: edited ?? {} });
+  }
+
+  #resultChunk({ toolCallId, status, content }: ToolResult): UiChunk {
+    if (status === 'error' && this.#rejected.has(toolCallId)) return { type: 'tool-output-denied', toolCallId };
+    if (status === 'error') return { type: 'tool-output-error', toolCallId, errorText: resultText(content) };
+    const [first = null, ...others] = content;
+    return { type: 'tool-output-available', toolCallId, output: others.length === 0 ? first : content };
+  }
+
+  #approvalId({ runId, callId, digest }: { runId: string; callId: string; digest: string }): string {
+    const offset = (runId === this.#sessionId ? this.#offsets.get(callId) : undefined) ?? this.#newest;
+    return approvalIdOf({ runId, callId, digest, turn: this.#turn, offset });
+  }
+}
+
+/** Returns the id of the part of a message that shows a call of the session, or of a run below it. */
+function partOf(sessionId: string, { runId, callId }: { runId: string; callId: string }): string {
+  return runId === sessionId ? callId : `${runId}:${callId}`;
+}
+
+/** Returns the last chunk about a part that no result of the record ends. */
+function outcomeChunk(toolCallId: string, { approved, output }: { approved: boolean; output: JsonObject }): UiChunk {
+  return approved ? { type: 'tool-output-available', toolCallId, output } : { type: 'tool-output-denied', toolCallId };
+}
+
+/** Returns what a page needs to ask well: the kind of decision, its deadline, and the schema of an answer. */
+function descriptorOf({ kind, toolName, deadlineAt, onDeadline, answer, argumentsCut }: ApprovalView): JsonObject {
+  return {
+    kind,
+    toolName,
+    ...(deadlineAt === undefined ? {} : { deadlineAt }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...(answer === undefined ? {} : { answer }),
+    ...(argumentsCut === undefined ? {} : { argumentsCut }),
+  };
+}
+
+/** The subject of an approval, as its id carries it through a client. The run checks it again: a forged id decides nothing else. */
+export interface ApprovalSubject {
+  /** The run that waits: the session, or a run below it. */
+  runId: string;
+  callId: string;
+  /** The digest of the call and its arguments. */
+  digest: string;
+  /** The turn of the session that waits. 1-based. */
+  turn: number;
+  /** The offset of the response with the call: a client that answers has what came before. */
+  offset: number;
+}
+
+/** Returns the id of an approval: the same in every replay. */
+export function approvalIdOf({ runId, callId, digest, turn, offset }: ApprovalSubject): string {
+  return Buffer.from(JSON.stringify([runId, callId, digest, turn, offset])).toString('base64url');
+}
+
+/** Returns the subject of an approval by its id; undefined for a text that is none. */
+export function approvalOf(id: string): ApprovalSubject | undefined {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(id, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(parts) || parts.length !== 5) return undefined;
+  const [runId, callId, digest, turn, offset] = parts as unknown[];
+  if (!isName(runId) || !isName(callId) || !isName(digest) || !isCount(turn) || !isCount(offset)) return undefined;
+  return { runId, callId, digest, turn, offset };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,457 @@
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import type { ApprovalView } from '../../../core/domain/approvals.ts';
+import { isToolCall } from '../../../core/domain/content.ts';
+import { blockedText, refusalIn } from '../../../core/domain/guardrails.ts';
+import { addUsageOfEvent, completesStep, type Event, isResponse } from '../../../core/domain/record.ts';
+import type { StopReason } from '../../../core/domain/run.ts';
+import type { ModelDelta } from '../../../core/domain/stream.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../../core/domain/tool-calls.ts';
+import { noUsage } from '../../../core/domain/usage.ts';
+import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
+import { callChunk, type ChatMetadata, recordedParts, type RecordedParts, type UiChunk, type UiFinishReason } from './ui-message.ts';
+
+/** The turn of a session that is encoded. */
+export interface EncodedTurn {
+  sessionId: string;
+  /** 1-based. */
+  turn: number;
+  /**
+   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message goes on.
+   * Absent: the message is sent from its beginning.
+   */
+  after?: number;
+}
+
+/** The circumstances in which a message asks for decisions. */
+interface AskOptions {
+  /** True: nothing has come for some time. */
+  isLate?: boolean;
+  /** True: the client may not decide. */
+  staysOpen?: boolean;
+}
+
+/**
+ * Makes the chunks of an answer from the items of one turn, from the first event of the turn on. The same items give the same chunks, and
+ * however an answer was streamed, the message that a client builds is the one of the record.
+ */
+export class TurnEncoder {
+  readonly #turn: EncodedTurn;
+  readonly #calls: TurnCalls;
+  readonly #guarded = new GuardedChunks();
+  #live: LiveResponse | undefined;
+  /** True: pieces are missing, and what follows them is not shown before the event or another attempt. */
+  #hasGap = false;
+  #isInStep = false;
+  #usage = noUsage();
+  #isCutByLength = false;
+  #cursor: string | undefined;
+  #isOver = false;
+  /** True until the response that the client has: what streams before it is known. */
+  #isKnown: boolean;
+
+  constructor(turn: EncodedTurn) {
+    this.#turn = turn;
+    this.#isKnown = turn.after !== undefined;
+    this.#calls = new TurnCalls(turn);
+  }
+
+  /** True once the last chunk is made: the turn has ended, or waits for decisions. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Returns the first chunk. The id of the message follows from the turn. */
+  begin(): UiChunk {
+    const { sessionId, turn } = this.#turn;
+    return { type: 'start', messageId: `${sessionId}-turn-${turn}`, messageMetadata: { runId: sessionId, turn } };
+  }
+
+  /**
+   * Shows the answers of a client to calls of runs below, which the record of the session does not have: the client would send an answer
+   * again that nothing ends.
+   */
+  *answered(answers: readonly AnsweredCall[]): Generator<UiChunk> {
+    for (const answer of answers) yield* this.#calls.answered(answer);
+  }
+
+  /** Takes the next item, and yields its chunks. */
+  *take(item: StreamItem): Generator<UiChunk> {
+    if (this.#isOver) return;
+    this.#cursor = item.cursor;
+    switch (item.type) {
+      case 'event':
+        return yield* this.#event(item.offset, item.event);
+      case 'step':
+        this.#isCutByLength = item.step.finishReason === 'length';
+        return;
+      case 'delta':
+        return this.#isKnown ? undefined : yield* this.#guarded.pass(this.#delta(item));
+      case 'reset':
+        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#guarded.pass(this.#reset(item));
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'status':
+        return;
+      case 'end':
+        yield* this.#guarded.end(item.result.stopReason);
+        return yield* this.#end(item.result.stopReason, item.result.error ?? undefined);
+    }
+  }
+
+  /** The calls of runs below that the message asks about, and that have no answer so far. */
+  get waitsBelow(): readonly AskedBelow[] {
+    return this.#calls.below;
+  }
+
+  /**
+   * Asks for decisions, and ends the stream: the client continues with its answers. Yields nothing if the response with a call that waits
+   * has not come yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
+   * have their results. With `staysOpen` others decide: the stream does not end, and each approval is shown once.
+   */
+  *ask(pending: readonly ApprovalView[], { isLate = false, staysOpen = false }: AskOptions = {}): Generator<UiChunk> {
+    if (this.#isOver || !this.#calls.hasAll(pending)) return;
+    if (!isLate && !staysOpen && this.#calls.areRunning(pending)) return;
+    const asked = staysOpen ? this.#calls.unasked(pending) : pending;
+    if (asked.length === 0) return;
+    yield* this.#guarded.release();
+    yield* this.#discardLive();
+    yield* this.#calls.ask(asked);
+    if (!staysOpen) yield* this.#finish('tool-calls');
+  }
+
+  *#event(offset: number, event: Event): Generator<UiChunk> {
+    this.#hasGap = false;
+    const { after = -1 } = this.#turn;
+    this.#isKnown = offset < after;
+    // The client has what came before, and the text of the response itself.
+    if (offset < after) {
+      for (const _ of this.#chunksOf(offset, event)) continue;
+    } else if (offset === after && isResponse(event)) {
+      this.#isInStep = true;
+      this.#account(event);
+      this.#calls.made(offset, event);
+      for (const call of recordedParts(event.content).calls) yield callChunk(call);
+    } else yield* this.#guarded.passEvent(offset, event, this.#chunksOf(offset, event));
+  }
+
+  *#chunksOf(offset: number, event: Event): Generator<UiChunk> {
+    if (event.turn !== undefined) return yield* this.#end(event.turn.stopReason, event.turn.error);
+    this.#account(event);
+    if (isResponse(event)) {
+      yield* this.#response(event);
+      this.#calls.made(offset, event);
+    } else if (this.#live?.eventId === event.id || event.failed !== undefined) yield* this.#discardLive();
+    if (event.caller === 'code') {
+      for (const call of recordedParts(event.content).calls) yield callChunk(call);
+      this.#calls.made(offset, event);
+    }
+    yield* this.#calls.settle(event);
+    if (this.#isInStep && (completesStep(event) || event.interrupted)) yield* this.#endStep();
+  }
+
+  #account(event: Event): void {
+    this.#usage = addUsageOfEvent(this.#usage, event);
+  }
+
+  *#response(event: Event): Generator<UiChunk> {
+    if (this.#live !== undefined && this.#live.eventId !== event.id) yield* this.#discardLive();
+    if (!this.#isInStep) yield* this.#beginStep();
+    yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content));
+    this.#live = undefined;
+  }
+
+  *#delta({ eventId, callId, delta }: StreamItem & { type: 'delta' }): Generator<UiChunk> {
+    if (delta.type === 'data') {
+      yield { type: `data-${delta.name}`, id: delta.callId, data: delta.data, transient: true };
+      return;
+    }
+    // The output of a call of another model, which the message does not show; or the rest of an answer whose beginning is unknown.
+    if (callId !== undefined || this.#hasGap) return;
+    if (this.#live !== undefined && this.#live.eventId !== eventId) yield* this.#discardLive();
+    if (!this.#isInStep) yield* this.#beginStep();
+    this.#live ??= new LiveResponse(eventId);
+    yield* this.#live.take(delta);
+  }
+
+  *#reset({ callId, offset }: StreamItem & { type: 'reset' }): Generator<UiChunk> {
+    // Data is transient: a client has not kept what a tool has emitted.
+    if (callId !== undefined) return;
+    this.#hasGap = false;
+    yield* this.#discardLive();
+    if (offset !== undefined) yield* this.#end('error', 'The conversation was sent back to an earlier step: load it again');
+  }
+
+  /** Takes back what was streamed of an answer that is not the recorded one. */
+  *#discardLive(): Generator<UiChunk> {
+    if (this.#live !== undefined) yield { type: 'reset-step' };
+    this.#live = undefined;
+  }
+
+  *#beginStep(): Generator<UiChunk> {
+    this.#isInStep = true;
+    yield { type: 'start-step' };
+  }
+
+  *#endStep(): Generator<UiChunk> {
+    if (this.#isInStep) yield { type: 'finish-step' };
+    this.#isInStep = false;
+  }
+
+  *#end(stopReason: StopReason, error: string | undefined): Generator<UiChunk> {
+    yield* this.#discardLive();
+    if (stopReason === 'guardrail') yield* this.#blocked();
+    const reason = finishReasonOf(stopReason);
+    if (reason === 'error') {
+      // A client stops at the error.
+      yield { type: 'message-metadata', messageMetadata: this.#metadata(stopReason) };
+      yield { type: 'error', errorText: error ?? 'The turn has failed' };
+    }
+    if (reason === 'interrupted') yield { type: 'abort' };
+    yield* this.#finish(reason === 'stop' && this.#isCutByLength ? 'length' : reason, stopReason);
+  }
+
+  /** Says that a guardrail has blocked the request or the answer. */
+  *#blocked(): Generator<UiChunk> {
+    const { blocked } = this.#guarded;
+    if (blocked === undefined) return;
+    if (!this.#isInStep) yield* this.#beginStep();
+    yield { type: 'text-start', id: blocked.id };
+    yield { type: 'text-delta', id: blocked.id, delta: blocked.text };
+    yield { type: 'text-end', id: blocked.id };
+  }
+
+  *#finish(finishReason: UiFinishReason, stopReason?: StopReason): Generator<UiChunk> {
+    yield* this.#endStep();
+    yield { type: 'finish', finishReason, messageMetadata: this.#metadata(stopReason) };
+    this.#isOver = true;
+  }
+
+  #metadata(stopReason: StopReason | undefined): ChatMetadata {
+    const { sessionId, turn } = this.#turn;
+    return {
+      runId: sessionId,
+      turn,
+      ...(stopReason === undefined ? {} : { stopReason }),
+      usage: this.#usage,
+      ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
+    };
+  }
+}
+
+/** The limits of a run have no word of their own in the protocol: the metadata says which one it was. */
+const REASONS: Record<StopReason, UiFinishReason> = {
+  final_answer: 'stop',
+  closed: 'stop',
+  step_limit: 'other',
+  token_budget: 'other',
+  cost_budget: 'other',
+  tool_call_limit: 'other',
+  deadline: 'other',
+  guardrail: 'content-filter',
+  cancelled: 'interrupted',
+  error: 'error',
+};
+
+/** Returns the finish reason of a turn that ended for a reason. */
+function finishReasonOf(stopReason: StopReason): UiFinishReason {
+  return REASONS[stopReason];
+}
+
+/** The text that stands for what a guardrail has blocked. */
+interface BlockedText {
+  /** The id of the part. */
+  id: string;
+  text: string;
+}
+
+/**
+ * Keeps what a guardrail has blocked from the chunks of a turn. A guarded response that may be the answer is held back until the turn has
+ * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is taken back.
+ */
+class GuardedChunks {
+  /** The chunks since the response that may be the answer. */
+  #held: UiChunk[] | undefined;
+  /** The offset of the newest response. */
+  #newest: number | undefined;
+  #blocked: BlockedText | undefined;
+
+  /** The text to show at the end of the turn in place of what was blocked. */
+  get blocked(): BlockedText | undefined {
+    return this.#blocked;
+  }
+
+  /** Passes on the chunks of an item that is no event. */
+  *pass(chunks: Iterable<UiChunk>): Generator<UiChunk> {
+    if (this.#held === undefined) yield* chunks;
+    else this.#held.push(...chunks);
+  }
+
+  /** Passes on the chunks of an event. */
+  *passEvent(offset: number, event: Event, chunks: Iterable<UiChunk>): Generator<UiChunk> {
+    if (event.turn !== undefined) yield* this.end(event.turn.stopReason);
+    else if (isResponse(event) || isOfUser(event)) yield* this.release();
+    if (isResponse(event)) {
+      this.#newest = offset;
+      if (event.guarded && event.interrupted) return yield* withoutText(chunks);
+      if (event.guarded && mayBeAnswer(event)) this.#held = [];
+    }
+    yield* this.pass(chunks);
+    if (event.guardrails?.blocked !== undefined) yield* this.#block(event, event.guardrails.blocked);
+  }
+
+  /** Shows what is held back: the turn goes on, so it was not the answer. */
+  *release(): Generator<UiChunk> {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    yield* held;
+  }
+
+  /** Ends the turn. An answer that it has not ended with was passed by no guardrail, for example because the user has stopped it. */
+  *end(stopReason: StopReason): Generator<UiChunk> {
+    yield* stopReason === 'final_answer' ? this.release() : this.#drop();
+  }
+
+  *#block({ id, guardrails }: Event, offsets: readonly number[]): Generator<UiChunk> {
+    const refusal = guardrails && refusalIn(guardrails);
+    if (refusal !== undefined) this.#blocked = { id, text: blockedText(refusal) };
+    if (this.#held !== undefined) yield* this.#drop();
+    else if (this.#newest !== undefined && offsets.includes(this.#newest)) yield { type: 'reset-step' };
+  }
+
+  /** Drops what is held back, and takes back the part of its step that was shown before, such as its reasoning. */
+  *#drop(): Generator<UiChunk> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held?.every(({ type }) => type !== 'start-step')) yield { type: 'reset-step' };
+  }
+}
+
+/** True for a response that calls no tool. The answer may be given by a call, and by code. */
+function mayBeAnswer({ content }: Event): boolean {
+  return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
+}
+
+const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end'];
+
+/** Yields the chunks of an answer that was interrupted, whose text no guardrail has passed. */
+function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {
+  for (const chunk of chunks) if (!TEXT.includes(chunk.type)) yield chunk;
+}
+
+/** The answer of one model call: as it streams, and then as its event has it. Text that was streamed is not sent again. */
+class LiveResponse {
+  readonly eventId: string;
+  #text: string | undefined;
+  /** All reasoning so far. The record has none: what was streamed stays. */
+  #reasoning = '';
+  #isReasoning = false;
+  readonly #calls: { callId: string; toolName: string }[] = [];
+  /** True: a call began before the text, which the record has in the other order. */
+  #isOutOfOrder = false;
+
+  constructor(eventId: string) {
+    this.eventId = eventId;
+  }
+
+  /** Takes a piece of output. */
+  *take(delta: ModelDelta): Generator<UiChunk> {
+    switch (delta.type) {
+      case 'reasoning':
+        if (!this.#isReasoning) yield { type: 'reasoning-start', id: this.#id };
+        this.#isReasoning = true;
+        this.#reasoning += delta.text;
+        yield { type: 'reasoning-delta', id: this.#id, delta: delta.text };
+        return;
+      case 'text':
+        yield* this.#endReasoning();
+        yield* this.#appendText(delta.text);
+        return;
+      case 'tool_input':
+        yield* this.#endReasoning();
+        yield* this.#appendInput(delta);
+        return;
+    }
+  }
+
+  /** Ends the answer as it was recorded. If that does not go on from what was streamed, it takes that back first. */
+  *end(recorded: RecordedParts): Generator<UiChunk> {
+    if (!this.#goesOnAs(recorded)) {
+      yield { type: 'reset-step' };
+      this.#isReasoning = false;
+      this.#text = undefined;
+      if (this.#reasoning !== '') yield* reasoningChunks(this.#id, this.#reasoning);
+    }
+    yield* this.#endReasoning();
+    const { text, files, calls } = recorded;
+    if (text !== '') {
+      const rest = text.slice(this.#text?.length ?? 0);
+      if (rest !== '') yield* this.#appendText(rest);
+      yield { type: 'text-end', id: this.#id };
+    }
+    for (const file of files) yield { type: 'file', ...file };
+    for (const call of calls) yield callChunk(call);
+  }
+
+  /** The id of its parts of text and reasoning, which are counted separately. */
+  get #id(): string {
+    return this.eventId;
+  }
+
+  *#appendText(text: string): Generator<UiChunk> {
+    if (text === '') return;
+    if (this.#text === undefined) {
+      yield { type: 'text-start', id: this.#id };
+      this.#isOutOfOrder ||= this.#calls.length > 0;
+    }
+    this.#text = `${this.#text ?? ''}${text}`;
+    yield { type: 'text-delta', id: this.#id, delta: text };
+  }
+
+  *#appendInput({ callId, toolName, text }: ModelDelta & { type: 'tool_input' }): Generator<UiChunk> {
+    if (!this.#calls.some((call) => call.callId === callId)) {
+      this.#calls.push({ callId, toolName });
+      yield { type: 'tool-input-start', toolCallId: callId, toolName };
+    }
+    if (text !== '') yield { type: 'tool-input-delta', toolCallId: callId, inputTextDelta: text };
+  }
+
+  *#endReasoning(): Generator<UiChunk> {
+    if (this.#isReasoning) yield { type: 'reasoning-end', id: this.#id };
+    this.#isReasoning = false;
+  }
+
+  #goesOnAs({ text, files, calls }: RecordedParts): boolean {
+    if (this.#isOutOfOrder || !text.startsWith(this.#text ?? '')) return false;
+    if (this.#calls.length === 0) return true;
+    // Calls that were streamed come behind everything else.
+    const isWhole = files.length === 0 && text === (this.#text ?? '');
+    return isWhole && this.#calls.every(({ callId, toolName }, index) => isCall(calls[index], callId, toolName));
+  }
+}
+
+function isCall(call: RecordedParts['calls'][number] | undefined, callId: string, toolName: string): boolean {
+  return call?.toolCallId === callId && call.name === toolName;
+}
+
+function* reasoningChunks(id: string, text: string): Generator<UiChunk> {
+  yield { type: 'reasoning-start', id };
+  yield { type: 'reasoning-delta', id, delta: text };
+  yield { type: 'reasoning-end', id };
+}
+
+/** Yields the recorded events of a run from an offset on, each with its own. */
+export async function* eventsFrom(run: Pick<RunHandle, 'context'>, offset: number): AsyncGenerator<[number, Event]> {
+  for (let from = offset; ;) {
+    const page = await run.context({ from });
+    for (const [index, event] of page.events.entries()) yield [page.from + index, event];
+    from = page.from + page.events.length;
+    if (page.events.length === 0 || from >= page.total) return;
+  }
+}
+
+/** True for a message that a user has sent. */
+export function isOfUser({ author, content, given }: Event): boolean {
+  return author === 'user' && !given && content.some((item) => item.type === 'message' && item.role === 'user');
+}

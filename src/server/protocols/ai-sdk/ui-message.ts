@@ -1,0 +1,216 @@
+import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../core/domain/content.ts';
+import type { JsonValue } from '../../../core/domain/json.ts';
+import type { StopReason } from '../../../core/domain/run.ts';
+import type { AggregatedUsage } from '../../../core/domain/usage.ts';
+
+/** The decision on a call, as a part of a message shows it. */
+interface UiApproval {
+  id: string;
+  descriptor?: JsonValue;
+  requestReason?: string;
+  isAutomatic?: true;
+  approved?: boolean;
+  reason?: string;
+}
+
+/** A call in a message. */
+interface UiCall {
+  type: `tool-${string}`;
+  toolCallId: string;
+  state: 'input-available' | 'approval-requested' | 'approval-responded' | 'output-available' | 'output-error' | 'output-denied';
+  input: JsonValue;
+  output?: JsonValue;
+  errorText?: string;
+  approval?: UiApproval;
+}
+
+/** A part of a message of the AI SDK, as far as the record has it. */
+type UiPart =
+  | { type: 'step-start' }
+  | { type: 'text'; text: string; state?: 'done' }
+  | { type: 'file'; mediaType: string; url: string }
+  | UiCall;
+
+/** A message of a chat of the AI SDK. */
+export interface UiMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  /** The run and the turn that the message belongs to; of an answer also how the turn ended, and its usage. */
+  metadata: ChatMetadata;
+  parts: UiPart[];
+}
+
+/** Builds the message of an answer from the chunks of a turn that has ended, as the AI SDK does from a stream of them. */
+export class MessageBuilder {
+  readonly #parts: UiPart[] = [];
+  #id = '';
+  #metadata: ChatMetadata | undefined;
+
+  take(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'start':
+        this.#id = chunk.messageId;
+        this.#metadata = chunk.messageMetadata;
+        return;
+      case 'start-step':
+        this.#parts.push({ type: 'step-start' });
+        return;
+      case 'reset-step':
+        this.#parts.splice(this.#parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+        return;
+      case 'text-start':
+        this.#parts.push({ type: 'text', text: '', state: 'done' });
+        return;
+      case 'text-delta':
+        return this.#append(chunk.delta);
+      case 'file':
+        this.#parts.push({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
+        return;
+      case 'tool-input-available':
+        return this.#called(chunk);
+      case 'tool-approval-request':
+        return this.#change(chunk.toolCallId, { state: 'approval-requested', approval: approvalOf(chunk) });
+      case 'tool-approval-response':
+        return this.#responded(chunk);
+      case 'tool-output-available':
+        return this.#change(chunk.toolCallId, { state: 'output-available', output: chunk.output });
+      case 'tool-output-error':
+        return this.#change(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText });
+      case 'tool-output-denied':
+        return this.#change(chunk.toolCallId, { state: 'output-denied' });
+      case 'finish':
+      case 'message-metadata':
+        this.#metadata = chunk.messageMetadata;
+        return;
+      default:
+        // What streams, and the ends of parts: the record has parts as wholes.
+        return;
+    }
+  }
+
+  /** Returns the message; undefined before its first chunk. */
+  message(): UiMessage | undefined {
+    if (this.#metadata === undefined) return undefined;
+    // A message of the record has no place in the stream of the session.
+    const { cursor: _, ...metadata } = this.#metadata;
+    return { id: this.#id, role: 'assistant', metadata, parts: this.#parts };
+  }
+
+  #append(text: string): void {
+    const part = this.#parts.at(-1);
+    if (part?.type === 'text') part.text += text;
+  }
+
+  #called({ toolCallId, toolName, input }: UiChunk & { type: 'tool-input-available' }): void {
+    if (this.#call(toolCallId) === undefined) {
+      this.#parts.push({ type: `tool-${toolName}`, toolCallId, state: 'input-available', input });
+    } else this.#change(toolCallId, { state: 'input-available', input });
+  }
+
+  #responded({ approvalId, approved, reason }: UiChunk & { type: 'tool-approval-response' }): void {
+    const call = this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.approval?.id === approvalId);
+    if (call === undefined) return;
+    const approval = { ...call.approval, id: approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    this.#change(call.toolCallId, { state: 'approval-responded', approval });
+  }
+
+  #change(toolCallId: string, change: Partial<UiCall>): void {
+    const call = this.#call(toolCallId);
+    if (call !== undefined) Object.assign(call, change);
+  }
+
+  #call(toolCallId: string): UiCall | undefined {
+    return this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.toolCallId === toolCallId);
+  }
+}
+
+function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: ApprovalRequestChunk): UiApproval {
+  return {
+    id,
+    ...(descriptor === undefined ? {} : { descriptor }),
+    ...(reason === undefined ? {} : { requestReason: reason }),
+    ...(isAutomatic === undefined ? {} : { isAutomatic }),
+  };
+}
+
+/** The reason why an answer ends, in the words of the AI SDK. `tool-calls`: calls wait for decisions. */
+export type UiFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'interrupted' | 'other';
+
+/** One chunk of the UI message stream protocol v1 of the AI SDK, as far as the service sends it. */
+export type UiChunk =
+  | { type: 'start'; messageId: string; messageMetadata: ChatMetadata }
+  | { type: 'start-step' }
+  | { type: 'finish-step' }
+  /** Takes back the parts of the step. */
+  | { type: 'reset-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | { type: 'file'; url: string; mediaType: string }
+  | { type: 'tool-input-start'; toolCallId: string; toolName: string }
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: JsonValue }
+  | { type: 'tool-output-available'; toolCallId: string; output: JsonValue }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string }
+  | { type: 'tool-output-denied'; toolCallId: string }
+  | ApprovalRequestChunk
+  | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
+  | { type: `data-${string}`; id: string; data: JsonValue; transient: true }
+  | { type: 'message-metadata'; messageMetadata: ChatMetadata }
+  | { type: 'error'; errorText: string }
+  | { type: 'abort' }
+  | { type: 'finish'; finishReason: UiFinishReason; messageMetadata: ChatMetadata };
+
+/** The request for a decision on a call. */
+interface ApprovalRequestChunk {
+  type: 'tool-approval-request';
+  approvalId: string;
+  toolCallId: string;
+  reason?: string;
+  /** True: no person was asked, since a deadline or an earlier decision has decided. */
+  isAutomatic?: true;
+  approvalDescriptor?: JsonValue;
+}
+
+/** The parts of a response as its event has them, in the order in which a message shows them. */
+export interface RecordedParts {
+  text: string;
+  files: { url: string; mediaType: string }[];
+  calls: readonly ToolCall[];
+}
+
+/** Returns the parts of the content of a response. */
+export function recordedParts(content: readonly ContentItem[]): RecordedParts {
+  const parts = content.flatMap((item): ContentPart[] => {
+    if (item.type !== 'message') return [];
+    return typeof item.content === 'string' ? [{ type: 'text', text: item.content }] : item.content;
+  });
+  return {
+    text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    files: parts.flatMap((part) => (part.type === 'text' ? [] : fileOf(part))),
+    calls: content.filter(isToolCall),
+  };
+}
+
+function fileOf({ type, url, data, mediaType }: Exclude<ContentPart, { type: 'text' }>): RecordedParts['files'] {
+  const ofType = mediaType ?? (type === 'file' ? 'application/octet-stream' : type);
+  if (url !== undefined) return [{ url, mediaType: ofType }];
+  return data === undefined ? [] : [{ url: `data:${ofType};base64,${data}`, mediaType: ofType }];
+}
+
+/** Returns the chunk with the arguments of a call as it was recorded. */
+export function callChunk({ toolCallId, name, arguments: input }: ToolCall): UiChunk {
+  return { type: 'tool-input-available', toolCallId, toolName: name, input };
+}
+
+/** The metadata of an answer in a chat. The first chunk has the run and the turn, the last one the rest. */
+export interface ChatMetadata {
+  /** The id of the session, which is a run: other routes of the service take it. */
+  runId: string;
+  /** 1-based. */
+  turn: number;
+  stopReason?: StopReason;
+  /** The usage of the turn so far. */
+  usage?: AggregatedUsage;
+  /** The cursor of the session's stream behind what was sent. */
+  cursor?: string;
+}

@@ -1,0 +1,448 @@
+import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { CompletionUsage } from 'openai/resources/completions';
+import { z } from 'zod';
+import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import type { ModelSettings } from '../../../core/domain/agent.ts';
+import { type ContentItem, outputText, type ToolCall } from '../../../core/domain/content.ts';
+import { type Event, isResponse } from '../../../core/domain/record.ts';
+import { isLimitStatus } from '../../../core/domain/run.ts';
+import { whileWaiting } from '../../requests.ts';
+import { defineRoute } from '../../route.ts';
+import { agentNameText, jsonObject, list, MOST } from '../../schemas/values.ts';
+import type { StreamMessage } from '../../streams.ts';
+import {
+  type EndedRun,
+  invalidValue,
+  lastFinishOf,
+  modelRefusal,
+  runFailed,
+  runHeaders,
+  streamSuperseded,
+  unsupported,
+  waitTimedOut,
+  wasCutOff,
+  wasWithheld,
+} from './errors.ts';
+import {
+  type AnswerFormat,
+  conversationOf,
+  messageContent,
+  messageContentOf,
+  metadata,
+  NO_EFFECT,
+  type ParameterTable,
+  parsed,
+  plainTextOf,
+  requireFormat,
+  supportedParameters,
+  toolCall,
+  toolResult,
+} from './parameters.ts';
+import { entriesOf, isOutput, usageOf } from './response-body.ts';
+import { agentOfModel, awaitResult, startAgent, streamedResponse, type StreamEncoder } from './running.ts';
+
+const ID = 'createChatCompletion';
+
+const calledTool = z.object({
+  id: z.string().min(1),
+  type: z.string(),
+  function: z.object({ name: z.string().min(1), arguments: z.string() }).optional(),
+});
+
+/** A message of Chat Completions. */
+const chatMessage = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'developer']), content: messageContent }),
+  z.object({ role: z.literal('user'), content: messageContent }),
+  z.object({
+    role: z.literal('assistant'),
+    content: messageContent.nullish(),
+    refusal: z.string().nullish(),
+    tool_calls: list(calledTool, { max: MOST.parts }).nullish(),
+  }),
+  z.object({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: messageContent }),
+]);
+
+export const chatParameters = z.object({
+  model: agentNameText,
+  messages: list(chatMessage, { min: 1, max: MOST.items }),
+  stream: z.boolean().default(false),
+  stream_options: z.strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).optional(),
+  max_completion_tokens: z.int().min(1).optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  reasoning_effort: z.string().min(1).optional(),
+  response_format: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.enum(['text', 'json_object']) }),
+      z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: jsonObject.optional() }) }),
+    ])
+    .default({ type: 'text' }),
+  metadata: metadata.default({}),
+});
+
+/** The parameters of Chat Completions. */
+const TABLE: ParameterTable = {
+  own: Object.keys(chatParameters.shape),
+  // `store` is about the provider's dashboards: a run is recorded in any case.
+  withoutEffect: [...NO_EFFECT, 'store'],
+  others: {
+    n: [1],
+    top_p: [1],
+    frequency_penalty: [0],
+    presence_penalty: [0],
+    logprobs: [false],
+    top_logprobs: [0],
+    logit_bias: [{}],
+    modalities: [['text']],
+    stop: [[]],
+    tools: [[]],
+    tool_choice: ['auto'],
+    functions: [[]],
+    function_call: ['auto'],
+    verbosity: ['medium'],
+    service_tier: ['auto', 'default'],
+    seed: [],
+    audio: [],
+    prediction: [],
+    web_search_options: [],
+    moderation: [],
+  },
+};
+
+/**
+ * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be taken back:
+ * throws `stream_superseded` once what was sent is not what the run has recorded.
+ */
+export class CompletionChunks {
+  readonly #facts: CompletionFacts;
+  readonly #options: ChunkOptions;
+  /** The text of the call in flight that was sent. */
+  #live: { eventId: string; text: string } | undefined;
+  /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
+  #hasUnrecorded = false;
+  #hasSent = false;
+  /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
+  #held: string | undefined;
+  #hasGap = false;
+  #lastText: string | undefined;
+  #lastFinish: string | undefined;
+
+  constructor(facts: CompletionFacts, options: ChunkOptions) {
+    this.#facts = facts;
+    this.#options = options;
+  }
+
+  /** Begins the stream. */
+  *begin(): Generator<ChatCompletionChunk> {
+    yield this.#chunk({ role: 'assistant', content: '' });
+  }
+
+  /** Makes the chunks for an item of the run's stream. */
+  *take(item: StreamItem): Generator<ChatCompletionChunk> {
+    switch (item.type) {
+      case 'delta':
+        if (item.callId === undefined && !this.#hasGap) yield* this.#delta(item.eventId, item.delta);
+        return;
+      case 'reset':
+        if (item.callId !== undefined) return;
+        this.#hasGap = false;
+        this.#requireLive(undefined, '');
+        return;
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'event':
+        this.#hasGap = false;
+        yield* this.#event(item.event);
+        return;
+      case 'step':
+        this.#lastFinish = item.step.finishReason;
+        return;
+      case 'end':
+        yield* this.#end(item.result);
+        return;
+      case 'status':
+        return;
+    }
+  }
+
+  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<ChatCompletionChunk> {
+    if (delta.type === 'reasoning') yield this.#chunk({ reasoning_content: delta.text });
+    if (delta.type !== 'text' || this.#options.answerAlone) return;
+    if (this.#live?.eventId !== eventId) this.#requireLive(undefined, '');
+    const { text } = (this.#live ??= { eventId, text: '' });
+    yield* this.#text(text === '' && this.#hasSent ? `${BETWEEN}${delta.text}` : delta.text);
+    this.#live = { eventId, text: text + delta.text };
+  }
+
+  *#event(event: Event): Generator<ChatCompletionChunk> {
+    const entries = entriesOf(event);
+    const messages = entries.filter((entry) => entry.type === 'message');
+    if (entries.some(({ type }) => type !== 'result')) yield* this.#release();
+    for (const { eventId, text, mayBeAnswer, isGuarded } of messages) {
+      this.#lastText = mayBeAnswer && !isGuarded ? text : undefined;
+      if (this.#options.answerAlone) continue;
+      if (mayBeAnswer && isGuarded) {
+        this.#held = text;
+        continue;
+      }
+      const sent = this.#requireLive(eventId, text, mayBeAnswer);
+      const rest = text.slice(sent.length);
+      if (rest !== '') yield* sent === '' ? this.#words(rest) : this.#text(rest);
+    }
+    if (!isResponse(event) || messages.length > 0) return;
+    this.#requireLive(event.id, '', !event.content.some(({ type }) => type === 'tool_call'));
+  }
+
+  *#release(): Generator<ChatCompletionChunk> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) yield* this.#words(held);
+  }
+
+  /**
+   * Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. `mayBeRefusal`: the
+   * text behind that of the event may be a refusal, which no event has. Whether it is one is known at the end of the run.
+   */
+  #requireLive(eventId: string | undefined, text: string, mayBeRefusal = false): string {
+    const live = this.#live;
+    this.#live = undefined;
+    if (this.#hasUnrecorded) throw streamSuperseded();
+    if (live === undefined) return '';
+    if (live.eventId === eventId && text.startsWith(live.text)) return live.text;
+    if (live.eventId !== eventId || !mayBeRefusal || !live.text.startsWith(text)) throw streamSuperseded();
+    this.#hasUnrecorded = true;
+    return live.text;
+  }
+
+  *#end(result: EndedRun): Generator<ChatCompletionChunk> {
+    const refusal = modelRefusal(result);
+    if (refusal === undefined) this.#requireLive(undefined, '');
+    const reason = finishReason(result, this.#lastFinish);
+    if (reason === undefined) throw runFailed(result);
+    if (refusal === undefined) yield* this.#answer(result);
+    else yield this.#chunk({ refusal });
+    yield this.#chunk({}, reason);
+    if (!this.#options.includeUsage) return;
+    yield { ...this.#chunk({}), choices: [], usage: completionUsage(result) };
+  }
+
+  /** Sends the answer, unless it was sent as it arrived. */
+  *#answer(result: EndedRun): Generator<ChatCompletionChunk> {
+    const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
+    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
+    if (!isTold || isSent) return;
+    const text = outputText(result.output);
+    if (text !== '') yield* this.#words(text);
+  }
+
+  /** Sends a text of its own, behind those that were sent. */
+  *#words(text: string): Generator<ChatCompletionChunk> {
+    yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
+  }
+
+  *#text(content: string): Generator<ChatCompletionChunk> {
+    this.#hasSent = true;
+    yield this.#chunk({ content });
+  }
+
+  #chunk(delta: ChunkDelta, reason: ChatCompletionChunk.Choice['finish_reason'] = null): ChatCompletionChunk {
+    const { runId, agent, createdAt } = this.#facts;
+    return {
+      id: runId,
+      object: 'chat.completion.chunk',
+      created: createdAt,
+      model: agent,
+      choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
+      ...(this.#options.includeUsage ? { usage: null } : {}),
+    };
+  }
+}
+
+/** Answers a conversation with an agent, as Chat Completions has it. */
+export const chatRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    id: ID,
+    tag: 'agents',
+    summary: 'Answer a conversation with an agent',
+    scope: 'runs:write',
+    counts: 'starts',
+    body: jsonObject,
+    idempotencyKey: 'The same key with the same body is the same run.',
+    responses: { 200: { description: 'The completion, or its chunks.', schema: jsonObject } },
+    problems: [],
+  },
+  async ({ body: given, ...request }) => {
+    const body = readChatBody(given);
+    const agent = agentOfModel(request.settings, request.caller, body.model);
+    const format = chatFormat(body);
+    requireFormat(agent, format, 'response_format');
+    const start = async (): Promise<CompletionFacts> => {
+      const { runId, createdAt } = await startAgent(request, {
+        route: ID,
+        body: given,
+        agent,
+        opening: conversationOf(itemsOfMessages(body.messages), 'messages'),
+        settings: chatSettings(body),
+        parameters: { metadata: body.metadata },
+      });
+      return { runId, agent: body.model, createdAt };
+    };
+    if (body.stream) {
+      const answerAlone = format.type !== 'text';
+      const options = { includeUsage: body.stream_options.include_usage ?? false, answerAlone };
+      return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
+        const facts = await start();
+        return { runId: facts.runId, encoder: chatEncoder(facts, options) };
+      });
+    }
+    return whileWaiting(request, async () => {
+      const facts = await start();
+      const handle = request.client.handle(facts.runId);
+      const result = await awaitResult(handle, { ...request, steps: true });
+      if (result === undefined) throw await waitTimedOut(handle, request);
+      return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, lastFinishOf(result)) };
+    });
+  },
+);
+
+/** Returns the encoder of a streamed completion. */
+function chatEncoder(facts: CompletionFacts, options: ChunkOptions): StreamEncoder {
+  const chunks = new CompletionChunks(facts, options);
+  return {
+    begin: () => streamMessages(chunks.begin()),
+    take: (item) => streamMessages(chunks.take(item)),
+    end: () => [{ data: '[DONE]' }],
+    fail: (error) => [{ data: JSON.stringify({ error }) }],
+  };
+}
+
+function* streamMessages(chunks: Iterable<ChatCompletionChunk>): Generator<StreamMessage> {
+  for (const chunk of chunks) yield { data: JSON.stringify(chunk) };
+}
+
+/** A request for a completion. */
+type ChatBody = z.output<typeof chatParameters>;
+
+/** Reads the body of a request. Throws for parameters that are not supported. */
+function readChatBody(body: unknown): ChatBody {
+  return parsed(chatParameters, supportedParameters(body, TABLE));
+}
+
+/** Returns the format that the answer must have. */
+function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
+  if (format.type !== 'json_schema') return { type: format.type };
+  return { type: format.type, schema: format.json_schema.schema };
+}
+
+/** Returns the settings of the model that a request has. */
+function chatSettings(body: ChatBody): ModelSettings {
+  const { temperature, parallel_tool_calls: parallel, reasoning_effort: effort } = body;
+  const most = body.max_completion_tokens ?? body.max_tokens;
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(most === undefined ? {} : { maxOutputTokens: most }),
+    ...(parallel === undefined ? {} : { parallelToolCalls: parallel }),
+    ...(effort === undefined ? {} : { reasoningEffort: effort }),
+  };
+}
+
+/** The options of the chunks of a completion. */
+interface ChunkOptions {
+  includeUsage: boolean;
+  /** True to send the answer alone, once the run has ended with it: it is JSON. */
+  answerAlone: boolean;
+}
+
+/** A piece of text, or of the reasoning before it, which the API does not have and other servers add under this name. */
+type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
+
+/** The line between the texts of two answers of the model. */
+const BETWEEN = '\n\n';
+
+/** The facts about a run that each part of its completion has. */
+interface CompletionFacts {
+  runId: string;
+  agent: string;
+  /** Seconds since the epoch. */
+  createdAt: number;
+}
+
+/** Returns the completion of a run that has ended. Throws the error of a run that has failed or was cancelled. */
+function completionOf({ runId, agent, createdAt }: CompletionFacts, result: EndedRun, lastFinish: string | undefined): ChatCompletion {
+  const reason = finishReason(result, lastFinish);
+  if (reason === undefined) throw runFailed(result);
+  const refusal = modelRefusal(result);
+  const message = {
+    role: 'assistant' as const,
+    content: refusal === undefined ? outputText(result.output) : null,
+    refusal: refusal ?? null,
+  };
+  return {
+    id: runId,
+    object: 'chat.completion',
+    created: createdAt,
+    model: agent,
+    choices: [{ index: 0, message, finish_reason: reason, logprobs: null }],
+    usage: completionUsage(result),
+  };
+}
+
+/**
+ * Returns the reason for which a completion ends, or undefined if its run has failed or was cancelled: that is an error. `lastFinish`: the
+ * reason for which the model ended its last answer.
+ */
+function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
+  if (wasWithheld(result)) return 'content_filter';
+  if (result.status === 'completed') return wasCutOff(result, lastFinish) ? 'length' : 'stop';
+  return isLimitStatus(result.status) ? 'length' : undefined;
+}
+
+/** Returns the usage of a run and of all runs below it. */
+function completionUsage(result: Pick<EndedRun, 'usage' | 'below'>): CompletionUsage {
+  const usage = usageOf(result);
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}
+
+type ChatMessage = z.output<typeof chatMessage>;
+
+/** Returns the messages of a request as items of a conversation. */
+function itemsOfMessages(messages: readonly ChatMessage[]): ContentItem[] {
+  const calls = new Map<string, ToolCall>();
+  return messages.flatMap((message, index): ContentItem[] => {
+    const param = `messages[${index}]`;
+    const at = `${param}.content`;
+    switch (message.role) {
+      case 'system':
+      case 'developer':
+        return [{ type: 'message', role: 'system', content: plainTextOf(message.content, at) }];
+      case 'user':
+        return [{ type: 'message', role: 'user', content: messageContentOf(message.content, at) }];
+      case 'assistant': {
+        const text = message.content == null ? (message.refusal ?? '') : plainTextOf(message.content, at);
+        const asked = (message.tool_calls ?? []).map((one, number) => callOf(one, `${param}.tool_calls[${number}]`));
+        for (const one of asked) calls.set(one.toolCallId, one);
+        return [...(text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }]), ...asked];
+      }
+      case 'tool': {
+        const asked = calls.get(message.tool_call_id);
+        if (asked === undefined) throw invalidValue(`${param}.tool_call_id`, `no message before has a call "${message.tool_call_id}"`);
+        return [toolResult(asked, plainTextOf(message.content, at))];
+      }
+    }
+  });
+}
+
+function callOf({ id, function: called }: z.output<typeof calledTool>, param: string): ToolCall {
+  if (called === undefined) throw unsupported(param, 'only calls of type "function" are');
+  return toolCall(id, called.name, called.arguments, `${param}.function.arguments`);
+}

@@ -1,0 +1,207 @@
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { StreamedResult } from '../../../client/stream/stream-item.ts';
+import { type ErrorCode, isErrorCode } from '../../../core/domain/errors.ts';
+import type { RunResult } from '../../../core/domain/result.ts';
+import { httpStatusOf, problemOf, type RefusalParts, type ReportError, RequestError, type RequestProblem } from '../../problems.ts';
+import type { ServerSettings } from '../../server-options.ts';
+
+/** The body of every error of the OpenAI protocol. */
+export interface OpenaiError {
+  message: string;
+  type: string;
+  param: string | null;
+  code: string;
+}
+
+/** An error with the status and the headers of its response. */
+interface OpenaiErrorResponse {
+  error: OpenaiError;
+  status: number;
+  headers: Record<string, string>;
+}
+
+/** The codes of the protocol for errors that it knows under another name. */
+const CODES: Partial<Record<ErrorCode, string>> = { unauthenticated: 'invalid_api_key', too_many_requests: 'rate_limit_exceeded' };
+
+/** The most characters of the name of a parameter: one that does not exist is named as it was sent. */
+const LONGEST_PARAM = 500;
+
+/** Refusals with a status by which the package would send the request again, and would be refused again. */
+const STATUS_OF_CONFLICT = 409;
+
+/** Returns the error of the protocol for any thrown value. One that is not for the caller is reported to the operator. */
+export function openaiErrorOf(error: unknown, request: { method: string; path: string }, report: ReportError): OpenaiErrorResponse {
+  const { problem, headers } = problemOf(error, request, report);
+  const openai: OpenaiParts = error instanceof OpenaiRefusal ? error.openai : {};
+  // The protocol knows one status for requests that do not fit. That for a key that was used before stays its own.
+  const status = openai.status ?? (problem.status === 422 && problem.code !== 'key_reused' ? 400 : problem.status);
+  const [first] = problem.errors ?? [];
+  const param = (openai.param ?? (first === undefined ? undefined : paramOf(first)))?.slice(0, LONGEST_PARAM);
+  const detail = first === undefined ? '' : ` (${first.pointer ?? first.parameter ?? ''}: ${first.detail})`;
+  return {
+    error: {
+      message: `${problem.detail}${detail}`,
+      type: typeOf(status),
+      param: param ?? null,
+      code: openai.code ?? CODES[problem.code] ?? problem.code,
+    },
+    status,
+    headers: { ...(status === STATUS_OF_CONFLICT ? { 'x-should-retry': 'false' } : {}), ...headers },
+  };
+}
+
+/** Returns the response for any thrown value. */
+export function openaiErrorResponse(error: unknown, request: { method: string; path: string }, report: ReportError): Response {
+  const { error: body, status, headers } = openaiErrorOf(error, request, report);
+  return new Response(JSON.stringify({ error: body }), { status, headers: { 'content-type': 'application/json', ...headers } });
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** Returns the name of the parameter that a problem is about, as the OpenAI protocol writes it: `messages[0].role`. */
+function paramOf({ pointer, parameter }: RequestProblem): string | undefined {
+  if (pointer === undefined) return parameter;
+  const tokens = pointer
+    .split('/')
+    .slice(1)
+    .map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return tokens.length === 0 ? undefined : pathText(tokens);
+}
+
+/** Returns a path as text: `messages[0].role`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (/^\d+$/.test(String(part))) return `${text}[${String(part)}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
+}
+
+/** The part of a refusal that only the OpenAI protocol has. */
+interface OpenaiParts {
+  /** The code of the protocol instead of that of the error. */
+  code?: string;
+  /** The parameter that is refused. */
+  param?: string;
+  /** The status instead of that of the error. */
+  status?: number;
+}
+
+/** A refusal in the words of the OpenAI protocol. */
+export class OpenaiRefusal extends RequestError {
+  readonly openai: OpenaiParts;
+
+  constructor(code: ErrorCode, message: string, openai: OpenaiParts, parts: RefusalParts & ErrorOptions = {}) {
+    super(code, message, parts);
+    this.openai = openai;
+  }
+}
+
+/** Refuses a parameter that the service does not support, or a value of it. */
+export function unsupported(param: string, why: string): OpenaiRefusal {
+  return new OpenaiRefusal('invalid_request', `"${param}" is not supported: ${why}`, { param, code: 'unsupported_parameter' });
+}
+
+/** Refuses a request without a parameter that it needs. */
+export function missing(param: string): OpenaiRefusal {
+  return new OpenaiRefusal('invalid_request', `"${param}" is missing`, { param, code: 'missing_required_parameter' });
+}
+
+/** Refuses a value that a parameter cannot have. */
+export function invalidValue(param: string, why: string): OpenaiRefusal {
+  return new OpenaiRefusal('invalid_request', `"${param}": ${why}`, { param, code: 'invalid_value' });
+}
+
+/** Refuses a model that the service does not have. `hint` names another one. */
+export function modelNotFound(model: string, parts: RefusalParts = {}, hint = ''): OpenaiRefusal {
+  const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service${hint}`;
+  return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' }, parts);
+}
+
+/** The header by which a client is told that it must not send the request again by itself. */
+const NO_RETRY = { 'x-should-retry': 'false' } as const;
+
+/** Returns the error of a run that has failed or was cancelled. A client that sends the request again gets it again. */
+export function runFailed({ runId, agentName, status, error, errorCode, cancelReason }: EndedRun): OpenaiRefusal {
+  const parts = { headers: { ...NO_RETRY, ...runHeaders(runId) } };
+  if (errorCode === 'unknown_agent') return modelNotFound(agentName, parts);
+  if (status === 'cancelled') {
+    const why = cancelReason === undefined ? '' : `: ${cancelReason}`;
+    return new OpenaiRefusal('run_ended', `Run "${runId}" was cancelled${why}`, { code: 'run_cancelled' }, parts);
+  }
+  const code: ErrorCode = isErrorCode(errorCode) ? errorCode : 'internal';
+  const openai = { code, status: httpStatusOf(code) === 503 ? 503 : 500 };
+  return new OpenaiRefusal('run_ended', `Run "${runId}" has failed: ${error ?? 'no reason is known'}`, openai, parts);
+}
+
+/** Returns the error of a stream of chat completions whose text is not that of the run any more. */
+export function streamSuperseded(): OpenaiRefusal {
+  const message =
+    'The model was called again, and the text so far is not part of the answer: drop it, and send the request again with the same ' +
+    '"Idempotency-Key" for the whole answer. The run goes on';
+  return new OpenaiRefusal('run_open', message, { code: 'stream_superseded', status: 500 });
+}
+
+/** Returns the error of a request that could not wait for its run any longer. It names what the run waits for. */
+export async function waitTimedOut(
+  handle: Pick<RunHandle<unknown>, 'runId' | 'status'>,
+  { settings, idempotencyKey }: { settings: Pick<ServerSettings, 'closing'>; idempotencyKey: string | undefined },
+): Promise<Error> {
+  const { runId } = handle;
+  // Without a key, the same request would start another run.
+  const retry = idempotencyKey === undefined ? NO_RETRY : {};
+  const parts = { headers: { ...retry, ...runHeaders(runId) }, retryAfterSeconds: 1 };
+  const again =
+    idempotencyKey === undefined
+      ? `read its result from "/v1/runs/${encodeURIComponent(runId)}/result", and send an "Idempotency-Key" with the next request`
+      : 'send the request again with the same "Idempotency-Key"';
+  if (settings.closing.aborted) {
+    return new RequestError('shutting_down', `The process of the service is about to end, and run "${runId}" goes on: ${again}`, parts);
+  }
+  const { waitingFor } = await handle.status();
+  const waits = waitingFor.length === 0 ? 'goes on' : `waits for a decision about ${waitingFor.map((name) => `"${name}"`).join(', ')}`;
+  return new OpenaiRefusal('wait_timeout', `Run "${runId}" ${waits}: ${again}`, {}, parts);
+}
+
+/** The part of a result that answers show: of the result of a handle as of the one that ends a stream. */
+export interface EndedRun extends Pick<StreamedResult, 'runId' | 'agentName' | 'status' | 'stopReason' | 'usage' | 'endTime' | 'error'> {
+  output: unknown;
+  below?: StreamedResult['below'] | undefined;
+  errorCode?: string | undefined;
+  finishReason?: string | undefined;
+  cancelReason?: string | undefined;
+}
+
+/** Codes of runs whose answer was withheld. */
+const WITHHELD = new Set(['content_filter', 'model_refusal', 'guardrail_tripped']);
+
+/** True if a guardrail, the provider or the model itself withheld the answer. */
+export function wasWithheld({ stopReason, errorCode }: Pick<EndedRun, 'stopReason' | 'errorCode'>): boolean {
+  return stopReason === 'guardrail' || (errorCode !== undefined && WITHHELD.has(errorCode));
+}
+
+/** Returns the words in which the model refused to answer, or undefined if it did not. They are no text of the record. */
+export function modelRefusal({ errorCode, error }: Pick<EndedRun, 'errorCode' | 'error'>): string | undefined {
+  return errorCode === 'model_refusal' ? (error ?? '') : undefined;
+}
+
+/** True if the model was cut off in the answer. `lastFinish`: the reason for which it ended its last answer. */
+export function wasCutOff({ status, finishReason }: Pick<EndedRun, 'status' | 'finishReason'>, lastFinish: string | undefined): boolean {
+  // The answer may be that of an agent that the run has called, whose steps are not its own.
+  return status === 'completed' && (finishReason ?? lastFinish) === 'length';
+}
+
+/** Returns the reason for which the model ended its last answer. The result must have been requested with its steps. */
+export function lastFinishOf({ steps }: Pick<RunResult<unknown>, 'steps'>): string | undefined {
+  return steps?.at(-1)?.finishReason;
+}
+
+/** Returns the headers that name the run of a response. The package shows `x-request-id` with each of its errors and results. */
+export function runHeaders(runId: string): Record<string, string> {
+  // A header has no characters beyond ASCII.
+  return { 'x-request-id': encodeURI(runId) };
+}

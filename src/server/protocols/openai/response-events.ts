@@ -1,0 +1,378 @@
+import type { ResponseOutputItem } from 'openai/resources/responses/responses';
+import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import { outputText } from '../../../core/domain/content.ts';
+import { type Event, isResponse } from '../../../core/domain/record.ts';
+import { type EndedRun, modelRefusal, wasCutOff } from './errors.ts';
+import {
+  entriesOf,
+  isOutput,
+  type ItemEvent,
+  type LifeEvent,
+  type OutputEntry,
+  responseBody,
+  type ResponseBody,
+  type ResponseFacts,
+  type WireEvent,
+} from './response-body.ts';
+import {
+  type Closing,
+  FIRST_UNIT,
+  isMarkedTag,
+  isSameText,
+  isSameWholeText,
+  Numbering,
+  OpenText,
+  type Piece,
+  type SequencePlace,
+  tagOf,
+  textItemId,
+  type TextKind,
+} from './response-text.ts';
+
+type Message = OutputEntry & { type: 'message' };
+
+/** The options of the events of a response. */
+export interface ResponseEventOptions {
+  /** The last event that the reader has got: only those behind it are made. */
+  after?: SequencePlace | undefined;
+}
+
+/** The name by which events of the response itself are tagged. */
+const RESPONSE = 'response';
+
+/**
+ * Turns the stream of a run, from its beginning, into the events of a response. Each number follows from the record alone, and from the
+ * provisional items that the reader was shown, so that another process goes on behind any of them.
+ */
+export class ResponseEvents {
+  readonly #facts: ResponseFacts;
+  readonly #numbering: Numbering;
+  /** The items that the record holds. */
+  readonly #output: ResponseOutputItem[] = [];
+  readonly #calls = new Map<string, OpenCall>();
+  /** The ids of messages that were taken back. */
+  readonly #takenBack = new Set<string>();
+  /** Text that no event holds so far. `isHidden`: the reader has got it before, or something else in its place. */
+  #live: { item: OpenText; isHidden: boolean } | undefined;
+  /** A text that is the answer if the run ends with it. Without an item it is held back. */
+  #pending: { message: Message; item?: OpenText } | undefined;
+  /** The number of recorded messages that a guardrail has blocked. They were shown, and are no part of the output. */
+  #blocked = 0;
+  #hasGap = false;
+  #lastFinish: string | undefined;
+  #result: EndedRun | undefined;
+
+  constructor(facts: ResponseFacts, { after }: ResponseEventOptions = {}) {
+    this.#facts = facts;
+    this.#numbering = new Numbering(after);
+  }
+
+  /** The response as far as the record holds it. */
+  get response(): ResponseBody {
+    return responseBody(this.#facts, [...this.#output], this.#result, this.#lastFinish);
+  }
+
+  /** Begins the stream. */
+  *begin(): Generator<WireEvent> {
+    yield* this.#life('response.created', 0);
+    yield* this.#life('response.in_progress', 1);
+  }
+
+  /** Makes the events for an item of the run's stream. */
+  *take(item: StreamItem): Generator<WireEvent> {
+    switch (item.type) {
+      case 'delta':
+        if (item.callId === undefined) yield* this.#delta(item.eventId, item.delta);
+        return;
+      case 'reset':
+        if (item.callId !== undefined) return;
+        this.#hasGap = false;
+        yield* this.#takeBack();
+        return;
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'event':
+        this.#hasGap = false;
+        yield* this.#event(item.event);
+        return;
+      case 'end':
+        yield* this.end(item.result);
+        return;
+      case 'step':
+        this.#lastFinish = item.step.finishReason;
+        return;
+      case 'status':
+        return;
+    }
+  }
+
+  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<WireEvent> {
+    // The event brings what is missing.
+    if (this.#hasGap || (delta.type !== 'text' && delta.type !== 'reasoning')) return;
+    yield* this.#resolve('commentary');
+    const kind = delta.type === 'text' ? 'message' : 'reasoning';
+    const live = this.#live?.item;
+    // A model that reasons again in the middle of its text is rare: that part is left out.
+    if (live?.eventId === eventId && live.kind === 'message' && kind === 'reasoning') return;
+    if (live?.eventId !== eventId || live.kind !== kind) yield* this.#takeBack(eventId);
+    if (this.#live === undefined) {
+      // Of calls that are made side by side one is shown as it arrives: those of a program.
+      if (this.#numbering.isFull || this.#takenBack.has(textItemId(kind, eventId))) return;
+      this.#live = { item: this.#opened(kind, eventId), isHidden: this.#numbering.isPast || this.#numbering.here !== undefined };
+      yield* this.#liveEvents(this.#live.item.begin());
+    }
+    yield* this.#liveEvents(this.#live.item.addLive(delta.text));
+  }
+
+  /** Shows live text, unless the reader has got something else here: it waits for the event then, which tells what is left. */
+  *#liveEvents(pieces: Piece[]): Generator<WireEvent> {
+    const live = this.#live;
+    const { here } = this.#numbering;
+    if (live === undefined) return;
+    if (live.isHidden && here !== undefined && isSameText(live.item, here) === true) live.isHidden = false;
+    if (!live.isHidden) yield* this.#numbered(pieces);
+  }
+
+  /** Ends the live text, which no event of the record holds. `eventId`: what comes next is of that event. */
+  *#takeBack(eventId?: string): Generator<WireEvent> {
+    const live = this.#live;
+    if (live === undefined) return;
+    this.#live = undefined;
+    const { item } = live;
+    const { here } = this.#numbering;
+    if (live.isHidden && (here === undefined || !isSameWholeText(item, here))) return;
+    const isDone = item.kind === 'reasoning' && item.eventId === eventId;
+    yield* this.#numbered(item.end({ status: isDone ? 'completed' : 'incomplete' }));
+    this.#takenBack.add(item.id);
+    this.#numbering.countProvisional();
+  }
+
+  #opened(kind: TextKind, eventId: string, marked = this.#takenBack.has(textItemId(kind, eventId))): OpenText {
+    return new OpenText({ kind, eventId, index: this.#nextIndex(), isMarked: marked });
+  }
+
+  #nextIndex(): number {
+    return this.#output.length + this.#blocked + this.#numbering.provisional;
+  }
+
+  *#event(event: Event): Generator<WireEvent> {
+    // Calls that may hold a guarded answer are not shown, and so are their results.
+    const entries = entriesOf(event).filter((entry) => entry.type !== 'result' || this.#calls.has(entry.callId));
+    if (entries.length > 0) yield* this.#resolve('commentary');
+    if (isResponse(event) && !entries.some(({ type }) => type === 'message')) yield* this.#takeBack(event.id);
+    for (const entry of entries) {
+      if (entry.type === 'message') yield* this.#message(entry);
+      else if (entry.type === 'call') yield* this.#call(entry);
+      else if (entry.type === 'result') yield* this.#endCall(entry.callId, entry);
+    }
+  }
+
+  *#message(message: Message): Generator<WireEvent> {
+    if (message.isGuarded && message.mayBeAnswer) {
+      yield* this.#takeBack(message.eventId);
+      this.#pending = { message };
+      return;
+    }
+    const item = yield* this.#recorded(message);
+    if (message.mayBeAnswer) this.#pending = { message, item };
+    else yield* this.#endMessage(item, { status: message.isInterrupted ? 'incomplete' : 'completed', phase: 'commentary' });
+  }
+
+  /** Shows the text of an event: the rest of the live text, or all of it. */
+  *#recorded({ eventId, text }: Message, kind: TextKind = 'message'): Generator<WireEvent, OpenText> {
+    const live = this.#live;
+    const isOwn = live?.item.kind === kind && live.item.eventId === eventId && text.startsWith(live.item.text);
+    if (isOwn) this.#live = undefined;
+    else yield* this.#takeBack(eventId);
+    const item = isOwn && !live.isHidden ? live.item : this.#openedInOrder({ kind, eventId, text });
+    if (item !== live?.item) yield* this.#numbered(item.begin());
+    yield* this.#numbered(item.add(text.slice(item.text.length)));
+    this.#output.push(item.message({ status: 'completed' }));
+    return item;
+  }
+
+  /** Returns the message of an event: the one that the reader had begun, or one behind the item that it had begun in its place. */
+  #openedInOrder(words: Pick<OpenText, 'kind' | 'eventId' | 'text'>): OpenText {
+    const { kind, eventId } = words;
+    const { here } = this.#numbering;
+    if (here === undefined) return this.#opened(kind, eventId);
+    if (isSameWholeText(words, here)) return this.#opened(kind, eventId, isMarkedTag(here.tag));
+    this.#numbering.countProvisional();
+    // The reader may know its id, with a text that was not recorded.
+    return this.#opened(kind, eventId, true);
+  }
+
+  /** Counts the item that the reader had begun in the place of another one without text. */
+  #passOther(tag: number): void {
+    const { here } = this.#numbering;
+    if (here !== undefined && here.tag !== tag) this.#numbering.countProvisional();
+  }
+
+  *#endMessage(item: OpenText, closing: Closing): Generator<WireEvent> {
+    yield* this.#numbered(item.end(closing));
+    this.#output[this.#output.length - 1] = item.message(closing);
+    this.#numbering.countGroup();
+  }
+
+  /** Decides the phase of the text that may be the answer. `isCutOff`: the model was cut off in it. */
+  *#resolve(phase: NonNullable<Closing['phase']> | 'blocked', isCutOff = false): Generator<WireEvent> {
+    const pending = this.#pending;
+    if (pending === undefined) return;
+    this.#pending = undefined;
+    if (phase === 'blocked') {
+      if (pending.item === undefined) return;
+      yield* this.#endMessage(pending.item, { status: 'incomplete', phase: 'commentary' });
+      this.#output.pop();
+      this.#blocked += 1;
+      return;
+    }
+    const item = pending.item ?? (yield* this.#recorded(pending.message));
+    yield* this.#endMessage(item, { status: isCutOff ? 'incomplete' : 'completed', phase });
+  }
+
+  *#call(entry: OutputEntry & { type: 'call' }): Generator<WireEvent> {
+    this.#passOther(tagOf(callItemId(entry.callId)));
+    const position = this.#output.length;
+    const call = new OpenCall(entry, { index: this.#nextIndex(), position, server: this.#facts.agent });
+    this.#calls.set(entry.callId, call);
+    this.#output.push(call.item('in_progress'));
+    yield* this.#numbered(call.begin());
+    this.#numbering.countGroup();
+  }
+
+  *#endCall(callId: string, result: (OutputEntry & { type: 'result' }) | undefined): Generator<WireEvent> {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    this.#calls.delete(callId);
+    this.#passOther(tagOf(call.id));
+    const { item, pieces } = call.end(result);
+    this.#output[call.position] = item;
+    yield* this.#numbered(pieces);
+    this.#numbering.countGroup();
+  }
+
+  /** Makes the last events. */
+  *end(result: EndedRun): Generator<WireEvent> {
+    yield* this.#takeBack();
+    const refusal = modelRefusal(result);
+    const isAnswer = refusal === undefined && this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
+    const phase = isAnswer ? 'final_answer' : 'commentary';
+    // Text that was held back for guardrails has not passed them if the run has ended in another way.
+    const isBlocked =
+      result.stopReason === 'guardrail' || (this.#pending?.message.isGuarded === true && !isAnswer && result.status !== 'completed');
+    yield* this.#resolve(isBlocked ? 'blocked' : phase, isAnswer && wasCutOff(result, this.#lastFinish));
+    for (const callId of this.#calls.keys()) yield* this.#endCall(callId, undefined);
+    const isToldApart = result.status === 'completed' ? !isAnswer : result.stopReason === 'guardrail';
+    if (refusal !== undefined) yield* this.#lastMessage(refusal, 'refusal');
+    else if (isToldApart) yield* this.#lastMessage(outputText(result.output), 'message');
+    this.#result = result;
+    this.#passOther(tagOf(RESPONSE));
+    const { status } = this.response;
+    yield* this.#life(
+      status === 'completed' ? 'response.completed' : status === 'failed' ? 'response.failed' : 'response.incomplete',
+      FIRST_UNIT,
+    );
+  }
+
+  /** Shows words that no text of the record is: a value that came by a call, or the words of a guardrail or of a refusal. */
+  *#lastMessage(text: string, kind: TextKind): Generator<WireEvent> {
+    if (text === '') return;
+    const message: Message = {
+      type: 'message',
+      eventId: this.#facts.runId,
+      text,
+      mayBeAnswer: true,
+      isInterrupted: false,
+      isGuarded: false,
+    };
+    const item = yield* this.#recorded(message, kind);
+    yield* this.#endMessage(item, { status: 'completed', phase: 'final_answer' });
+  }
+
+  *#numbered(pieces: readonly Piece[]): Generator<WireEvent> {
+    for (const { event, text, ...place } of pieces) {
+      const number = this.#numbering.next(place);
+      if (number === undefined) continue;
+      const got = this.#numbering.here?.unit ?? 0;
+      const sent: ItemEvent = text !== undefined && got > text.from ? text.cut(got - text.from) : event;
+      yield { ...sent, sequence_number: number };
+    }
+  }
+
+  *#life(type: LifeEvent['type'], unit: number): Generator<WireEvent> {
+    const number = this.#numbering.next({ unit, tag: tagOf(RESPONSE) });
+    if (number !== undefined) yield { type, response: this.response, sequence_number: number };
+  }
+}
+
+/** A call of a tool of the agent, as an item of the output. The package has no other item for calls that the service makes itself. */
+type CallItem = ResponseOutputItem.McpCall;
+
+type Call = OutputEntry & { type: 'call' };
+
+/** A call whose result has not been recorded. It makes the events of its item. */
+class OpenCall {
+  readonly id: string;
+  readonly index: number;
+  /** The position of its item among those that the record holds. */
+  readonly position: number;
+  readonly #call: Call;
+  readonly #server: string;
+
+  /** `server`: the agent, whose worker makes the call. */
+  constructor(call: Call, { index, position, server }: { index: number; position: number; server: string }) {
+    this.id = callItemId(call.callId);
+    this.index = index;
+    this.position = position;
+    this.#call = call;
+    this.#server = server;
+  }
+
+  /** Begins the item. */
+  begin(): Piece[] {
+    const at = { item_id: this.id, output_index: this.index };
+    const { arguments: text } = this.#call;
+    const events = [
+      { type: 'response.output_item.added', output_index: this.index, item: { ...this.item('in_progress'), arguments: '' } },
+      { type: 'response.mcp_call.in_progress', ...at },
+      { type: 'response.mcp_call_arguments.delta', ...at, delta: text },
+      { type: 'response.mcp_call_arguments.done', ...at, arguments: text },
+    ] as const;
+    return this.#pieces(events);
+  }
+
+  /** Ends the item, with the result of the call or without one. */
+  end(result: (OutputEntry & { type: 'result' }) | undefined): { item: CallItem; pieces: Piece[] } {
+    const item = this.#ended(result);
+    const at = { item_id: this.id, output_index: this.index };
+    const type = item.status === 'completed' ? 'response.mcp_call.completed' : 'response.mcp_call.failed';
+    const events = [
+      { type, ...at },
+      { type: 'response.output_item.done', output_index: this.index, item },
+    ] as const;
+    return { item, pieces: this.#pieces(events) };
+  }
+
+  /** Returns the item without a result. */
+  item(status: 'in_progress' | 'incomplete'): CallItem {
+    const { name, arguments: text } = this.#call;
+    return { id: this.id, type: 'mcp_call', server_label: this.#server, name, arguments: text, output: null, error: null, status };
+  }
+
+  #pieces(events: readonly Piece['event'][]): Piece[] {
+    return events.map((event, number) => ({ unit: FIRST_UNIT + number, tag: tagOf(this.id), event }));
+  }
+
+  #ended(result: (OutputEntry & { type: 'result' }) | undefined): CallItem {
+    if (result === undefined) return this.item('incomplete');
+    const { output, isError } = result;
+    if (!isError) return { ...this.item('incomplete'), status: 'completed', output };
+    return { ...this.item('incomplete'), status: 'failed', error: { type: 'mcp_tool_execution_error', content: output } };
+  }
+}
+
+/** Returns the id of the item of a call. */
+function callItemId(callId: string): string {
+  return `mcp_${callId}`;
+}

@@ -1,0 +1,189 @@
+import type { Client } from '@temporalio/client';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { StartOptions } from '../../../client/start.ts';
+import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import type { ModelSettings } from '../../../core/domain/agent.ts';
+import { isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
+import type { RunResult } from '../../../core/domain/result.ts';
+import type { AnyAgent } from '../../../define/agent-definition.ts';
+import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
+import { reportedRequest, RequestError } from '../../problems.ts';
+import { requestDigest, runIdOfKey, valueWithin } from '../../requests.ts';
+import type { RouteRequest } from '../../route.ts';
+import type { ServerSettings } from '../../server-options.ts';
+import { endUnknown, knownAgent, memoWith, nearestAgent, readMemo, startOnce, type StartOutcome } from '../../starting.ts';
+import { eventStream, openStream, type StreamMessage } from '../../streams.ts';
+import { modelNotFound, type OpenaiError, openaiErrorOf, runHeaders } from './errors.ts';
+import type { Conversation } from './parameters.ts';
+import type { RepeatedParameters } from './response-body.ts';
+
+/** A start that a request of the protocol asks for. */
+export interface AgentStart {
+  /** The name of the route: a key belongs to one. */
+  route: string;
+  /** The request, which another one with the same key must equal. It may ask for the answer in another way. */
+  body: unknown;
+  agent: AnyAgent | string;
+  opening: Conversation | { previousRunId: string; input: NonNullable<Conversation['input']> };
+  settings: ModelSettings;
+  maxToolCalls?: number | undefined;
+  parameters: RepeatedParameters;
+}
+
+/** Members of a request that decide how the answer is given, and not what it is. */
+const WAYS = new Set(['stream', 'stream_options', 'background']);
+
+/**
+ * Starts the run of a request, or finds the one that the same request has started before, by its idempotency key. Throws `model_not_found`
+ * for an agent that the service does not list, if the worker that takes the run lacks it.
+ */
+export async function startAgent(
+  { client, caller, idempotencyKey }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey'>,
+  { route, body, agent, opening, settings, maxToolCalls, parameters }: AgentStart,
+): Promise<StartOutcome & KeptFacts> {
+  const runId = idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey);
+  const digest = idempotencyKey === undefined ? undefined : requestDigest(route, idempotencyKey, withoutWays(body));
+  const facts: KeptFacts = { createdAt: Math.floor(Date.now() / 1_000), parameters };
+  const options = {
+    ...opening,
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(maxToolCalls === undefined ? {} : { limits: { toolCalls: maxToolCalls } }),
+    ...memoWith(memoOf(facts), digest),
+    ...(runId === undefined ? {} : { runId }),
+  } as StartOptions;
+  const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
+  const outcome = await startOnce({
+    client: client.temporal,
+    runId,
+    isOfKey: true,
+    digest,
+    start: () => start('fail'),
+    existing: digest === undefined ? undefined : () => start('return'),
+  });
+  if (!outcome.repeated && typeof agent === 'string') {
+    const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent });
+    if (hint !== undefined) throw modelNotFound(agent, {}, hint);
+  }
+  const kept = outcome.repeated ? await readFacts(client.temporal, outcome.runId) : undefined;
+  return { ...outcome, ...(kept ?? facts) };
+}
+
+function withoutWays(body: unknown): JsonObject {
+  return Object.fromEntries(Object.entries(body as JsonObject).filter(([name]) => !WAYS.has(name)));
+}
+
+/**
+ * Returns the agent that a request names as its model. A service that lists agents has no other models. Throws `forbidden` for one that
+ * the caller may not start, and `model_not_found`.
+ */
+export function agentOfModel({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, model: string): AnyAgent | string {
+  requireStart(caller, model);
+  const known = knownAgent({ agents }, model);
+  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model, {}, nearestAgent(agents, caller, model));
+  return known;
+}
+
+/** Returns the schema of the agent's answers; undefined for text, and for an agent that the service does not list. */
+export function answerSchema(agent: AnyAgent | string): JsonObject | undefined {
+  return typeof agent === 'string' ? undefined : agent.output?.schema;
+}
+
+/** The key in the memo of a run under which the service keeps what its responses repeat. */
+const MEMO = 'longhaulOpenai';
+
+/** The facts about a request that its run keeps. */
+interface KeptFacts {
+  /** Seconds since the epoch. */
+  createdAt: number;
+  parameters: RepeatedParameters;
+}
+
+/** Returns the memo that keeps facts. */
+function memoOf({ createdAt, parameters }: KeptFacts): JsonObject {
+  return { [MEMO]: { createdAt, parameters: { ...parameters } } };
+}
+
+/** Returns the facts that a run keeps; undefined if it was started in another way. */
+export async function readFacts(client: Client, runId: string): Promise<KeptFacts | undefined> {
+  const kept = await readMemo(client, runId, MEMO);
+  if (!isJsonObject(kept) || typeof kept['createdAt'] !== 'number') return undefined;
+  const { createdAt, parameters } = kept;
+  return { createdAt, parameters: isJsonObject(parameters) ? parameters : {} };
+}
+
+/** The longest time that a request without a stream waits, in milliseconds: Node's `fetch` gives up after five minutes without headers. */
+const LONGEST_MS = 240_000;
+
+/** The time that a response needs to reach a client whose own time-out is near. */
+const ON_THE_WAY_MS = 2_000;
+
+/** Returns the milliseconds for which a request waits for its answer: the package sends its own time-out, in seconds. */
+function answerWaitMs(headers: Headers): number {
+  const seconds = Number(headers.get('x-stainless-timeout') ?? '');
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(LONGEST_MS, Math.max(1_000, seconds * 1_000 - ON_THE_WAY_MS)) : LONGEST_MS;
+}
+
+/** Waits for the result of a run within the time of a request. Undefined if the run goes on: a caller that stops waiting ends nothing. */
+export function awaitResult(
+  handle: Pick<RunHandle<unknown>, 'result'>,
+  { raw, signal, steps = false }: { raw: Request; signal: AbortSignal; steps?: boolean },
+): Promise<RunResult<unknown> | undefined> {
+  return valueWithin(answerWaitMs(raw.headers), signal, (options) => handle.result({ ...options, steps }));
+}
+
+/** Turns the stream of a run into the messages of a protocol. */
+export interface StreamEncoder {
+  begin(): Iterable<StreamMessage>;
+  take(item: StreamItem): Iterable<StreamMessage>;
+  /** Ends a stream that has reached the end of its run. */
+  end(): Iterable<StreamMessage>;
+  /** Ends a stream that cannot go on. */
+  fail(error: OpenaiError): Iterable<StreamMessage>;
+}
+
+type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'signal' | 'settings' | 'raw'>;
+
+/**
+ * Returns the response with the stream of a run, from its beginning. A reader that goes ends nothing. `prepare` finds the run, once the
+ * caller may have a stream: a start that no one can read would be repeated. `scope` is the right of the route.
+ */
+export async function streamedResponse(
+  request: StreamedRequest & { scope: Scope },
+  prepare: () => Promise<{ runId: string; encoder: StreamEncoder }>,
+): Promise<Response> {
+  const { signal, closed } = openStream(request, request.scope);
+  try {
+    const { runId, encoder } = await prepare();
+    const items = request.client.handle(runId).stream({ signal });
+    return eventStream(messagesOf(items, encoder, { ...request, signal }), {
+      signal,
+      closed,
+      headers: runHeaders(runId),
+      breaksIfCut: true,
+    });
+  } catch (error) {
+    closed();
+    throw error;
+  }
+}
+
+async function* messagesOf(
+  items: AsyncGenerator<StreamItem>,
+  encoder: StreamEncoder,
+  { settings, raw, signal }: StreamedRequest,
+): AsyncGenerator<StreamMessage> {
+  try {
+    yield* encoder.begin();
+    for await (const item of items) yield* encoder.take(item);
+    yield* encoder.end();
+  } catch (error) {
+    const told = settings.closing.aborted ? shuttingDown() : error;
+    // A reader that was cut off is no failure of the service.
+    const report = signal.aborted ? () => undefined : settings.report;
+    yield* encoder.fail(openaiErrorOf(told, reportedRequest(raw), report).error);
+  }
+}
+
+function shuttingDown(): RequestError {
+  return new RequestError('shutting_down', 'The process of the service is about to end, and the run goes on: send the request again');
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { LonghaulClient } from '../client/longhaul-client.ts';
+import type { ErrorCode } from '../core/domain/errors.ts';
+import type { Caller, Scope } from './auth/caller.ts';
+import { runIdText } from './schemas/values.ts';
+import type { ServerSettings } from './server-options.ts';
+
+/** A response that a route may give. */
+export interface ResponseDefinition {
+  description: string;
+  /** The body, if it has one. */
+  schema?: z.ZodType;
+  /** The type of the body. Default `application/json`. */
+  contentType?: string;
+  /** The data of the last event of a stream, if it is no item. */
+  lastData?: string;
+  /** Headers of the response, by their names, with their descriptions. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** The declared shape of a parameter list: each has a schema that reads text. */
+type Parameters = z.ZodObject | undefined;
+
+/**
+ * One route of the service: the shape of its requests, by which they are checked, and that of its responses. The OpenAPI document is
+ * made from the same definition.
+ */
+interface RouteDefinition<Params extends Parameters, Query extends Parameters, Body extends z.ZodType | undefined> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `/v1/runs/{runId}`, without the prefix of the service. */
+  path: string;
+  /** The operation id: unique, for generated clients. */
+  id: string;
+  tag: RouteTag;
+  summary: string;
+  description?: string;
+  /** The right that a caller needs. `public`: none, and no credentials either. */
+  scope: Scope | 'public';
+  /** The limit of the caller that a request counts for, beside that of requests. */
+  counts?: 'starts';
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** A request without a body counts as one with an empty object. */
+  bodyIsOptional?: true;
+  /** The meaning of the header `Idempotency-Key`. Absent: the route does not read it. */
+  idempotencyKey?: string;
+  responses: Readonly<Record<number, ResponseDefinition>>;
+  /** The refusals that the route has beside those of every route. */
+  problems: readonly ErrorCode[];
+}
+
+/** The groups of routes in the document. */
+export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'users' | 'server';
+
+/** A request that fits its route. */
+export interface RouteRequest<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+  caller: Caller;
+  /** The client that acts for the caller's principal. */
+  client: LonghaulClient;
+  /** The value of the header `Idempotency-Key`. */
+  idempotencyKey: string | undefined;
+  /** Aborted once the caller has gone, or the service ends. */
+  signal: AbortSignal;
+  settings: ServerSettings;
+  raw: Request;
+}
+
+/** A response of a route: JSON with its status, or a whole response. */
+export type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | Response;
+
+/** A route, with the function that answers its requests. */
+export interface Route {
+  definition: RouteDefinition<Parameters, Parameters, z.ZodType | undefined>;
+  answer: (request: RouteRequest<unknown, unknown, unknown>) => Promise<Reply>;
+}
+
+type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+/** Defines a route. The function receives what the schemas of the definition have read. */
+export function defineRoute<
+  Params extends Parameters = undefined,
+  Query extends Parameters = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
+  definition: RouteDefinition<Params, Query, Body>,
+  answer: (request: RouteRequest<Read<Params>, Read<Query>, Read<Body>>) => Promise<Reply>,
+): Route {
+  return { definition, answer: (request) => answer(request as RouteRequest<Read<Params>, Read<Query>, Read<Body>>) };
+}
+
+/** The parameters of the path of a run. */
+export const runParams = z.object({ runId: runIdText.describe('The id of the run.') });
+
+/** The parameters of the path of a session. */
+export const sessionParams = z.object({ sessionId: runIdText.describe('The id of the session.') });
+
+/** A whole number in a path or a query, which is a text: digits alone. An empty text is no number, and neither is `1e3`. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
+  const read = (text: unknown): unknown => (typeof text === 'string' && /^-?\d{1,16}$/.test(text) ? Number(text) : text);
+  return z.preprocess(read, z.int().min(min).max(max));
+}
+
+/** A number of things in a query. */
+export const pageSize = wholeNumber(1, 1_000);
+
+/** A switch in a query. */
+export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** The refusals of routes that read a run. */
+export const READ_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'not_a_run', 'history_removed'];
+
+/** The refusals of routes that send a run a request. */
+export const REQUEST_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'run_ended', 'busy', 'wait_timeout'];
+
+/** The only response of a route: JSON of that schema. */
+export function ok(schema: z.ZodType, description: string): Readonly<Record<number, ResponseDefinition>> {
+  return { 200: { description, schema } };
+}

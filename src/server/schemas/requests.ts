@@ -1,0 +1,345 @@
+import { z } from 'zod';
+import type { ProgramDocument } from '../../core/domain/program-document.ts';
+import { statusView } from './run-views.ts';
+import {
+  agentNameText,
+  component,
+  contentItem,
+  duration,
+  ignoredBy,
+  inputContent,
+  jsonObject,
+  list,
+  members,
+  MOST,
+  nameText,
+  requestIdText,
+  runIdText,
+  runLimits,
+  savedContext,
+  version,
+} from './values.ts';
+
+/** The name of a model. */
+const modelName = z
+  .string()
+  .regex(/^[^/]+\/.+$/)
+  .transform((text) => text as `${string}/${string}`)
+  .describe('`provider/model`, with a provider of the worker.');
+
+/** Settings of a model. */
+const modelSettings = component(
+  'ModelSettings',
+  z.strictObject({
+    temperature: z.number().exactOptional(),
+    maxOutputTokens: z.int().exactOptional(),
+    toolChoice: z
+      .union([
+        z.enum(['auto', 'required', 'none']),
+        z.strictObject({ tool: z.string(), every: z.boolean().exactOptional() }),
+        z.strictObject({ required: z.literal(true), every: z.boolean().exactOptional() }),
+      ])
+      .exactOptional(),
+    parallelToolCalls: z.boolean().exactOptional(),
+    reasoningEffort: z.string().exactOptional(),
+    thinkTags: z.enum(['reasoning', 'text']).exactOptional(),
+    extra: jsonObject.exactOptional(),
+  }),
+);
+
+const count = z.int().min(0);
+
+/** The limits of a run, of its start or as they are raised. */
+const limitOptions = component(
+  'LimitOptions',
+  z
+    .strictObject({
+      steps: z.int().min(1).exactOptional(),
+      toolCalls: count.exactOptional(),
+      toolCallsByName: members(count).exactOptional(),
+      inputTokens: count.exactOptional(),
+      outputTokens: count.exactOptional(),
+      totalTokens: count.exactOptional(),
+      costUsd: z.number().min(0).exactOptional(),
+      deadline: duration.exactOptional(),
+    })
+    .describe('Limits of a run. Each is optional.'),
+);
+
+/** Whom a run acts for. */
+const principal = component(
+  'Principal',
+  z
+    .strictObject({ tenant: nameText.exactOptional(), user: nameText.exactOptional(), claims: jsonObject.exactOptional() })
+    .describe('Whom the run acts for. Only a caller that acts for no principal itself may name one.'),
+);
+
+/** The types of search attributes. */
+const SEARCH_TYPES = ['TEXT', 'KEYWORD', 'INT', 'DOUBLE', 'BOOL', 'DATETIME', 'KEYWORD_LIST'] as const;
+
+/** A search attribute of the operator's own, by its name. */
+const searchAttributes = members(
+  z.strictObject({
+    type: z.enum(SEARCH_TYPES),
+    value: z.union([z.string(), z.number(), z.boolean(), list(z.string(), { max: MOST.words })]),
+  }),
+).describe('Search attributes of your own, by their names: the namespace must have them.');
+
+/** The fields of a start that do not depend on what is started. */
+const startFields = {
+  deps: jsonObject.exactOptional(),
+  state: jsonObject.exactOptional().describe('The state that the run begins with.'),
+  principal: principal.exactOptional(),
+  tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words by which the run is found.'),
+  memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
+  live: z
+    .boolean()
+    .exactOptional()
+    .describe('True: shows output as it is written if the workers carry it in heartbeats, which costs requests to the Temporal server.'),
+  taskQueue: nameText.exactOptional().describe('Needs the scope `admin`.'),
+  searchAttributes: searchAttributes.exactOptional(),
+  priority: z.int().min(1).exactOptional().describe('Needs the scope `admin`.'),
+  fairnessKey: nameText.exactOptional().describe('Needs the scope `admin`.'),
+};
+
+const identified = {
+  runId: runIdText.exactOptional().describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
+  ifExists: z.enum(['fail', 'return', 'restartFailed']).exactOptional().describe('The action if the run id is taken. Default `fail`.'),
+};
+
+/** The body of a start of a run. */
+export const startRunBody = component(
+  'StartRun',
+  z.strictObject({
+    agent: agentNameText.describe('The name of the agent.'),
+    input: inputContent.exactOptional(),
+    messages: list(contentItem, { max: MOST.items }).exactOptional().describe('The conversation before `input`.'),
+    saved: savedContext.exactOptional().describe('Instead of `messages`: a saved context.'),
+    previousRunId: runIdText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
+    limits: limitOptions.exactOptional(),
+    deadline: duration.exactOptional(),
+    model: modelName.exactOptional(),
+    settings: modelSettings.exactOptional(),
+    ...identified,
+    ...startFields,
+  }),
+);
+
+/** A program as a document. The client checks it, and lists all of its problems. */
+const programDocument = z.looseObject({ version: z.literal(1), name: nameText }).transform((value: object) => value as ProgramDocument);
+
+/** The body of a start of a program. */
+export const startProgramBody = component(
+  'StartProgram',
+  z.strictObject({
+    program: z
+      .union([agentNameText, programDocument])
+      .describe('The name of a program of the worker; or a document, which needs the scope `admin`.'),
+    input: jsonObject.exactOptional(),
+    limits: limitOptions.exactOptional(),
+    deadline: duration.exactOptional(),
+    resume: z.strictObject({ run: runIdText, from: nameText.exactOptional() }).exactOptional(),
+    ...identified,
+    ...startFields,
+  }),
+);
+
+/** The limits of a whole session. */
+const sessionLimits = component(
+  'SessionLimitOptions',
+  z
+    .strictObject({
+      turns: z.int().min(0).nullable().exactOptional(),
+      totalTokens: z.int().min(0).nullable().exactOptional(),
+      costUsd: z.number().min(0).nullable().exactOptional(),
+      deadline: duration.nullable().exactOptional(),
+    })
+    .describe('Limits of a whole session. `null`: no limit.'),
+);
+
+/** The body of the start of a session. */
+export const openSessionBody = component(
+  'OpenSession',
+  z.strictObject({
+    agent: agentNameText.describe('The name of the agent.'),
+    id: runIdText.exactOptional().describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
+    title: z.string().exactOptional(),
+    generateTitle: z.boolean().exactOptional(),
+    limits: sessionLimits.exactOptional(),
+    turnLimits: limitOptions.exactOptional(),
+    compactAfter: z.int().min(0).nullable().exactOptional(),
+    refresh: z.literal('never').exactOptional(),
+    messages: list(contentItem, { max: MOST.items }).exactOptional(),
+    saved: savedContext.exactOptional(),
+    model: modelName.exactOptional(),
+    settings: modelSettings.exactOptional(),
+    ...startFields,
+  }),
+);
+
+/** What a caller should know about what it has started. */
+const notice = z
+  .string()
+  .exactOptional()
+  .describe('Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.');
+
+/** The answer to a start. */
+export const runStarted = component(
+  'RunStarted',
+  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.'), notice }),
+);
+
+/** The answer to the start of a session. */
+export const sessionOpened = component(
+  'SessionOpened',
+  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.'), notice }),
+);
+
+const requestId = requestIdText.exactOptional();
+const by = ignoredBy.exactOptional();
+
+/** The moment at which the model reads a message. */
+const messageMode = z.enum(['queue', 'steer', 'interrupt']);
+
+/** The body of a message. */
+export const messageBody = component(
+  'SendMessage',
+  z.strictObject({ content: inputContent, mode: messageMode.exactOptional().describe('Default `queue`.'), id: requestId }),
+);
+
+/** The answer to a message. */
+export const messageReceipt = component(
+  'MessageReceipt',
+  z.object({
+    version,
+    id: z.string(),
+    status: z.enum(['queued', 'duplicate']),
+    queued: z.number(),
+    offset: z.number().exactOptional(),
+    turn: z.number().exactOptional(),
+    beforeStep: z.number().exactOptional(),
+  }),
+);
+
+/** The answer to a message that may have begun its session. */
+export const noticedReceipt = component(
+  'NoticedReceipt',
+  messageReceipt.extend({
+    notice: z.string().exactOptional().describe('What the sender should know, such as that no worker has had the agent so far.'),
+  }),
+);
+
+/** The answer to a pause or its end. */
+export const pauseReceipt = component('PauseReceipt', z.object({ version, paused: z.boolean() }));
+
+/** The body of a cancellation. */
+export const cancelBody = component('CancelRun', z.strictObject({ reason: z.string().min(1).exactOptional(), by }));
+
+/** The answer to a cancellation. */
+export const cancelReceipt = component('CancelReceipt', z.object({ runId: z.string(), outcome: z.enum(['requested', 'already_ended']) }));
+
+/** The body of a raise. */
+export const raiseBody = component('RaiseLimits', z.strictObject({ limits: limitOptions, id: requestId, by }));
+
+/** The answer to a raise. */
+export const raiseReceipt = component(
+  'RaiseReceipt',
+  z.object({ version, id: z.string(), status: z.enum(['raised', 'duplicate']), limits: runLimits }),
+);
+
+const rule = component(
+  'PermissionRule',
+  z.strictObject({
+    tool: z.string().exactOptional(),
+    category: z.string().exactOptional(),
+    args: members(z.string()).exactOptional(),
+  }),
+);
+
+const rules = list(z.union([z.string(), rule]), { max: MOST.parts }).exactOptional();
+
+/** The body of a change of permissions. */
+export const permissionsBody = component(
+  'SetPermissions',
+  z.strictObject({
+    permissions: z.strictObject({
+      mode: z.enum(['default', 'permissive', 'strict']).exactOptional(),
+      deny: rules,
+      ask: rules,
+      allow: rules,
+      approvalRequired: rules,
+      allowUnattendedExecute: z.boolean().exactOptional(),
+    }),
+    id: requestId,
+    by,
+  }),
+);
+
+/** The answer to a change of permissions. */
+export const permissionsReceipt = component(
+  'SetPermissionsReceipt',
+  z.object({ version, id: z.string(), status: z.enum(['set', 'to_authorize', 'duplicate']) }),
+);
+
+/** The body of a retry. */
+export const retryBody = component('RetryRun', z.strictObject({ fromStep: z.int().min(1).exactOptional() }));
+
+/** The answer to a retry. */
+export const retryReceipt = component(
+  'RetryReceipt',
+  z.object({ runId: z.string(), fromStep: z.number(), executionId: z.string(), dropped: z.array(z.string()) }),
+);
+
+/** The answer to a deletion. */
+export const deleteReceipt = component('DeleteReceipt', z.object({ runId: z.string(), outcome: z.enum(['deleted', 'not_found']) }));
+
+/** An empty body, with the name of the caller that is ignored. */
+export const emptyBody = component('Empty', z.strictObject({ by }));
+
+/** The body of a message to a session. */
+export const sessionMessageBody = component(
+  'SendSessionMessage',
+  z.strictObject({
+    content: inputContent,
+    mode: messageMode.exactOptional(),
+    id: requestIdText.exactOptional(),
+    agent: agentNameText
+      .exactOptional()
+      .describe('The agent with which the session begins if there is none of that id. Default: that is refused.'),
+  }),
+);
+
+/** The answer while a turn goes on. */
+export const turnRunning = component(
+  'TurnRunning',
+  z.object({
+    sessionId: z.string(),
+    turn: z.number().describe('The turn that answers: ask for it again.'),
+    receipt: messageReceipt.exactOptional(),
+    session: statusView.exactOptional(),
+  }),
+);
+
+/** The body of an interruption. */
+export const interruptBody = component(
+  'InterruptTurn',
+  z.strictObject({ turn: z.int().min(1).exactOptional(), reason: z.string().exactOptional(), by }),
+);
+
+/** The answer to an interruption. */
+export const interruptReceipt = component(
+  'InterruptReceipt',
+  z.object({ version, interrupted: z.boolean(), turn: z.number().exactOptional() }),
+);
+
+/** The answer to a reset or a refresh. */
+export const beforeTurnReceipt = component('BeforeTurnReceipt', z.object({ version, beforeTurn: z.number() }));
+
+/** The answer to the end of a session. */
+export const closeReceipt = component('CloseReceipt', z.object({ version, turn: z.number().exactOptional() }));
+
+/** The body of a raise of limits of a session. */
+export const raiseSessionBody = component(
+  'RaiseSessionLimits',
+  z.strictObject({ limits: sessionLimits, id: requestIdText.exactOptional(), by }),
+);

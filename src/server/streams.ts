@@ -1,0 +1,398 @@
+import { isOfEnd, type StreamItem } from '../client/stream/stream-item.ts';
+import { errorCode, LonghaulError } from '../core/domain/errors.ts';
+import { isSameIdentity } from '../core/domain/run.ts';
+import { MAX_TIMER_MS } from '../core/domain/time.ts';
+import { NextValue, pause, unlessAborted } from '../streams/waits.ts';
+import { type Authenticate, type Caller, hasScope, type Scope, wrongCredentials } from './auth/caller.ts';
+import { takePlace } from './limits.ts';
+import { problemOf, reportedRequest, type ReportError } from './problems.ts';
+import type { RouteRequest } from './route.ts';
+
+/** The time within which the first item may tell that the request is wrong. A run that is idle has none to tell. */
+const FIRST_ITEM_MS = 250;
+
+/** The time within which it may tell that nothing comes behind the cursor of an end. Only a server that does not answer takes as long. */
+const END_MS = 10_000;
+
+/** Opens the stream of a run behind a cursor, until the signal is aborted. */
+type StreamOpener = (cursor: string | undefined, signal: AbortSignal) => AsyncGenerator<StreamItem>;
+
+/** The options of the response. */
+interface RunStreamOptions {
+  /** The cursor of the request. */
+  cursor: string | undefined;
+  /** Aborted when the stream has to be cut: the caller has gone, its credentials have expired, or the service ends. */
+  signal: AbortSignal;
+  /** Called once the stream is over. */
+  closed: () => void;
+  /** Receives the failure of the stream that its reader is not told. */
+  report: ReportError;
+  /** The path of the request, for the report. */
+  path: string;
+}
+
+/**
+ * Returns the response with the stream of a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
+ * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops reconnecting.
+ */
+export async function runStreamResponse(open: StreamOpener, options: RunStreamOptions): Promise<Response> {
+  const { cursor, signal, closed } = options;
+  if (signal.aborted) {
+    closed();
+    // The service is about to end: the client comes back, and finds another instance.
+    return eventStream(nothing());
+  }
+  const reading = new AbortController();
+  const stop = (): void => reading.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  const items = open(cursor, reading.signal);
+  const over = (): void => {
+    signal.removeEventListener('abort', stop);
+    stop();
+    closed();
+    // A client that does not read leaves the stream at an item: it gives back what it holds only if it is told.
+    items.return(undefined).catch(() => undefined);
+  };
+  const first = items.next();
+  // A client may go before it has read anything: then nothing else takes the error.
+  first.catch(() => undefined);
+  try {
+    const limitMs = cursor !== undefined && isOfEnd(cursor) ? END_MS : FIRST_ITEM_MS;
+    const got = await Promise.race([first, pause(limitMs, reading.signal)]);
+    if (got?.done) {
+      over();
+      return new Response(null, { status: 204 });
+    }
+  } catch (error) {
+    // To close the stream aborts the signal, too.
+    const isCut = signal.aborted;
+    over();
+    if (isCut) return eventStream(nothing());
+    throw error;
+  }
+  return eventStream(messagesOf(first, items, { ...options, signal: reading.signal }), { signal, closed: over });
+}
+
+async function* nothing(): AsyncGenerator<StreamMessage> {
+  yield* [];
+}
+
+async function* messagesOf(
+  first: Promise<IteratorResult<StreamItem>>,
+  items: AsyncGenerator<StreamItem>,
+  { signal, report, path }: Pick<RunStreamOptions, 'signal' | 'report' | 'path'>,
+): AsyncGenerator<StreamMessage> {
+  try {
+    for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
+  } catch (error) {
+    // A cut says nothing, and the client comes back. An error for good is told: it would come back for ever.
+    if (signal.aborted) throw error;
+    const { problem } = problemOf(error, { method: 'GET', path }, report);
+    if (problem.status >= 500 || problem.status === 429) throw error;
+    yield { event: 'problem', data: JSON.stringify(problem) };
+  }
+}
+
+function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
+  return { id: cursor, event: item.type, data: JSON.stringify(item) };
+}
+
+/** A stream that a caller may read. */
+export interface OpenStream {
+  /** Aborted when the stream has to be cut: the caller has gone, its credentials are over, or the service ends. */
+  signal: AbortSignal;
+  /** To be called once the stream is over. */
+  closed: () => void;
+}
+
+/**
+ * Opens a stream for the caller of a request. `scope` is the right by which its route lets it read. Throws `too_many_requests` if the caller
+ * has as many as it may.
+ */
+export function openStream(
+  { caller, raw, signal, settings }: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>,
+  scope: Scope = 'runs:read',
+): OpenStream {
+  const { limits, authenticate } = settings;
+  const giveBack = takePlace(limits, caller);
+  const ended = new AbortController();
+  return {
+    signal: untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]), scope }),
+    closed: () => {
+      ended.abort();
+      giveBack();
+    },
+  };
+}
+
+/** One message of an event stream. */
+export interface StreamMessage {
+  /** The position of the message: a client that comes back sends that of the last one it has got. */
+  id?: string;
+  /** The type by which clients listen. */
+  event?: string;
+  /** The text: JSON, or a word of the protocol. */
+  data: string;
+}
+
+/** The pause after which a comment keeps the connection open. */
+const COMMENT_MS = 15_000;
+
+/** The milliseconds after which an `EventSource` that was cut off comes back. */
+const RETRY_MS = 1_000;
+
+/** The headers of an event stream. Proxies must pass on each message at once. */
+const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+
+/** The options of an event stream. */
+interface EventStreamOptions {
+  /** Aborted when the stream has to be cut: the messages end then, and a reader that does not read loses its connection. */
+  signal?: AbortSignal;
+  /** Called once the stream is over, however it ends. */
+  closed?: () => void;
+  headers?: Record<string, string>;
+  /** The milliseconds between two comments. */
+  commentMs?: number;
+  /**
+   * True for a client that is no `EventSource`: it takes a connection that is closed for the end, and one that breaks for a cut, and comes
+   * back by itself. It is sent no `retry`, which the OpenAI package for Python takes for an event without data.
+   */
+  breaksIfCut?: boolean;
+}
+
+/**
+ * Returns a response that sends messages as server-sent events. A message is asked for when the client has room for it, so a client that
+ * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
+ */
+export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
+  const { signal, closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
+  const encoder = new TextEncoder();
+  const next = new NextValue(messages);
+  const over = new AbortController();
+  let isFirst = !breaksIfCut;
+  const body = pulledBody({
+    signal,
+    async next() {
+      if (isFirst) {
+        isFirst = false;
+        return encoder.encode(`retry: ${RETRY_MS}\n\n`);
+      }
+      try {
+        const got = await next.within(commentMs, over.signal);
+        if (got === undefined) return encoder.encode(': the stream goes on\n\n');
+        return got.done ? undefined : encoder.encode(frameText(got.value));
+      } catch (error) {
+        // Otherwise the client comes back with the id of the last message it has got.
+        if (breaksIfCut) throw error;
+        return undefined;
+      }
+    },
+    over() {
+      over.abort();
+      closed();
+      messages.return(undefined).catch(() => undefined);
+    },
+  });
+  return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
+}
+
+function frameText({ id, event, data }: StreamMessage): string {
+  const lines = [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`),
+  ];
+  return `${lines.join('\n')}\n\n`;
+}
+
+type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>;
+
+/**
+ * Returns a response with a line of JSON for each item, as the reader takes them: one of the caller's open streams, which ends with its
+ * credentials. The first item is read before: an error becomes a problem. A later one is reported, and cuts the body off, so that it is
+ * not taken for a whole one.
+ */
+export async function ndjsonResponse(items: AsyncGenerator<unknown>, request: StreamedRequest): Promise<Response> {
+  // A body that is cut cannot be resumed, so it is finished while the service ends.
+  const { signal, closed } = openStream({ ...request, signal: request.raw.signal });
+  const encoder = new TextEncoder();
+  const over = (): void => {
+    closed();
+    items.return(undefined).catch(() => undefined);
+  };
+  let next: IteratorResult<unknown> | undefined;
+  try {
+    next = await nextOf(items, signal);
+  } catch (error) {
+    over();
+    throw error;
+  }
+  const body = pulledBody({
+    signal,
+    over,
+    async next() {
+      const got = next ?? (await reporting(request, signal, () => nextOf(items, signal)));
+      next = undefined;
+      return got.done ? undefined : encoder.encode(`${JSON.stringify(got.value)}\n`);
+    },
+  });
+  return new Response(body, { status: 200, headers: { 'content-type': 'application/x-ndjson' } });
+}
+
+/** Returns the next item. Rejects once the signal is aborted. */
+async function nextOf(items: AsyncGenerator<unknown>, signal: AbortSignal): Promise<IteratorResult<unknown>> {
+  const got = await unlessAborted(items.next(), signal);
+  if (got !== undefined) return got;
+  throw errorCode(signal.reason) === undefined ? new LonghaulError('wait_timeout', 'The caller has gone') : signal.reason;
+}
+
+/** Settles as the work does, and reports its failure unless the reader was cut off. */
+async function reporting<Value>({ raw, settings }: StreamedRequest, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!signal.aborted) problemOf(error, reportedRequest(raw), settings.report);
+    throw error;
+  }
+}
+
+/** The time that a reader has to take the end of a body that was cut, in milliseconds. Then its connection is closed. */
+const UNREAD_MS = 5_000;
+
+/** The source of a body. */
+interface BodySource {
+  /** Returns the next bytes, once the reader has room for them; undefined at the end. Rejects to break the body off. */
+  next: () => Promise<Uint8Array | undefined>;
+  /** Called once, however the body ends. */
+  over: () => void;
+  /** Aborted when the body has to end. `next` is expected to end then, too. */
+  signal?: AbortSignal | undefined;
+  unreadMs?: number;
+}
+
+/**
+ * Returns a body whose bytes are asked for when the reader has room for them. A reader that does not read asks for nothing, so it would
+ * keep its connection and its place for as long as it likes: once the signal is aborted, it has some seconds to take the end.
+ */
+export function pulledBody({ next, over, signal, unreadMs = UNREAD_MS }: BodySource): ReadableStream<Uint8Array> {
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let cut = (): void => undefined;
+  const finish = (): boolean => {
+    if (isOver) return false;
+    isOver = true;
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', cut);
+    over();
+    return true;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        cut = (): void => {
+          timer = setTimeout(() => {
+            if (finish()) controller.error(new StreamCutError());
+          }, unreadMs).unref();
+        };
+        if (signal?.aborted) cut();
+        else signal?.addEventListener('abort', cut, { once: true });
+      },
+      async pull(controller) {
+        try {
+          const bytes = await next();
+          if (isOver) return;
+          if (bytes !== undefined) return controller.enqueue(bytes);
+          if (finish()) controller.close();
+        } catch {
+          if (finish()) controller.error(new StreamCutError());
+        }
+      },
+      cancel() {
+        finish();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/**
+ * The error of a body that breaks off, of the kind by which clients know a connection that breaks. The server that sends the body may print
+ * it, so it has no cause and no stack: the failure is reported by itself.
+ */
+class StreamCutError extends TypeError {
+  override readonly name = 'StreamCutError';
+
+  constructor() {
+    super('network error: the stream was cut');
+    this.stack = `${this.name}: ${this.message}`;
+  }
+}
+
+/** The time after which the credentials of a stream are verified again. */
+const AGAIN_MS = 30_000;
+
+/** A stream that is open. */
+interface VerifiedStream {
+  request: Request;
+  authenticate: Authenticate;
+  /** The caller that the request had when the stream was opened. */
+  caller: Caller;
+  /** Aborted when the reader has gone, or the stream ends. */
+  signal: AbortSignal;
+  /** The right that the caller needs. Default `runs:read`. */
+  scope?: Scope;
+}
+
+/**
+ * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the stream expire, or are not
+ * accepted any more: they are verified again every 30 seconds, so that a revoked key reads no further. A verification that fails is no
+ * refusal. The timers go on until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
+ */
+export function untilRefused({ request, authenticate, caller, signal, scope = 'runs:read' }: VerifiedStream): AbortSignal {
+  const refusal = new AbortController();
+  const ended = AbortSignal.any([untilExpiry(caller, signal), refusal.signal]);
+  if (ended.aborted) return ended;
+  let timer: NodeJS.Timeout;
+  const wait = (): void => void (timer = setTimeout(() => void verify(), AGAIN_MS).unref());
+  const verify = async (): Promise<void> => {
+    if (!(await isStillAccepted(request, authenticate, caller, scope))) refusal.abort(wrongCredentials());
+    else if (!ended.aborted) wait();
+  };
+  wait();
+  ended.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  return ended;
+}
+
+async function isStillAccepted(request: Request, authenticate: Authenticate, before: Caller, scope: Scope): Promise<boolean> {
+  try {
+    const now = await authenticate(request);
+    return now !== undefined && now.id === before.id && isSameIdentity(now.principal ?? {}, before.principal ?? {}) && hasScope(now, scope);
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the caller expire. The timer
+ * for that goes on until `signal` is aborted: abort it when the stream ends. It does not keep the process alive.
+ */
+export function untilExpiry({ expiresAt }: Pick<Caller, 'expiresAt'>, signal: AbortSignal): AbortSignal {
+  if (expiresAt === undefined || signal.aborted) return signal;
+  const expiry = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (): void => {
+    const left = expiresAt - Date.now();
+    // A longer timer would fire at once, and a time that is no number counts as over.
+    if (left > 0) timer = setTimeout(wait, Math.min(left, MAX_TIMER_MS)).unref();
+    else end(wrongCredentials());
+  };
+  const end = (reason: unknown): void => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', forward);
+    expiry.abort(reason);
+  };
+  const forward = (): void => end(signal.reason);
+  signal.addEventListener('abort', forward);
+  wait();
+  return expiry.signal;
+}
