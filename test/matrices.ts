@@ -129,7 +129,6 @@ const IN_TURN = [
   'test/server/client/stream/heartbeats.test.ts',
   'test/server/models/references.test.ts',
   'test/activities/executors/quickjs/resting.test.ts',
-  'test/workflows/forged-carry.test.ts',
   'test/server/client/http/lists.test.ts',
   'test/core/program/check/hostile.test.ts',
   'test/server-http/generated/generated-client.test.ts',

@@ -6,7 +6,7 @@ import {
   type ExecutionError,
   type ExecutionErrorKind,
 } from '../../src/core/domain/execution.ts';
-import { RESERVED_WORDS } from './quickjs/reserved-words.ts';
+import { JAVASCRIPT_RESERVED_WORDS } from '../../src/core/code/callable-tools.ts';
 import type { EngineModule } from './quickjs/thread/engine.ts';
 
 /** Characters that a frame may have: more than the largest that either side writes. */
@@ -194,5 +194,5 @@ const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 /** True for a text that can be the name of a variable in all code. */
 export function isVariableName(name: string): boolean {
-  return IDENTIFIER.test(name) && !RESERVED_WORDS.has(name);
+  return IDENTIFIER.test(name) && !JAVASCRIPT_RESERVED_WORDS.has(name);
 }

@@ -26,14 +26,10 @@ interface Zone {
  */
 export const ZONES: readonly Zone[] = [
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
-  // The types of executors are part of the data of a run that executes code.
-  { room: 'src/core/domain', mayTypes: ['src/core/execution'] },
-  { room: 'src/core/hints', may: ['src/core/domain'] },
+  { room: 'src/core/domain' },
   { room: 'src/core/protocol', may: ['src/core/protocol-names'], mayTypes: ['src/core/domain', 'src/core/loop'] },
-  { room: 'src/core/execution', may: ['src/core/domain'] },
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },
-  { room: 'src/core/loop', may: ['src/core/domain', 'src/core/json-schema', 'src/core/execution', 'src/core/children'] },
-  { room: 'src/core/children', may: ['src/core/domain', 'src/core/loop'] },
+  { room: 'src/core/loop', may: ['src/core/domain', 'src/core/json-schema'] },
   {
     room: 'src/core/wire-schemas',
     may: ['src/core/domain', 'src/core/json-schema', 'src/core/loop/state'],
@@ -50,18 +46,17 @@ export const ZONES: readonly Zone[] = [
   // The parts of the product, each on the core.
   { room: 'src/schema', may: ['src/core'], packages: ['zod'] },
   { room: 'src/anchors', may: ['src/core'] },
-  { room: 'src/memory', may: ['src/core', 'src/stores/payload-store'], packages: ['node:*'] },
+  { room: 'src/memory', may: ['src/core', 'src/stores'], packages: ['node:*'] },
   { room: 'src/define', may: ['src/core', 'src/schema', 'src/anchors'], packages: ['zod'] },
   { room: 'src/index', may: ['src/core', 'src/define', 'src/schema', 'src/anchors'] },
   { room: 'src/model', may: ['src/core', 'src/schema'], packages: ['node:*', 'zod'] },
   { room: 'src/codec', may: ['src/core'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
-  { room: 'src/stores/payload-store', may: ['src/core'], packages: ['node:*', '@temporalio/common'] },
-  { room: 'src/stores/archive', may: ['src/core', 'src/stores/payload-store'], packages: ['node:*'] },
+  { room: 'src/stores', may: ['src/core'], packages: ['node:*', '@temporalio/common'] },
   { room: 'src/secrets', may: ['src/core'], packages: ['node:*'] },
   { room: 'src/log', may: ['src/core'], packages: ['node:*'] },
   {
     room: 'src/streams',
-    may: ['src/core', 'src/codec', 'src/define/options', 'src/temporal'],
+    may: ['src/core', 'src/codec', 'src/define/option-checks', 'src/temporal'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/client', 'redis'],
     // Most processes have no Redis: its client is loaded when the sink is opened.
@@ -77,7 +72,7 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/history',
-    may: ['src/core', 'src/temporal', 'src/codec', 'src/stores/payload-store'],
+    may: ['src/core', 'src/temporal', 'src/codec', 'src/stores'],
     packages: ['node:*', '@temporalio/client', '@temporalio/common'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -88,11 +83,11 @@ export const ZONES: readonly Zone[] = [
     packageTypes: ['@temporalio/proto'],
   },
   // Only the service on a port of its own loads a server.
-  { room: 'src/server/node', may: ['src/core', 'src/server'], packages: ['node:*', '@hono/node-server'] },
+  { room: 'src/server/node-server', may: ['src/core', 'src/server'], packages: ['node:*', '@hono/node-server'] },
   // The HTTP service. Who calls, and how often, is decided without it.
   {
     room: 'src/server/auth',
-    may: ['src/core', 'src/stores/payload-store', 'src/memory'],
+    may: ['src/core', 'src/stores', 'src/memory'],
     packages: ['node:*', 'zod', 'jose'],
   },
   { room: 'src/server/limits', may: ['src/core', 'src/server/auth'], packages: ['lru-cache'] },
@@ -135,7 +130,7 @@ export const ZONES: readonly Zone[] = [
   // Only the parser of skills reads YAML.
   {
     room: 'activities/skills',
-    may: ['src/core', 'src/define', 'src/stores/payload-store', 'activities'],
+    may: ['src/core', 'src/define', 'src/stores', 'activities'],
     packages: ['node:*', 'zod', 'yaml'],
   },
   // Only the thread of an executor loads an engine.
@@ -180,14 +175,21 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/testing/harness',
-    may: ['src/core', 'src/memory', 'src/testing', 'src/define/children'],
+    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition'],
     mayTypes: ['src'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],
   },
   {
     room: 'src/testing',
-    may: ['src/core', 'src/memory/conformance', 'src/streams/conformance', 'src/node-version', 'src/model', 'src/temporal'],
+    may: [
+      'src/core',
+      'src/memory/memory-store-conformance',
+      'src/streams/stream-sink-conformance',
+      'src/node-version',
+      'src/model',
+      'src/temporal',
+    ],
     mayTypes: ['src', 'worker'],
     mayLazily: ['src/dev-server'],
     packages: ['node:*'],

@@ -136,7 +136,7 @@ describe('import directions', () => {
 
   test('a rule about a room without files is found', () => {
     const rooms = emptyRooms(parseTree({ 'src/core/domain/json.ts': '', 'src/core/loop.ts': '', 'worker/index.ts': '' }));
-    expect(rooms).toEqual(expect.arrayContaining(['src/core/execution', 'workflows', 'src/testing/index']));
+    expect(rooms).toEqual(expect.arrayContaining(['src/core/json-schema', 'workflows', 'src/testing/index']));
     expect(rooms.filter((room) => ['src/core', 'src/core/domain', 'src/core/loop', 'worker', 'worker/index'].includes(room))).toEqual([]);
   });
 

@@ -1,7 +1,5 @@
 import type { BrokenChange } from '../replay-mutated.ts';
 
-const INTERPRETER = 'src/core/program/interpreter';
-
 /** Attempts and waits. */
 const ATTEMPTS: readonly BrokenChange[] = [
   {
@@ -30,7 +28,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'takes an answer that breaches an anchor',
-    file: `${INTERPRETER}/steps/ask.ts`,
+    file: 'src/core/program/step-attempts.ts',
     find: "if (error !== undefined) return { type: 'failed', error, id };",
     replace: '',
     history: 'program-with-further-attempts',
@@ -38,7 +36,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'does not run the fallback of a step',
-    file: `${INTERPRETER}/conclude-step.ts`,
+    file: 'src/core/program/step-attempts.ts',
     find: 'if (fallback !== undefined) return takeFallback',
     replace: 'if (fallback === "") return takeFallback',
     history: 'program-with-further-attempts',
@@ -46,7 +44,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'sleeps for whole seconds',
-    file: `${INTERPRETER}/steps/sleep.ts`,
+    file: 'src/core/program/step-attempts.ts',
     find: 'milliseconds(duration.value as Duration, `step "${at}": "sleep"`)',
     replace: 'Math.ceil(milliseconds(duration.value as Duration, at) / 1_000) * 1_000',
     history: 'program-with-every-kind-of-step',
@@ -58,15 +56,15 @@ const ATTEMPTS: readonly BrokenChange[] = [
 const PEOPLE: readonly BrokenChange[] = [
   {
     what: 'asks for the approval after the step was paid',
-    file: `${INTERPRETER}/run-once.ts`,
-    find: 'const decided = await approve(run, running, step);\n  const end = decided ?? (await act(run, running, step));',
-    replace: 'const acted = await act(run, running, step);\n  const end = (await approve(run, running, step)) ?? acted;',
+    file: 'src/core/program/step-attempts.ts',
+    find: 'const decided = await approve(run, running, step);\n  const end = decided ?? (await runStepKind(run, running, step));',
+    replace: 'const acted = await runStepKind(run, running, step);\n  const end = (await approve(run, running, step)) ?? acted;',
     history: 'program-decided-in-every-way',
     caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
     what: 'takes an output without the review',
-    file: `${INTERPRETER}/review.ts`,
+    file: 'src/core/program/approvals.ts',
     find: 'if (step.review === undefined) return done;',
     replace: 'if (step.review === undefined || step.ask !== undefined) return done;',
     history: 'program-decided-in-every-way',
@@ -74,7 +72,7 @@ const PEOPLE: readonly BrokenChange[] = [
   },
   {
     what: 'tries a rejected step again',
-    file: `${INTERPRETER}/approve.ts`,
+    file: 'src/core/program/approvals.ts',
     find: ', isFinal: true };',
     replace: ' };',
     history: 'program-with-rejected-steps',
@@ -82,7 +80,7 @@ const PEOPLE: readonly BrokenChange[] = [
   },
   {
     what: 'does not ask the tool which calls wait',
-    file: `${INTERPRETER}/steps/tool-decision.ts`,
+    file: 'src/core/program/tool-step.ts',
     find: 'run.ports.askTerms(invocation)',
     replace: 'Promise.resolve({ digest: `${eventId}/0` })',
     history: 'program-decided-in-every-way',
@@ -90,7 +88,7 @@ const PEOPLE: readonly BrokenChange[] = [
   },
   {
     what: 'forgets the deadline of a step',
-    file: `${INTERPRETER}/decide.ts`,
+    file: 'src/core/program/approvals.ts',
     find: 'if (deadline === true) return {};',
     replace: 'if (deadline !== undefined) return {};',
     history: 'program-decided-by-its-deadlines',

@@ -1,12 +1,10 @@
 import type { BrokenChange } from '../replay-mutated.ts';
 
-const INTERPRETER = 'src/core/program/interpreter';
-
 /** Ends, executions, children and earlier runs. */
 export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   {
     what: 'does an extra activity before it closes',
-    file: `${INTERPRETER}/run-program.ts`,
+    file: 'src/core/interpret.ts',
     find: 'takeRequests(state, ports);\n  const reason',
     replace: 'await ports.readEarlier(state.runId);\n  takeRequests(state, ports);\n  const reason',
     history: 'program-given-as-a-document',
@@ -14,7 +12,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'goes on beyond a limit',
-    file: `${INTERPRETER}/program-run.ts`,
+    file: 'src/core/program/program-run.ts',
     find: "if (call === 'model') return budget.onModelCall(ports.now());",
     replace: "if (call === 'model') return { type: 'start', granted: true };",
     history: 'program-at-its-limit',
@@ -22,7 +20,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not wait while the run is paused',
-    file: `${INTERPRETER}/program-run.ts`,
+    file: 'src/core/program/program-run.ts',
     find: 'if (ports.inbox.paused) await',
     replace: 'if (!ports.inbox.paused) await',
     history: 'program-paused-and-raised',
@@ -30,7 +28,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'never continues as new before a step',
-    file: `${INTERPRETER}/program-run.ts`,
+    file: 'src/core/program/program-run.ts',
     find: 'this.stop === undefined && ports.continueDue(ACTIVITY)',
     replace: 'this.stop === null && ports.continueDue(ACTIVITY)',
     history: 'program-over-executions',
@@ -38,7 +36,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'names its children differently',
-    file: `${INTERPRETER}/steps/child-start.ts`,
+    file: 'src/core/program/child-step.ts',
     find: 'const runId = `${run.state.runId}/${at}',
     replace: 'const runId = `${run.state.runId}/child/${at}',
     history: 'program-with-descendants',
@@ -70,7 +68,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'takes over nothing of an earlier run',
-    file: `${INTERPRETER}/reuse.ts`,
+    file: 'src/core/interpret.ts',
     find: 'if (earlier === undefined) return false;',
     replace: 'if (earlier !== undefined) return false;',
     history: 'program-resumed-from-an-earlier-run',

@@ -1,12 +1,10 @@
 import type { BrokenChange } from '../replay-mutated.ts';
 
-const INTERPRETER = 'src/core/program/interpreter';
-
 /** The order of units and steps. */
 const ORDER: readonly BrokenChange[] = [
   {
     what: 'runs the units of a graph one after the other',
-    file: `${INTERPRETER}/run-units.ts`,
+    file: 'src/core/program/run-units.ts',
     find: 'const end = isGraph ?',
     replace: 'const end = !isGraph && isGraph ?',
     history: 'program-as-a-graph-of-units',
@@ -14,7 +12,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'begins a unit before those that it needs have ended',
-    file: `${INTERPRETER}/run-units.ts`,
+    file: 'src/core/program/run-units.ts',
     find: 'Promise.all(needed.map(async (name) => ends.get(name)))',
     replace: 'Promise.all(needed.slice(1).map(async (name) => ends.get(name)))',
     history: 'program-as-a-graph-of-units',
@@ -22,7 +20,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'runs a unit although one that it needs has failed',
-    file: `${INTERPRETER}/run-units.ts`,
+    file: 'src/core/program/run-units.ts',
     find: "?.status !== 'completed');",
     replace: "?.status === 'skipped');",
     history: 'program-as-a-graph-of-units',
@@ -30,7 +28,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'looks values up before it stores them',
-    file: `${INTERPRETER}/run-steps.ts`,
+    file: 'src/core/interpret.ts',
     find: 'for (const step of steps) {',
     replace: 'for (const step of steps.toSorted((a, b) => (a.remember && b.recall ? 1 : a.recall && b.remember ? -1 : 0))) {',
     history: 'program-with-every-kind-of-step',
@@ -38,7 +36,7 @@ const ORDER: readonly BrokenChange[] = [
   },
   {
     what: 'runs a step whose condition does not hold',
-    file: `${INTERPRETER}/run-steps.ts`,
+    file: 'src/core/interpret.ts',
     find: 'step.when !== undefined && !conditionHolds',
     replace: 'step.when === undefined && step.when && !conditionHolds',
     history: 'program-with-blocks',
@@ -58,7 +56,7 @@ const ORDER: readonly BrokenChange[] = [
 const BLOCKS: readonly BrokenChange[] = [
   {
     what: 'runs the branches of a parallel block one after the other',
-    file: `${INTERPRETER}/blocks/parallel.ts`,
+    file: 'src/core/interpret.ts',
     find: 'await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));',
     replace:
       'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
@@ -67,7 +65,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs more items of a list at once',
-    file: `${INTERPRETER}/blocks/for-each.ts`,
+    file: 'src/core/interpret.ts',
     find: 'block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce',
     replace: '(block.atOnce ?? 0) + PROGRAM_LIMITS.defaultAtOnce',
     history: 'program-with-blocks',
@@ -75,7 +73,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs the items of a list from the last to the first',
-    file: `${INTERPRETER}/blocks/for-each.ts`,
+    file: 'src/core/interpret.ts',
     find: 'const index = next;',
     replace: 'const index = list.length - 1 - next;',
     history: 'program-with-blocks',
@@ -83,7 +81,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'begins further items after one has failed',
-    file: `${INTERPRETER}/blocks/for-each.ts`,
+    file: 'src/core/interpret.ts',
     find: 'next < list.length && ends.length === 0 &&',
     replace: 'next < list.length &&',
     history: 'program-with-a-failing-item',
@@ -91,7 +89,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'takes the last case of a branch that holds',
-    file: `${INTERPRETER}/blocks/branch.ts`,
+    file: 'src/core/interpret.ts',
     find: 'block.cases.findIndex(',
     replace: 'block.cases.findLastIndex(',
     history: 'program-with-blocks',
@@ -99,7 +97,7 @@ const BLOCKS: readonly BrokenChange[] = [
   },
   {
     what: 'runs a round more than a block allows',
-    file: `${INTERPRETER}/blocks/repeat.ts`,
+    file: 'src/core/interpret.ts',
     find: 'round + 1 >= block.atMost',
     replace: 'round >= block.atMost',
     history: 'program-with-blocks',
@@ -111,7 +109,7 @@ const BLOCKS: readonly BrokenChange[] = [
 const LOCAL_TOOLS: readonly BrokenChange[] = [
   {
     what: 'makes local calls beside other steps',
-    file: `${INTERPRETER}/steps/tool.ts`,
+    file: 'src/core/program/tool-step.ts',
     find: '!run.isSideBySide && ',
     replace: '',
     history: 'program-with-local-tools-side-by-side',
@@ -119,7 +117,7 @@ const LOCAL_TOOLS: readonly BrokenChange[] = [
   },
   {
     what: 'makes no local call',
-    file: `${INTERPRETER}/steps/tool.ts`,
+    file: 'src/core/program/tool-step.ts',
     find: '!run.isSideBySide && ',
     replace: 'run.isSideBySide && ',
     history: 'program-with-every-kind-of-step',

@@ -3,7 +3,7 @@ import { JSException } from 'quickjs-wasi';
 import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json.ts';
 import type { ExecutionError } from '../../../../src/core/domain/execution.ts';
 import { type EndFrame, type RunFrame, type ThreadSettings, timeoutError } from '../../frames.ts';
-import { RESERVED_WORDS } from '../reserved-words.ts';
+import { JAVASCRIPT_RESERVED_WORDS } from '../../../../src/core/code/callable-tools.ts';
 import { type EngineModule, NOWHERE_ELSE, Parser } from './engine.ts';
 import { type Host, importProblem, Realm, type RealmImage } from './realm.ts';
 import { PRELUDE } from './prelude.ts';
@@ -211,7 +211,9 @@ const DECLARATION = /\b(?:let|const|var|class|function)(?:\s+|\s*\*\s*)([\p{ID_S
 /** The names that code declares at its top level. The code can be parsed. */
 export function declaredNames(parser: Parser, code: string, isModule = false): string[] {
   const declared = plainlyDeclared(parser, code, isModule);
-  let candidates = [...new Set(code.match(NAME_PATTERN))].filter((name) => !RESERVED_WORDS.has(name) && !declared.includes(name));
+  let candidates = [...new Set(code.match(NAME_PATTERN))].filter(
+    (name) => !JAVASCRIPT_RESERVED_WORDS.has(name) && !declared.includes(name),
+  );
   let firstLine: number | undefined;
   // A second declaration of a name is an error, and the parser stops at the first: its line says which name it is.
   for (;;) {
@@ -230,7 +232,7 @@ export function declaredNames(parser: Parser, code: string, isModule = false): s
 function plainlyDeclared(parser: Parser, code: string, isModule: boolean): string[] {
   const imported = isModule ? importedNames(parser, code) : [];
   const found = [...imported, ...[...code.matchAll(DECLARATION)].map(([, name = '']) => name)];
-  const names = [...new Set(found)].filter((name) => !RESERVED_WORDS.has(name));
+  const names = [...new Set(found)].filter((name) => !JAVASCRIPT_RESERVED_WORDS.has(name));
   if (areDeclared(parser, code, names)) return names;
   return imported.filter((name) => areDeclared(parser, code, [name]));
 }
