@@ -18,7 +18,7 @@ function modulesOf(file: string, found = new Set<string>()): Set<string> {
 
 test('the thread of code loads no zlib: Node aborts the process if a thread ends while it creates a stream', () => {
   const modules = [...modulesOf(MAIN)];
-  expect(modules.some((name) => name.endsWith('/thread/image.ts'))).toBe(true);
+  expect(modules.filter((name) => name.includes('/thread/')).length).toBeGreaterThan(1);
   expect(modules).toContain('quickjs-wasi');
   expect(modules).not.toContain('node:zlib');
 });

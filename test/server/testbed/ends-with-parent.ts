@@ -1,0 +1,6 @@
+// Ends a process together with the one that has started it, whose pipe is its standard input: a test that fails leaves no process behind.
+import type { Socket } from 'node:net';
+
+const input = process.stdin as unknown as Socket;
+input.resume().once('end', () => process.exit(1));
+input.unref();
