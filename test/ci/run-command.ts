@@ -17,6 +17,9 @@ export interface CommandResult {
   output: string;
 }
 
+/** A process that a command leaves behind, and that holds its output open, is waited for so long, and then killed. */
+const LEFT_BEHIND_MS = 5_000;
+
 /** A command that does not end when it is asked to is killed after so long. */
 const KILLED_AFTER_MS = 30_000;
 
@@ -48,15 +51,18 @@ export async function runCommand([program, ...args]: readonly string[], options:
     take(`\n"${program}" was ended after ${limitSeconds} s\n`);
     end('SIGTERM');
   }, limitSeconds * 1_000);
+  let leftBehind: NodeJS.Timeout | undefined;
   const kill = setTimeout(end, limitSeconds * 1_000 + KILLED_AFTER_MS, 'SIGKILL');
   try {
     return await new Promise<CommandResult>((resolve) => {
       child.on('error', (error) => resolve({ code: 127, output: `${output}"${program}" cannot be run: ${error.message}\n` }));
+      child.on('exit', () => (leftBehind = setTimeout(end, LEFT_BEHIND_MS, 'SIGKILL')));
       child.on('close', (code) => resolve({ code: code ?? 137, output }));
     });
   } finally {
     clearTimeout(limit);
     clearTimeout(kill);
+    clearTimeout(leftBehind);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupted);
   }
 }

@@ -58,12 +58,17 @@ export async function startToolServer(
   };
 }
 
-/** Starts a worker in a process of its own, by default `worker-process.ts`, and waits until it polls. */
+const ENDS_WITH_PARENT = fileURLToPath(new URL('./ends-with-parent.ts', import.meta.url));
+
+/** Starts a worker in a process of its own, by default `worker-process.ts`, and waits until it polls. It ends with this process. */
 export async function startWorkerProcess(
   environment: Record<string, string>,
   script = fileURLToPath(new URL('./worker-process.ts', import.meta.url)),
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [script], { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--import', ENDS_WITH_PARENT, script], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   await once(child.stdout, 'data');
   return child;
 }
