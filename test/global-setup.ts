@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { startDevServer } from '../src/dev-server/index.ts';
+import { startDevServer } from '../src/dev-server/dev-server.ts';
 import { bundleWorkflows } from './server/testbed/bundle-workflows.ts';
 
 declare module 'vitest' {

@@ -1,15 +1,9 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../src/node-version/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/encryption.ts';
-export {
-  type ApiKey,
-  type GivenKey,
-  type KeyContext,
-  openai,
-  type OpenAICapabilities,
-  type OpenAIOptions,
-  type TooLongRule,
-} from '../activities/models/index.ts';
+export { type ApiKey, type GivenKey, type KeyContext, openai, type OpenAIOptions } from '../activities/models/openai/openai.ts';
+export { type OpenAICapabilities } from '../activities/models/openai/capabilities.ts';
+export { type TooLongRule } from '../activities/models/errors/too-long.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 export { fileStore, type FileStoreOptions } from '../src/stores/payload-store.ts';

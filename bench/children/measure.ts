@@ -5,7 +5,7 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES, SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { agentTool, defineAgent } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { weighChain } from '../figures/chain-history.ts';

@@ -5,7 +5,7 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { quickjs } from '../../src/define/code.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { weighChain } from '../figures/chain-history.ts';

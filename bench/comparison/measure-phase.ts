@@ -1,5 +1,5 @@
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { weighChain } from '../figures/chain-history.ts';
 import { startFakeProvider } from '../script/fake-provider.ts';
 import { inTurn } from '../figures/in-turn.ts';

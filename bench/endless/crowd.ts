@@ -1,6 +1,6 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker, type CreateWorkerOptions } from '../../worker/index.ts';
 import { CallClock } from '../sides/call-clock.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { weighExecutions } from './endless-chain.ts';
 import { checkExport } from './endless-export.ts';
 import { endlessFigures } from './endless-figures.ts';

@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { NativeConnection } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';

@@ -1,5 +1,5 @@
 import { NativeConnection } from '@temporalio/worker';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import { createWorker } from '../../worker/index.ts';
 import { EndlessClock } from '../endless/endless-clock.ts';
 import type { EndlessReply, EndlessRequest, EndlessSetting } from '../endless/endless-messages.ts';

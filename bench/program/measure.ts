@@ -2,7 +2,7 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { createWorker } from '../../worker/index.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
 import { weighChain } from '../figures/chain-history.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type LonghaulClient, type SessionHandle } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded, sum } from '../figures/statistics.ts';
 import type { IdleSessionsOptions } from './session-options.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient, type SessionHandle } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
 import type { SessionBenchOptions } from './session-options.ts';

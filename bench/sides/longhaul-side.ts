@@ -1,5 +1,5 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { createWorker } from '../../worker/index.ts';

@@ -1,7 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { CallClock } from './call-clock.ts';
 import { startFakeProvider } from '../script/fake-provider.ts';
 import type { CommandClock } from '../local/command-clock.ts';

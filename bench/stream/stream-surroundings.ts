@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient, memoryStreams, redisStreams } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { startRedis } from '../sides/redis-process.ts';
 import { WorkerProcess } from '../sides/worker-process.ts';

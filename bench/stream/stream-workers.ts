@@ -1,6 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { StreamSink } from '../../src/client/index.ts';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import { createWorker } from '../../worker/index.ts';
 import { streamer } from './streamer.ts';
 

@@ -1,6 +1,6 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { connect } from '../../src/client/index.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { inTurn } from '../figures/in-turn.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { TuningCommand } from '../options/options.ts';

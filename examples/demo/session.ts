@@ -8,7 +8,7 @@ import { processTerminal, untilInterrupted } from '../../src/cli/terminal.ts';
 import { Output } from '../../src/cli/output.ts';
 import { findUi, runLink } from '../../src/cli/command.ts';
 import { installQuietRuntime } from '../../src/cli/serve/serve-agents.ts';
-import { type DevServer, startDevServer } from '../../src/dev-server/index.ts';
+import { type DevServer, startDevServer } from '../../src/dev-server/dev-server.ts';
 
 const SEARCH_ATTRIBUTES = {
   LonghaulAgent: 'Keyword',

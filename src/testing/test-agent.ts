@@ -78,7 +78,7 @@ export interface TestServer extends AsyncDisposable {
  * building a server can take minutes.
  */
 export async function startTestServer({ say }: { say?: (line: string) => void } = {}): Promise<TestServer> {
-  const { startDevServer } = await import('../dev-server/index.ts');
+  const { startDevServer } = await import('../dev-server/dev-server.ts');
   const { address, namespace, stop } = await startDevServer(say === undefined ? {} : { say });
   return { address, namespace, stop, [Symbol.asyncDispose]: stop };
 }

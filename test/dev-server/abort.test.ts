@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { findServer, startDevServer } from '../../src/dev-server/index.ts';
+import { findServer } from '../../src/dev-server/find-server.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { fakeCli, isRunning, notedPids, notePids, sandbox, silentServer, type Sandbox } from './fake-programs.ts';
 
 const FIND_SERVER = fileURLToPath(new URL('../../src/dev-server/find-server.ts', import.meta.url));

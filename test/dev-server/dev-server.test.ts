@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DevServerError, startDevServer } from '../../src/dev-server/index.ts';
+import { DevServerError } from '../../src/dev-server/start-flags.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { isReachable } from '../../src/dev-server/start-flags.ts';
 import { fakeCli, sandbox, silentServer } from './fake-programs.ts';
 

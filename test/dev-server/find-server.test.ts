@@ -2,7 +2,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cliCache } from '../../src/dev-server/find-server.ts';
-import { DevServerError, findServer, type FoundServer } from '../../src/dev-server/index.ts';
+import { DevServerError } from '../../src/dev-server/start-flags.ts';
+import { findServer, type FoundServer } from '../../src/dev-server/find-server.ts';
 import { CLI_WITHOUT_PRAGMA, fakeCli, fakeGo, sandbox, silentServer, writeProgram, type Sandbox } from './fake-programs.ts';
 
 async function find(place: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ found: FoundServer; lines: string[] }> {

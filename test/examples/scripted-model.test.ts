@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterEach, expect, test } from 'vitest';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
 import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { calculator, searchWeb, searchWikipedia } from '../../examples/kipchoge/tools.ts';

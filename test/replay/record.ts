@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { PROGRAM_RUN } from '../../src/core/protocol.ts';
-import { startDevServer } from '../../src/dev-server/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker, type CreateWorkerOptions, inMemory } from '../../worker/index.ts';
 import { fakeMemory } from '../fakes/fake-memory.ts';

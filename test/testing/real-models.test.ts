@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import type { ModelRequest } from '../../src/core/domain/model.ts';
 import { forbidRealModels } from '../../src/testing/index.ts';
 import { chatChunk } from '../fakes/openai-answers.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openai } from '../../activities/models/index.ts';
+import { openai } from '../../activities/models/openai/openai.ts';
 import { defineAgent } from '../../src/index.ts';
 import { failWith, rateLimit, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../../src/client/index.ts';
-import { startDevServer } from '../../../src/dev-server/index.ts';
+import { startDevServer } from '../../../src/dev-server/dev-server.ts';
 import { describeMachine, type Machine } from '../../figures/machine.ts';
 import { BOUNDED_YOUNG_GENERATION } from '../../sides/measured-memory.ts';
 import { startRedis } from '../../sides/redis-process.ts';

@@ -5,7 +5,8 @@ import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts'
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { freePorts } from '../../dev-server/start-flags.ts';
-import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
+import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/dev-server.ts';
+import { DevServerError } from '../../dev-server/start-flags.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { chosenCodec, type CommandIo, encodes, findUi, resolveServerLocation, type ServerFlags } from '../command.ts';

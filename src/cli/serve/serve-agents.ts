@@ -73,7 +73,7 @@ export function sayBundling(output: Pick<Output, 'note' | 'look'>): void {
  * key seems to be missing.
  */
 async function defaultProviders(output: Pick<Output, 'note'>, env: NodeJS.ProcessEnv): Promise<Record<string, ModelClient>> {
-  const { openai } = await import('../../../activities/models/index.ts');
+  const { openai } = await import('../../../activities/models/openai/openai.ts');
   if (!env['OPENAI_API_KEY'] && !env['OPENAI_BASE_URL']) {
     output.note('OPENAI_API_KEY is not set: calls to models "openai/…" will fail. Set it, or export "providers" from the agents module.');
   }

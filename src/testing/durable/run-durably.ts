@@ -18,7 +18,7 @@ import { ProgramResult, RunResult, type RunResultFields } from '../../core/domai
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import { type DevServer, startDevServer } from '../../dev-server/dev-server.ts';
 import type { ExecutionTrace } from '../../core/domain/trace.ts';
 import {
   type DurableTestOptions,

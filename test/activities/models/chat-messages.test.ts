@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { buildChatMessages } from '../../../activities/models/index.ts';
+import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { chatChunk } from '../../fakes/openai-answers.ts';
 import { failureOf, fakeProvider, modelRequest } from './fake-provider.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest';
-import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
+import { openai, type OpenAIOptions } from '../../../activities/models/openai/openai.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { ModelCallContext, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';

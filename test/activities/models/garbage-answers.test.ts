@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
+import { openai, type OpenAIOptions } from '../../../activities/models/openai/openai.ts';
 import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { chatStream, says, outputMessage, responsesStream } from '../../fakes/openai-answers.ts';

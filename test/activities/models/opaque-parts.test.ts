@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openai, type OpenAIOptions } from '../../../activities/models/index.ts';
+import { openai, type OpenAIOptions } from '../../../activities/models/openai/openai.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent, ModelResponse } from '../../../src/core/domain/model.ts';

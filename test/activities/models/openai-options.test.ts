@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
-import type { ApiKey, KeyContext } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
+import type { ApiKey, KeyContext } from '../../../activities/models/openai/openai.ts';
 import { secret } from '../../../src/define/resources.ts';
 import { LonghaulError, UsageError } from '../../../src/core/domain/errors.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';

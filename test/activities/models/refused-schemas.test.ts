@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { says } from '../../fakes/openai-answers.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { APIError } from 'openai';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { ReportedFault } from '../../../activities/models/errors/error-body.ts';
 import { classifyError } from '../../../activities/models/errors/classify-error.ts';
 import type { TooLongRule } from '../../../activities/models/errors/too-long.ts';

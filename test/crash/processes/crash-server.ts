@@ -1,5 +1,5 @@
 import { awaitReady } from '../../../src/dev-server/dev-server.ts';
-import { findServer } from '../../../src/dev-server/index.ts';
+import { findServer } from '../../../src/dev-server/find-server.ts';
 import { type GuardedProcess, startProcess } from '../../../src/dev-server/guarded-process.ts';
 import { cliEnvironment, SERVER_IP, startFlags } from '../../../src/dev-server/start-flags.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';

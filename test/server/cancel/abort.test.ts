@@ -1,6 +1,6 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { LonghaulPlugin } from '../../../worker/index.ts';
 import { says } from '../../fakes/openai-answers.ts';

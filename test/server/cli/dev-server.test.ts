@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { startDevServer, type DevServer, type DevServerOptions } from '../../../src/dev-server/index.ts';
+import { startDevServer, type DevServer, type DevServerOptions } from '../../../src/dev-server/dev-server.ts';
 import { isReachable } from '../../../src/dev-server/start-flags.ts';
 import { sandbox } from '../../dev-server/fake-programs.ts';
 
-const INDEX = fileURLToPath(new URL('../../../src/dev-server/index.ts', import.meta.url));
+const INDEX = fileURLToPath(new URL('../../../src/dev-server/dev-server.ts', import.meta.url));
 const cliPath = inject('temporalCliPath');
 const realCli = { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_CLI_PATH: cliPath };
 

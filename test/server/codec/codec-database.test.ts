@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
 import type { CodecOptions } from '../../../src/codec/encryption.ts';
-import { startDevServer } from '../../../src/dev-server/index.ts';
+import { startDevServer } from '../../../src/dev-server/dev-server.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker } from '../../../worker/index.ts';

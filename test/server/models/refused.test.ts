@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { says } from '../../fakes/openai-answers.ts';
 import { type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import type { LonghaulPluginOptions } from '../../../worker/index.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import type { ModelClient } from '../../../src/core/domain/model.ts';

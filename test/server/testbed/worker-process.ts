@@ -1,7 +1,7 @@
 // A worker in a process of its own, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
-import { openai } from '../../../activities/models/index.ts';
+import { openai } from '../../../activities/models/openai/openai.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { createWorker } from '../../../worker/index.ts';
 

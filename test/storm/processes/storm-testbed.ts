@@ -5,7 +5,7 @@ import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
-import { startDevServer } from '../../../src/dev-server/index.ts';
+import { startDevServer } from '../../../src/dev-server/dev-server.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
 import { replayed } from '../queries/replayed.ts';

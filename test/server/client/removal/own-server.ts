@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { inject } from 'vitest';
 import { connect, fileArchive, fileStore, type LonghaulClient, memoryStreams, redisStreams } from '../../../../src/client/index.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../../src/core/protocol.ts';
-import { type DevServer, startDevServer } from '../../../../src/dev-server/index.ts';
+import { type DevServer, startDevServer } from '../../../../src/dev-server/dev-server.ts';
 import { createWorker, type CreateWorkerOptions, sqliteMemory } from '../../../../worker/index.ts';
 import { redisProgram, RedisServer } from '../../../streams/redis-server.ts';
 import { sharedBundle } from '../../testbed/testbed.ts';

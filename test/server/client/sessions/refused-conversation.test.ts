@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { openai } from '../../../../activities/models/index.ts';
+import { openai } from '../../../../activities/models/openai/openai.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { says } from '../../../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../../../fakes/openai-server.ts';
