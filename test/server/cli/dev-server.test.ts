@@ -9,7 +9,7 @@ import { startDevServer, type DevServer, type DevServerOptions } from '../../../
 import { isReachable } from '../../../src/dev-server/start-flags.ts';
 import { sandbox } from '../../dev-server/fake-programs.ts';
 
-const INDEX = fileURLToPath(new URL('../../../src/dev-server/dev-server.ts', import.meta.url));
+const DEV_SERVER = fileURLToPath(new URL('../../../src/dev-server/dev-server.ts', import.meta.url));
 const cliPath = inject('temporalCliPath');
 const realCli = { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_CLI_PATH: cliPath };
 
@@ -61,7 +61,7 @@ const DEATHS = [
 ];
 
 test.skipIf(cliPath === undefined).each(DEATHS)('a process that ends by $how ends its server too', async ({ code }) => {
-  const script = `import { startDevServer } from ${JSON.stringify(INDEX)};
+  const script = `import { startDevServer } from ${JSON.stringify(DEV_SERVER)};
     const server = await startDevServer();
     process.stdout.write(server.address, () => { ${code} });`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { env: realCli, stdio: ['ignore', 'pipe', 'inherit'] });
