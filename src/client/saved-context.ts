@@ -8,7 +8,7 @@ import { counted } from '../core/domain/text.ts';
 import { evictedResult } from '../core/domain/window.ts';
 import { readSavedContext } from '../core/saved/read-saved-context.ts';
 import type { SavedContext, SavedMessage } from '../core/saved/saved-context.ts';
-import { parseToolCall } from '../model/parse-tool-call.ts';
+import { parseToolCall } from '../model/interpret-response.ts';
 import { checkRunId, runNotFound } from '../temporal/run-workflow.ts';
 import { RunReader } from './reader.ts';
 import { conversationState, savedContextOf } from './recorded-views.ts';

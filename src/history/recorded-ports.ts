@@ -39,7 +39,7 @@ import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-stat
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { callIdAt } from '../core/program/program-index.ts';
-import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/program-ports.ts';
+import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/program-run.ts';
 import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
 import { childOf, type RecordedExecution } from './recorded-execution.ts';
 import { RecordedSteps } from './recorded-steps.ts';

@@ -29,7 +29,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
   StoreOutcome,
-} from '../core/program/program-ports.ts';
+} from '../core/program/program-run.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import {
   attemptAddress,

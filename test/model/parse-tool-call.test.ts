@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import { parseJsonText, wellFormed } from '../../src/model/parse-json.ts';
-import { parseToolCall } from '../../src/model/parse-tool-call.ts';
+import { parseToolCall } from '../../src/model/interpret-response.ts';
 
 const INVALID = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
 

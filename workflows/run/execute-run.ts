@@ -48,7 +48,7 @@ import {
 } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import type { ProgramPorts } from '../../src/core/program/program-ports.ts';
+import type { ProgramPorts } from '../../src/core/program/program-run.ts';
 import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
 import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
 import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';

@@ -22,7 +22,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
   StoreOutcome,
-} from '../program/program-ports.ts';
+} from '../program/program-run.ts';
 import {
   ACTIVITIES,
   type AskStepInput,

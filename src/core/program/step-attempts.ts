@@ -16,8 +16,7 @@ import { approve, review, waitForDecision } from './approvals.ts';
 import { askTexts } from './ask-prompt.ts';
 import { childEnded, childFailed, childStart, childStopped, notStarted } from './child-step.ts';
 import { addressText, indexOf } from './program-index.ts';
-import type { AskOutcome } from './program-ports.ts';
-import type { AttemptEnd, ProgramRun, StepsEnd } from './program-run.ts';
+import type { AskOutcome, AttemptEnd, ProgramRun, StepsEnd } from './program-run.ts';
 import {
   endStep,
   failedAtOnce,

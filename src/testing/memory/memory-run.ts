@@ -39,7 +39,7 @@ import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
-import type { ProgramPorts } from '../../core/program/program-ports.ts';
+import type { ProgramPorts } from '../../core/program/program-run.ts';
 import type { SIGNALS } from '../../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../../core/sessions/run-session.ts';
 import { type MemoryActivities, roundTrip } from './memory-worker.ts';

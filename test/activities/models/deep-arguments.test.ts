@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
+import { parseToolCall } from '../../../src/model/interpret-response.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
 import { fakeProvider } from './fake-provider.ts';
 

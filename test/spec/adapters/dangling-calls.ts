@@ -1,7 +1,7 @@
 import { type ContentItem, isToolCall, type Message, type Role, type ToolResult } from '../../../src/core/domain/content.ts';
 import { type ConversationEvent, patchDangling } from '../../../src/core/domain/model.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
-import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
+import { parseToolCall } from '../../../src/model/interpret-response.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, only, text } from './fields.ts';
 

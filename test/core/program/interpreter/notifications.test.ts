@@ -5,7 +5,7 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
-import type { ProgramPorts } from '../../../../src/core/program/program-ports.ts';
+import type { ProgramPorts } from '../../../../src/core/program/program-run.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { defineProgram, human, parallel, unit } from '../../../../src/define/program/index.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';

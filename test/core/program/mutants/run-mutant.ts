@@ -12,7 +12,7 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import type { ChildOutcome } from '../../../../src/core/domain/children.ts';
-import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/program-ports.ts';
+import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/program-run.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';

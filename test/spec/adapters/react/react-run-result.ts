@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { TERMINAL_STATUSES, type TerminalStatus } from '../../../../src/core/domain/run.ts';
 import { addUsage, noUsage } from '../../../../src/core/domain/usage.ts';
-import { parseToolCall } from '../../../../src/model/parse-tool-call.ts';
+import { parseToolCall } from '../../../../src/model/interpret-response.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list } from '../fields.ts';
 import { reactRun, RESULT_KEYS } from './react-run.ts';
