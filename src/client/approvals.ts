@@ -50,7 +50,7 @@ export interface RejectOptions extends DecisionOptions {
 }
 
 /** A decision to send. `content` has the fields of its type. */
-interface NewDecision {
+export interface NewDecision {
   type: Decision['type'];
   about: DecidedOn;
   content: object;
