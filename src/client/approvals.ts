@@ -252,7 +252,7 @@ export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { read
 export type DecidedOn = ListedApproval | string;
 
 /** A run whose calls are decided on. */
-export interface DecidedRun {
+interface DecidedRun {
   client: Client;
   runId: string;
   reader: RunReader;
