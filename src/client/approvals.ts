@@ -50,7 +50,7 @@ export interface RejectOptions extends DecisionOptions {
 }
 
 /** A decision to send. `content` has the fields of its type. */
-interface NewDecision {
+export interface NewDecision {
   type: Decision['type'];
   about: DecidedOn;
   content: object;
@@ -252,7 +252,7 @@ export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { read
 export type DecidedOn = ListedApproval | string;
 
 /** A run whose calls are decided on. */
-export interface DecidedRun {
+interface DecidedRun {
   client: Client;
   runId: string;
   reader: RunReader;

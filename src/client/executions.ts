@@ -8,7 +8,7 @@ import { activityDetails, type Missing } from '../core/domain/missing-definition
 import { refusedIn } from '../core/domain/model.ts';
 import type { RunStatus, RunSubject } from '../core/domain/run.ts';
 import { ACTIVITIES, type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
-import { type ChainedExecution, executionBeginning } from '../history/execution-reader.ts';
+import type { ChainedExecution } from '../history/execution-reader.ts';
 import { hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../temporal/server-calls.ts';
 import { sleep } from '../temporal/waiting.ts';
@@ -70,6 +70,7 @@ export class RunChain {
   }
 
   async #lookUp(executionId: string): Promise<ChainedExecution | undefined> {
+    const { executionBeginning } = await import('../history/execution-reader.ts');
     const begun = await executionBeginning(this.#client, this.#runId, executionId);
     if (begun === undefined) return undefined;
     const { before, carry } = begun;

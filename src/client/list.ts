@@ -3,9 +3,8 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { RunStatus } from '../core/domain/run.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
-import { withoutMemos } from '../temporal/run-workflow.ts';
+import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
-import { statusOf } from './recorded-views.ts';
 import { executionsPage, IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
 
 /** The runs to list. */

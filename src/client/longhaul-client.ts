@@ -13,10 +13,9 @@ import { nonEmpty, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
-import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './approvals.ts';
+import type { ApprovalFilter, RunApproval } from './approvals.ts';
 import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
 import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
-import { forget } from './forget.ts';
 import {
   type ListFilter,
   listRuns,
@@ -187,7 +186,8 @@ export class LonghaulClient {
 
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, this.#ofPrincipal(filter)));
+    const conditioned = this.#ofPrincipal(filter);
+    return failEachIfUnreachable(this.temporal, () => listRuns(this.temporal, conditioned));
   }
 
   /** Returns a page of the runs that `list` yields. A page may be empty although there is a next one. */
@@ -200,7 +200,8 @@ export class LonghaulClient {
    * was started without them is not listed.
    */
   sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
-    return failEachIfUnreachable(this.temporal, listSessions(this.temporal, this.#ofPrincipal(filter)));
+    const conditioned = this.#ofPrincipal(filter);
+    return failEachIfUnreachable(this.temporal, () => listSessions(this.temporal, conditioned));
   }
 
   /** Returns a page of the sessions that `sessions` yields. */
@@ -213,12 +214,19 @@ export class LonghaulClient {
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, this.#ofPrincipal(filter)));
+    const conditioned = this.#ofPrincipal(filter);
+    return failEachIfUnreachable(this.temporal, async () => {
+      const { listApprovals } = await import('./approvals.ts');
+      return listApprovals(this.temporal, conditioned);
+    });
   }
 
   /** Returns the pending approvals of a page of the runs that wait: the size of the page is a number of runs. */
   async approvalsPage(filter: Omit<ApprovalFilter, 'limit' | 'follow'>, page: PageOptions): Promise<ListPage<RunApproval>> {
-    return failIfUnreachable(this.temporal, () => approvalsPage(this.temporal, this.#ofPrincipal(filter), page));
+    return failIfUnreachable(this.temporal, async () => {
+      const { approvalsPage } = await import('./approvals.ts');
+      return approvalsPage(this.temporal, this.#ofPrincipal(filter), page);
+    });
   }
 
   /**
@@ -243,7 +251,10 @@ export class LonghaulClient {
     const { payloadStore, archive, memory, userKey } = this.#options;
     const streams = this.#options.streams === undefined ? undefined : this.#feeds;
     const work = { user, userKey, stores: { payloadStore, archive, memory, streams }, onNotice: this.#options.onNotice ?? warn };
-    return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
+    return failIfUnreachable(this.temporal, async () => {
+      const { forget } = await import('./forget.ts');
+      return forget(this.temporal, work, options);
+    });
   }
 
   /** Resolves if the sink of the client's streams can carry live output at this moment, or if it has none. Rejects with the reason otherwise. */

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { agentTrace, type AgentTraceHeader } from '../core/domain/agent-trace.ts';
+import type { AgentTraceHeader } from '../core/domain/agent-trace.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { Missing } from '../core/domain/missing-definitions.ts';
@@ -8,19 +8,18 @@ import type { RequestedParts, RunResultFields } from '../core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../core/domain/run.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { ExecutionTrace } from '../core/domain/trace.ts';
-import { assembleTrace, type TraceEntry, traceOf, type TracePage } from '../core/program/trace.ts';
+import type { TraceEntry, TracePage } from '../core/program/trace.ts';
 import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../core/protocol.ts';
-import { type ReadBackRun, readExecution, readRun } from '../history/read-run.ts';
-import { runOutcome } from '../temporal/run-workflow.ts';
+import type { ReadBackRun } from '../history/read-run.ts';
+import { runOutcome, statusOf } from '../temporal/run-workflow.ts';
 import { inBatches, sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import type { ResultOptions, ResultParts } from './client-options.ts';
-import { type NewestExecution, queryApprovals, queryRun, type RunApprovals, RunChain } from './executions.ts';
+import { type NewestExecution, type OwnApprovals, queryApprovals, queryRun, type RunApprovals, RunChain } from './executions.ts';
 import { withNewest } from './missing-workers.ts';
-import { approvalsFrom, contextFrom, statusFrom, statusOf } from './recorded-views.ts';
 
 /**
  * Reads a run: the newest execution by query if a worker answers, and everything else from history, across all executions
- * of the run.
+ * of the run. What reads histories, most of the package, is loaded when it is used: here and in the files that use this reader.
  */
 export class RunReader {
   readonly chain: RunChain;
@@ -36,7 +35,7 @@ export class RunReader {
   /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
     const [execution, view] = await Promise.all([this.chain.newest(), queryRun<StatusView>(this.#client, this.#runId, QUERIES.status)]);
-    const status = view === undefined ? statusFrom(this.#runId, execution, await this.#newest()) : asEnded(view, execution);
+    const status = view === undefined ? await this.#recordedStatus(execution) : asEnded(view, execution);
     const { missing: reported = [], ...known } = status;
     if (execution.closed) return { ...known, waitingFor: [] };
     const missing = withNewest(reported, execution.missing);
@@ -50,7 +49,7 @@ export class RunReader {
   /** Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
     const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
-    const own = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
+    const own = answer === undefined ? await this.#recordedApprovals(execution) : asEnded(answer, execution);
     const { children = [], ...approvals } = own;
     if (execution.closed) return { ...approvals, pending: [] };
     const ofChildren = await approvalsOfChildren(children, (runId) => new RunReader(this.#client, runId).approvals());
@@ -61,7 +60,7 @@ export class RunReader {
   /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
   async context(from: number): Promise<ContextPage> {
     const [execution, page] = await Promise.all([this.chain.newest(), this.#page(from)]);
-    const newest = asEnded(page ?? contextFrom(this.#runId, await this.#newest(), from), execution);
+    const newest = asEnded(page ?? (await this.#recordedContext(from)), execution);
     if (beginsAtOffset(newest, from)) return newest;
     for await (const events of this.#history(from, page)) return { ...newest, from, events };
     return newest;
@@ -69,7 +68,7 @@ export class RunReader {
 
   /** Returns the deps and the state of the run as they are now. */
   async data(): Promise<Pick<ContextPage, 'deps' | 'state'>> {
-    return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? contextFrom(this.#runId, await this.#newest(), Number.MAX_SAFE_INTEGER);
+    return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? this.#recordedContext(Number.MAX_SAFE_INTEGER);
   }
 
   /** Yields the events from an offset on. Throws `history_removed` if the server has removed the event at that offset. */
@@ -84,6 +83,7 @@ export class RunReader {
 
   /** Yields all events that the server still has, from history. */
   async *eventsLeft(): AsyncGenerator<Event> {
+    const { readRun } = await import('../history/read-run.ts');
     for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
   }
 
@@ -113,6 +113,7 @@ export class RunReader {
 
   /** Returns the steps from an index on, from history. */
   async recordedSteps(from = 0): Promise<StepResult[]> {
+    const { readRun } = await import('../history/read-run.ts');
     const steps: StepResult[] = [];
     for await (const read of readRun(this.#client, this.#runId, this.chain, { fromStep: from })) {
       steps.push(...read.steps.filter(({ step }) => step > from));
@@ -130,6 +131,21 @@ export class RunReader {
     return this.#newest();
   }
 
+  async #recordedStatus(execution: NewestExecution): Promise<StatusView> {
+    const { statusFrom } = await import('./recorded-views.ts');
+    return statusFrom(this.#runId, execution, await this.#newest());
+  }
+
+  async #recordedApprovals(execution: NewestExecution): Promise<OwnApprovals> {
+    const { approvalsFrom } = await import('./recorded-views.ts');
+    return approvalsFrom(this.#runId, execution, await this.#newest());
+  }
+
+  async #recordedContext(from: number): Promise<ContextPage> {
+    const { contextFrom } = await import('./recorded-views.ts');
+    return contextFrom(this.#runId, await this.#newest(), from);
+  }
+
   async #page(from: number): Promise<ContextPage | undefined> {
     return queryRun<ContextPage>(this.#client, this.#runId, QUERIES.context, { from });
   }
@@ -139,6 +155,7 @@ export class RunReader {
    * that is too large for an answer. Without an answer, all events from the offset on.
    */
   async *#history(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]> {
+    const { readRun } = await import('../history/read-run.ts');
     let offset = from;
     const untilOffset = answer !== undefined && from < answer.firstOffset ? answer.firstOffset : Infinity;
     for await (const read of readRun(this.#client, this.#runId, this.chain, { fromOffset: from, untilOffset })) {
@@ -157,6 +174,7 @@ export class RunReader {
 
   async #newest(): Promise<ReadBackRun> {
     const { executionId } = await this.chain.newest();
+    const { readExecution } = await import('../history/read-run.ts');
     const read = await readExecution(this.#client, this.#runId, executionId);
     if (read !== undefined) return read.run;
     throw new LonghaulError('history_removed', `The server has removed the newest execution of run "${this.#runId}"`);
@@ -226,7 +244,10 @@ async function queriedTrace(source: TraceSource): Promise<ExecutionTrace | undef
     }
     if (answer === undefined || answer.firstOffset > 0) return undefined;
     entries.push(...answer.entries);
-    if (answer.next >= answer.total) return assembleTrace(answer, entries);
+    if (answer.next >= answer.total) {
+      const { assembleTrace } = await import('../core/program/trace.ts');
+      return assembleTrace(answer, entries);
+    }
     from = answer.next;
   }
 }
@@ -236,11 +257,13 @@ async function recordedTrace(source: TraceSource): Promise<ExecutionTrace> {
   const startTime = startedAt / 1000;
   if (state === undefined) return new ExecutionTrace({ programName: agentName, backendName: '', startTime, spans: [] });
   if (state.program === undefined) return traceOfAgent(source, { agentName, model: state.snapshot.model, startTime });
+  const { traceOf } = await import('../core/program/trace.ts');
   return traceOf(state.program.document, await allEvents(source));
 }
 
 /** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
 async function traceOfAgent(source: TraceSource, header: AgentTraceHeader): Promise<ExecutionTrace> {
+  const { agentTrace } = await import('../core/domain/agent-trace.ts');
   const events = await allEvents(source);
   return agentTrace(header, { events, steps: await source.steps() });
 }

@@ -9,6 +9,7 @@ import { childrenField, runSubject, sessionField } from '../core/queries/run-vie
 import { contextOfRun } from '../core/saved/context-of-run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ReadBackRun } from '../history/read-run.ts';
+import { statusOf } from '../temporal/run-workflow.ts';
 import type { OwnApprovals } from './executions.ts';
 
 // The answers of a run's queries, made from its history if no worker answers.
@@ -65,22 +66,6 @@ export function contextFrom(runId: string, { state }: ReadBackRun, from: number)
     events: events.slice(Math.max(0, from - firstOffset)),
     total: firstOffset + events.length,
   };
-}
-
-/** Converts Temporal's status of a workflow to the status of a run. A run that was ended from outside has failed. */
-export function statusOf(execution: string): RunStatus {
-  switch (execution) {
-    case 'COMPLETED':
-      return 'completed';
-    case 'CANCELLED':
-      return 'cancelled';
-    case 'FAILED':
-    case 'TERMINATED':
-    case 'TIMED_OUT':
-      return 'error';
-    default:
-      return 'running';
-  }
 }
 
 /** Returns the context of a run as a document. Throws `invalid_input` for a run without a conversation. */

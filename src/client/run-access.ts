@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
-import { type ExecutionBeginning, executionBeginning } from '../history/execution-reader.ts';
+import type { ExecutionBeginning } from '../history/execution-reader.ts';
 import { runNotFound } from '../temporal/run-workflow.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import type { DecidedOn } from './approvals.ts';
@@ -45,12 +45,14 @@ export class RunAccess {
    */
   async require(runId: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(runId)) return;
+    const { executionBeginning } = await import('../history/execution-reader.ts');
     this.#requireOwn(runId, await executionBeginning(this.#client, runId));
   }
 
   /** Throws `run_not_found` for a workflow that exists and is no run of the principal: nothing must be sent to it. */
   async requireUnlessAbsent(id: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(id)) return;
+    const { executionBeginning } = await import('../history/execution-reader.ts');
     const beginning = await executionBeginning(this.#client, id);
     if (beginning !== undefined) this.#requireOwn(id, beginning);
   }
@@ -106,13 +108,11 @@ export class AuthorizedRun {
     });
   }
 
-  /** Yields the items. */
-  forEach<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
-    return failEachIfUnreachable(this.#client, this.#allowed(items));
-  }
-
-  async *#allowed<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
-    await this.#access?.require(this.#runId);
-    yield* items;
+  /** Yields the items. Nothing is done before the first of them is asked for. */
+  forEach<Item>(items: () => Promise<AsyncGenerator<Item>>): AsyncGenerator<Item> {
+    return failEachIfUnreachable(this.#client, async () => {
+      await this.#access?.require(this.#runId);
+      return items();
+    });
   }
 }

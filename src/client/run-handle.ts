@@ -8,7 +8,6 @@ import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult } fr
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
-import { savedContextOf } from './recorded-views.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {
   type ContextPage,
@@ -22,9 +21,9 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import { type ApproveOptions, decideCall, type DecidedOn, type DecidedRun, type DecisionOptions, type RejectOptions } from './approvals.ts';
-import { type DeleteOptions, type DeleteOutcome, deleteRun, type RunStores } from './delete-run.ts';
-import { type ExportLine, type ExportOptions, exportRun } from './export-run.ts';
+import type { ApproveOptions, DecidedOn, DecisionOptions, NewDecision, RejectOptions } from './approvals.ts';
+import type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
+import type { ExportLine, ExportOptions } from './export-run.ts';
 import { AwaitedResult, type FollowOptions, RunReader } from './reader.ts';
 import type { PermissionOptions } from '../define/permissions.ts';
 import {
@@ -39,13 +38,13 @@ import {
 } from './updates.ts';
 import { AuthorizedRun, type KnownRun } from './run-access.ts';
 import { checkRunId, requestCancel } from '../temporal/run-workflow.ts';
-import { type RetryOptions, type RetryReceipt, retryRun } from './retry-run.ts';
+import type { RetryOptions, RetryReceipt } from './retry-run.ts';
 import type { RunApprovals } from './executions.ts';
 import { type RequestedBy, RESULT_OPTIONS, type ResultOptions } from './client-options.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
-import { type StreamOptions, streamRun } from './stream/stream-run.ts';
-import { readTree, type RunTree, type TreeEvent, type TreeEventOptions, treeEvents } from './run-tree.ts';
+import type { StreamOptions } from './stream/stream-run.ts';
+import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {
@@ -142,8 +141,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   events(options: TreeEventOptions): AsyncGenerator<TreeEvent>;
   events(options?: FollowOptions): AsyncGenerator<Event>;
   events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
-    const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
-    return this.#allowed.forEach(events);
+    return this.#allowed.forEach(async () => {
+      if (!('tree' in options)) return this.#reader.events(options);
+      const { treeEvents } = await import('./run-tree.ts');
+      return treeEvents(this.#client, this.runId, options);
+    });
   }
 
   /**
@@ -153,17 +155,26 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
     const feeds = this.#feeds ?? new RunFeeds(this.#client);
-    return this.#allowed.forEach(streamRun(feeds, this.runId, options));
+    return this.#allowed.forEach(async () => {
+      const { streamRun } = await import('./stream/stream-run.ts');
+      return streamRun(feeds, this.runId, options);
+    });
   }
 
   /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
   async save(): Promise<SavedContext> {
-    return this.#allowed.for(async () => savedContextOf(this.runId, await this.#reader.recordedRun()));
+    return this.#allowed.for(async () => {
+      const { savedContextOf } = await import('./recorded-views.ts');
+      return savedContextOf(this.runId, await this.#reader.recordedRun());
+    });
   }
 
   /** Returns the run with all runs below it: their status, steps and usage. Runs that the server does not have are left out. */
   async tree(): Promise<RunTree> {
-    return this.#allowed.for(() => readTree(this.#client, this.runId));
+    return this.#allowed.for(async () => {
+      const { readTree } = await import('./run-tree.ts');
+      return readTree(this.#client, this.runId);
+    });
   }
 
   /**
@@ -171,7 +182,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
-    return this.#allowed.forEach(exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
+    return this.#allowed.forEach(async () => {
+      const { exportRun } = await import('./export-run.ts');
+      return exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options });
+    });
   }
 
   /**
@@ -179,7 +193,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
    */
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
-    return this.#allowed.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options, streams: this.#feeds }));
+    return this.#allowed.for(async () => {
+      const { deleteRun } = await import('./delete-run.ts');
+      return deleteRun(this.#client, this.runId, { ...this.#stores, ...options, streams: this.#feeds });
+    });
   }
 
   /**
@@ -201,19 +218,19 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'approve', about, content, options }));
+    return this.#decide({ type: 'approve', about, content, options });
   }
 
   /** Rejects a waiting call: the model reads the reason. `about` and the errors are as for `approve`. */
   async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'reject', about, content, options }));
+    return this.#decide({ type: 'reject', about, content, options });
   }
 
   /** Answers a waiting call instead of the tool: a question to a person, or any other call. `about` and the errors are as for `approve`. */
   async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
+    return this.#decide({ type: 'respond', about, content: { content }, options });
   }
 
   /** Ends a remembered decision: it holds for no further calls. Throws `run_ended`, `wait_timeout`. */
@@ -277,10 +294,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * the step of the first. Throws `run_open`, and `invalid_input` for a step that is not there.
    */
   async retry(options: RetryOptions = {}): Promise<RetryReceipt> {
-    return this.#allowed.for(() => retryRun(this.#client, this.runId, options));
+    return this.#allowed.for(async () => {
+      const { retryRun } = await import('./retry-run.ts');
+      return retryRun(this.#client, this.runId, options);
+    });
   }
 
-  get #decided(): DecidedRun {
-    return { client: this.#client, runId: this.runId, reader: this.#reader };
+  #decide(decision: NewDecision): Promise<DecisionReceipt> {
+    return this.#allowed.forDecision(decision.about, async () => {
+      const { decideCall } = await import('./approvals.ts');
+      return decideCall({ client: this.#client, runId: this.runId, reader: this.#reader }, decision);
+    });
   }
 }

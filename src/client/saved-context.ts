@@ -11,7 +11,6 @@ import type { SavedContext, SavedMessage } from '../core/saved/saved-context.ts'
 import { parseToolCall } from '../model/interpret-response.ts';
 import { checkRunId, runNotFound } from '../temporal/run-workflow.ts';
 import { RunReader } from './reader.ts';
-import { conversationState, savedContextOf } from './recorded-views.ts';
 import { RunAccess } from './run-access.ts';
 
 /** The conversation that a run begins with, if it is an earlier one: a document, or the conversation of a run that has ended. */
@@ -128,6 +127,7 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
   if (!isSameIdentity(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
   if (!closed)
     throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
+  const { conversationState, savedContextOf } = await import('./recorded-views.ts');
   const { deps } = conversationState(runId, recorded);
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };
 }

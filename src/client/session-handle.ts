@@ -43,7 +43,6 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { readRun, recordedTurn, turnOfEndedSession } from '../history/read-run.ts';
 import { checkRunId, hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
@@ -341,6 +340,7 @@ async function readTurn(session: ReadSession, turn: number): Promise<TurnResultF
   const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
   if (view?.running === turn) return undefined;
+  const { readRun, turnOfEndedSession } = await import('../history/read-run.ts');
   let begun = 0;
   for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
     const result = run.state?.turns?.find((one) => one.turn === turn);
@@ -365,10 +365,13 @@ async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSig
   for (;;) {
     signal?.throwIfAborted();
     const { hasEnded, isAtRest, place } = await placeOf(session);
-    if (hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+    if (hasEnded) {
+      const { turnOfEndedSession } = await import('../history/read-run.ts');
+      return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+    }
     // A session with many users may never be at rest.
     if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
-      const result = isAtRest ? await askForTurn(session, turn) : await recordedTurn(client, sessionId, turn);
+      const result = isAtRest ? await askForTurn(session, turn) : await recordedTurn(session, turn);
       asked = { place, at: Date.now() };
       if (result !== undefined) return result;
     }
@@ -383,12 +386,18 @@ function endedTurn(result: RunResultFields | TurnResultFields, turn: number): Tu
 }
 
 /** Returns the result of a turn that was accepted, or undefined if it has not ended. */
-async function askForTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+async function askForTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const { client, sessionId } = session;
   const view = await queryLoadedRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
   // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
   // first turn of a session begins only once its agent is resolved.
-  return view === undefined || turn < view.firstTurn ? recordedTurn(client, sessionId, turn) : undefined;
+  return view === undefined || turn < view.firstTurn ? recordedTurn(session, turn) : undefined;
+}
+
+async function recordedTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const history = await import('../history/read-run.ts');
+  return history.recordedTurn(client, sessionId, turn);
 }
 
 /** The place of a session in its history. */

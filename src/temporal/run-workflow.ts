@@ -11,6 +11,7 @@ import {
 } from '@temporalio/common';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { isRunResult, type RunResultFields } from '../core/domain/result.ts';
+import type { RunStatus } from '../core/domain/run.ts';
 import { type CancelReasonInput, RESULT_MEMO, SIGNALS } from '../core/protocol.ts';
 import { GRPC, grpcCode } from './server-calls.ts';
 
@@ -64,6 +65,22 @@ export type RunState = 'open' | 'closed' | 'gone';
 /** True if a run has ended whose newest execution has that status of Temporal. During a switch, the newest may be the one that has just ended. */
 export function hasEndedAs(status: string): boolean {
   return status !== 'RUNNING' && status !== 'CONTINUED_AS_NEW';
+}
+
+/** Converts Temporal's status of a workflow to the status of a run. A run that was ended from outside has failed. */
+export function statusOf(execution: string): RunStatus {
+  switch (execution) {
+    case 'COMPLETED':
+      return 'completed';
+    case 'CANCELLED':
+      return 'cancelled';
+    case 'FAILED':
+    case 'TERMINATED':
+    case 'TIMED_OUT':
+      return 'error';
+    default:
+      return 'running';
+  }
 }
 
 /** Returns the state of a run, or of one of its executions. */

@@ -15,10 +15,13 @@ export async function failIfUnreachable<Value>(client: Client, work: () => Promi
   }
 }
 
-/** Does the same for values that arrive one by one. */
-export async function* failEachIfUnreachable<Value>(client: Client, values: AsyncGenerator<Value>): AsyncGenerator<Value> {
+/** Does the same for values that arrive one by one. Nothing is done before the first of them is asked for. */
+export async function* failEachIfUnreachable<Value>(
+  client: Client,
+  values: () => Promise<AsyncGenerator<Value>> | AsyncGenerator<Value>,
+): AsyncGenerator<Value> {
   try {
-    yield* values;
+    yield* await values();
   } catch (error) {
     throw explained(client, error);
   }

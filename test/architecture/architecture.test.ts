@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
 import { closureViolations, danglingImports, emptyRooms, importViolations } from './import-rules.ts';
 import { shapeViolations } from './shape-rules.ts';
-import { ALL_FOLDERS, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
+import { ALL_FOLDERS, loadedBy, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tree = readTree(root, ALL_FOLDERS);
@@ -26,6 +26,14 @@ describe('the project', () => {
 
   test('loads through its entries nothing that belongs to the other side', () => {
     expect(closureViolations(tree)).toEqual([]);
+  });
+
+  test('loads little for a service that starts and reads runs', () => {
+    const loaded = [...loadedBy(product, 'src/client/index.ts').keys()].filter((path) => product.has(path));
+    expect(loaded).toContain('src/client/run-handle.ts');
+    expect(loaded.length).toBeLessThanOrEqual(120);
+    // They are most of the package, and belong behind an import() in the method that uses them.
+    expect(loaded.filter((path) => path.startsWith('src/history/') || path.startsWith('src/core/loop/'))).toEqual([]);
   });
 
   test('imports files that exist, with their extension', () => {

@@ -7,7 +7,7 @@ import type { RunStatus } from '../../core/domain/run.ts';
 import { type Delta, isEarlierAttempt, type StreamedAttempt } from '../../core/domain/stream.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { QUERIES, type RecordPage } from '../../core/protocol.ts';
-import { type ReadExecution, readExecution, readRun } from '../../history/read-run.ts';
+import type { ReadExecution } from '../../history/read-run.ts';
 import { Bell } from '../../streams/waits.ts';
 import { queryRun, type RunChain } from '../executions.ts';
 import type { StreamedResult } from './stream-item.ts';
@@ -91,6 +91,7 @@ export class RecordPages {
       return { offset: total, step: totalSteps, status };
     }
     const { executionId } = await this.#chain.newest();
+    const { readExecution } = await import('../../history/read-run.ts');
     const read = await readExecution(this.#client, this.#runId, executionId);
     if (read === undefined) return { offset: 0, step: 0 };
     // A program counts its model calls, and has no steps of an agent.
@@ -107,6 +108,7 @@ export class RecordPages {
 
   async #fromHistory({ offset, step }: RecordPlace, answer: RecordPage | undefined): Promise<RecordStretch> {
     const status = answer === undefined ? {} : { status: answer.status, ...executionOf(answer) };
+    const { readRun } = await import('../../history/read-run.ts');
     for await (const read of readRun(this.#client, this.#runId, this.#chain, { fromOffset: offset, fromStep: step })) {
       if (read.firstOffset > offset) throw recordRemoved(this.#runId, offset, read.firstOffset);
       const { events, steps } = ownRecord(read);
