@@ -301,9 +301,10 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
   const { complete = true, uuid = () => crypto.randomUUID() } = options;
   const outer = fieldsOf(shape);
   const inner = fieldsOf(outer['function']);
-  const name = text(outer['name']) ?? text(inner['name']) ?? text(outer['toolName']) ?? text(outer['tool_name']) ?? 'unknown';
+  const name =
+    filledText(outer['name']) ?? filledText(inner['name']) ?? filledText(outer['toolName']) ?? filledText(outer['tool_name']) ?? 'unknown';
   const id = [outer['toolCallId'], outer['tool_call_id'], outer['id'], outer['call_id'], outer['callId']]
-    .map(text)
+    .map(filledText)
     .find((one) => one !== undefined);
   return {
     toolCallId: id !== undefined && id.length <= MAX_ID_LENGTH ? id : uuid(),
@@ -349,7 +350,7 @@ function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
 }
 
 /** Returns a non-empty text, well-formed. */
-function text(value: unknown): string | undefined {
+function filledText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.toWellFormed() : undefined;
 }
 
