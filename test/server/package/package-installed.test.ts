@@ -90,11 +90,15 @@ describe('a project that installs the package without "@temporalio/testing"', ()
   });
 });
 
-test(
-  'the commands of the README install the package from its file',
-  async () => {
-    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-    const [, commands = ''] = /^## An agent of your own\n[^]*?```sh\n([^]*?)```/m.exec(readme) ?? [];
+test.each([
+  ['README.md', 'Install'],
+  ['docs/tour.md', 'An agent of your own'],
+])(
+  'the commands of %s, under "%s", install the package from its file',
+  async (page, heading) => {
+    const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8');
+    const [, commands = ''] = new RegExp(`^## ${heading}\\n[^]*?\`\`\`sh\\n([^]*?)\`\`\``, 'm').exec(text) ?? [];
+    expect(commands).toContain('npm install');
     const project = await projectOfCommands(commands.trim().split('\n'));
     try {
       expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
