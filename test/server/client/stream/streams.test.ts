@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { fold, newView, type RunHandle, type StreamItem, type StreamView } from '../../../../src/client/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import type { ModelClient } from '../../../../src/core/domain/model.ts';
 import type { Event } from '../../../../src/core/domain/record.ts';
 import { assistant } from '../../testbed/agents.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
@@ -42,10 +43,22 @@ async function expectWhole(run: RunHandle<unknown>, { events, steps, result }: S
 
 test('a stream shows the record while the run goes on, across executions, and ends with the result', async () => {
   await using testbed = await Testbed.open();
-  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: { events: 8 } });
+  const model = scriptedModel(SCRIPT);
+  const isRead = Promise.withResolvers<undefined>();
+  const scripted: ModelClient = {
+    capabilities: model.capabilities,
+    call: async (request, context) => isRead.promise.then(() => model.call(request, context)),
+  };
+  await testbed.work({ agents: [assistant], providers: { scripted }, continueAsNew: { events: 8 } });
   const run = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue });
-  const items = await streamed(run);
-  expect(items.at(0)).toMatchObject({ type: 'status', status: 'running' });
+  const items: StreamItem[] = [];
+  for await (const item of run.stream()) {
+    items.push(item);
+    isRead.resolve(undefined); // the run goes on once it has a reader
+  }
+  // A reader that comes after the question has been recorded reads it first.
+  const sinceQuestion = items.filter((item) => item.type !== 'event' || item.offset > 0);
+  expect(sinceQuestion.at(0)).toMatchObject({ type: 'status', status: 'running' });
   expect(items.at(-1)).toMatchObject({ type: 'end', result: { status: 'completed', output: 'done', stepsUsed: 4 } });
   await expectWhole(run, viewOf(items));
   expect((await run.status()).executions).toBeGreaterThan(1);
