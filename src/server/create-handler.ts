@@ -40,6 +40,8 @@ import { type HandlerOptions, type ServerSettings, settingsOf } from './server-o
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
   const settings = settingsOf(options, client.principal);
+  // A client loads it with its first stream: the first reader of a service does not wait for that.
+  void import('../client/stream/stream-run.ts');
   const { cors = {} } = options;
   const { report } = settings;
   const app = new Hono<ServerEnv>();

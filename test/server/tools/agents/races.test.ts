@@ -40,7 +40,7 @@ test.each<Pace>([
   async (pace) => {
     await using testbed = await Testbed.open();
     const quick = defineAgent({ name: 'quick', model: 'below/m' });
-    const boss = defineAgent({ name: 'boss', model: 'above/m', tools: [agentTool(quick)] });
+    const boss = defineAgent({ name: 'boss', model: 'above/m', tools: [agentTool(quick)], limits: { steps: 10_000 } }); // each message may begin a step
     const calls = Array.from({ length: CHILDREN }, (_, n) => callTool('quick', { request: String(n) }));
     const above = scriptedModel([together(say(''), ...calls), say('All.')], { repeatLast: true });
     await testbed.work({ agents: [boss], providers: { above, below: slow(pace) }, continueAsNew: { updates: 2 } });
