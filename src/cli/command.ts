@@ -62,7 +62,7 @@ export async function withRun<Value>(
 export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, flags: ServerFlags & { runId: string }): Promise<string> {
   const { runId: given } = flags;
   if (output.json || (await runExists(client, given))) return given;
-  const beginning = given.endsWith(CUT) ? given.slice(0, -CUT.length) : given;
+  const beginning = isCut(given) ? given.slice(0, -CUT.length) : given;
   const [only = given, ...others] = beginning === '' ? [] : await topmostIds(client, beginning);
   if (others.length === 0) return only;
   const list = shellCommand('list', { operands: [], options: serverOptions(flags), program: output.program });

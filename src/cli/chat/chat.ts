@@ -49,7 +49,10 @@ async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: Ch
   const { session } = flags;
   if (session === undefined || !isCut(session)) return flags;
   const whole = await wholeRunId(io, client, { ...flags, runId: session });
-  if (isCut(whole)) throw new UsageError(`No session begins with "${session.slice(0, -1)}": list the sessions with longhaul sessions`);
+  if (isCut(whole)) {
+    const list = shellCommand('sessions', { operands: [], options: serverOptions(flags), program: io.output.program });
+    throw new UsageError(printableLine(`No session begins with "${session.slice(0, -1)}": list the sessions with ${list}`));
+  }
   return { ...flags, session: whole };
 }
 

@@ -3,7 +3,7 @@ import { type ExecutorFrame, frameText, type RunFrame, type ThreadData, type Thr
 import type { CellPort, Cells } from './cells.ts';
 
 /** Receives messages while the thread blocks: `wake` is raised by the executor with each message. */
-export class Mailbox {
+class Mailbox {
   private readonly port: MessagePort;
   private readonly wake: Int32Array;
 
