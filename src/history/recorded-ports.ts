@@ -364,11 +364,11 @@ class RecordedAgents {
     );
   }
 
-  /** True if the run leaves its agents to the next execution in the current task: it tells those that it has started itself. */
+  /** True if the run has left its agents to the next execution by the current task: it tells those that it has started itself. */
   get areLeft(): boolean {
     const task = this.#tasks.number;
     const { children, end } = this.#recorded;
-    if ([...children.values()].some(({ told }) => told?.scheduledIn === task)) return true;
+    if ([...children.values()].some(({ told }) => (told?.scheduledIn ?? Infinity) <= task)) return true;
     return end?.type === 'continued' && this.#left.size === 0 && this.#tasks.isDecided;
   }
 }

@@ -84,7 +84,10 @@ export class RecordedSteps {
       this.#childrenRead -= 1;
       return child;
     };
-    return followChild({ ...effects, read }, call, childCheckMs);
+    // A run that decides to continue before a child has started leaves that child as soon as it starts: history shows it by what the child is told.
+    const { told } = childOf(this.#recorded, call.runId);
+    const isLeft = (): boolean => call.isLeft() || (told?.scheduledIn ?? Infinity) <= this.#tasks.number;
+    return followChild({ ...effects, read }, { ...call, isLeft }, childCheckMs);
   }
 
   /**
