@@ -53,7 +53,7 @@ import {
   type StartedAgainInput,
 } from '../../src/core/protocol.ts';
 import type { LiveRun } from './live-run.ts';
-import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -372,7 +372,7 @@ function noteNextCheck({ state }: LiveRun, checkAt: number): void {
 }
 
 function hasParentEnded(run: LiveRun, parent: ParentRun): Promise<boolean> {
-  return performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
+  return scheduleActivity(run, checkParentRequest(parent));
 }
 
 function cancelOrphan({ inbox }: LiveRun, { runId }: ParentRun): void {

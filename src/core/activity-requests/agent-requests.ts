@@ -48,6 +48,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
   const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
   return {
     name: ACTIVITIES.resolveAgent,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(agent, 200) },
     input: {
@@ -115,6 +116,7 @@ function laterRequest(
   const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
+    key: ({ agent: resolved, from: before }) => (before === undefined ? undefined : resolved),
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(summary, 200) },
     input: {
@@ -174,6 +176,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   const { snapshot } = run;
   return {
     name: ACTIVITIES.callModel,
+    key: ({ through }) => String(through),
     tier: 'remote',
     options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
     input: {
@@ -192,6 +195,20 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
     },
     returned: modelOutcome,
     failed: (error) => modelFailure(snapshot.model, error),
+  };
+}
+
+/** Returns the request of a model call that a message may interrupt: it is cancelled then, although the run is not. */
+export function interruptibleRequest(
+  request: ReturnType<typeof modelRequest>,
+  cancelRequested: () => boolean,
+): ReturnType<typeof modelRequest> {
+  const interrupted = (outcome: ModelCallOutcome): ModelCallOutcome =>
+    outcome.type === 'cancelled' && !cancelRequested() ? { ...outcome, type: 'interrupted' } : outcome;
+  return {
+    ...request,
+    returned: (output) => interrupted(request.returned(output)),
+    failed: (error) => interrupted(request.failed(error)),
   };
 }
 

@@ -21,6 +21,7 @@ import { ACTIVITIES, type CheckGuardrailsInput, type CheckGuardrailsOutput } fro
 import {
   activityProblem,
   type ActivityRequest,
+  callKey,
   dataOf,
   fits,
   HEARTBEAT_TIMEOUT,
@@ -41,6 +42,7 @@ export function reviewRequest(
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
     name: ACTIVITIES.callHooks,
+    key: ({ beforeCallsOf }) => beforeCallsOf,
     tier: 'remote',
     options: hookOptions(hooks, 'before calls'),
     input: {
@@ -84,6 +86,7 @@ export function afterCallRequest(
   const hooks = hooksAfterCall(run.snapshot, tool);
   return {
     name: ACTIVITIES.callHooks,
+    key: callKey(run),
     tier: 'remote',
     options: hookOptions(hooks, `after ${call.name}`),
     input: {
@@ -172,6 +175,7 @@ export function guardrailRequest(
   const names = guardrails.map(({ name }) => name).join(', ');
   return {
     name: ACTIVITIES.checkGuardrails,
+    key: (check) => `${check.type}/${check.through}`,
     tier: 'remote',
     options: {
       summary: summaryText(`${type} · ${names}`),
