@@ -185,7 +185,7 @@ export interface ChildAnswer {
   part: ChildPart;
   result?: { payloads?: object[] | null } | null | undefined;
   failure?: object | null | undefined;
-  /** The kind of an end without a failure of its own. */
+  /** The kind of an end that has no failure in the history. */
   ended?: 'failed' | 'cancelled' | 'terminated' | 'timed_out';
 }
 
@@ -267,7 +267,7 @@ export interface TaskSize {
   isSuggested: boolean;
 }
 
-/** Returns the size that the start of a workflow task tells. */
+/** Returns the size of the history at the start of a workflow task. */
 export function sizeAt(
   { eventId }: HistoryEvent,
   { historySizeBytes, suggestContinueAsNew }: NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>,

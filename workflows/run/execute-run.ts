@@ -237,7 +237,7 @@ function withoutSteps({ steps: _, ...result }: RunResultFields, announced: strin
 
 /**
  * Hands the events of this execution to the worker's archive before the run continues or ends. The activity bounds the
- * time that a failing archive may delay the run: after that the run goes on, and records which events are not archived.
+ * time that a failing archive may delay the run: after that the run continues, and records which events are not archived.
  */
 async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<void> {
   const { state, snapshot } = run;
@@ -326,7 +326,7 @@ function continueDue(run: LiveRun, growth: Growth): boolean {
   );
 }
 
-/** The size of an execution at which a session goes on in the next before it waits. */
+/** The size of an execution at which a session continues in the next before it waits. */
 const ASLEEP = { events: 1_000, bytes: 1_000_000 };
 
 /** True if a session should continue as new before it waits: a worker that no longer has it in its cache replays this execution to wake it. */

@@ -9,7 +9,7 @@ import { scheduleActivity, startActivity } from './schedule-activity.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** Makes one model call in its own cancellation scope: a message may interrupt it while the run goes on. */
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run continues. */
 export function interruptibleModelCall(run: ResolvedRun, call: ModelCall, cancelRequested: () => boolean): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
@@ -38,19 +38,19 @@ function scopeOf(run: LiveRun): CancellationScope {
   return run.modelScope;
 }
 
-/** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
+/** Interrupts the model call in flight, for a message that is to be read at once. The run continues. */
 export function interruptModelCall(run: LiveRun): void {
   if (run.inbox.isInterrupted) abortModelCall(run);
 }
 
-/** Gives up the model call in flight, if there is one. The run goes on. */
+/** Gives up the model call in flight, if there is one. The run continues. */
 export function abortModelCall(run: LiveRun): void {
   if (run.modelCall === undefined) return;
   longhaul.interruptRequested(run.key ?? '');
   run.modelCall.cancel();
 }
 
-/** Runs a turn of a session in a cancellation scope of its own: an interrupt cancels what it waits for, and the session goes on. */
+/** Runs a turn of a session in a separate cancellation scope: an interrupt cancels what it waits for, and the session continues. */
 export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
   const scope = new CancellationScope({ cancellable: true });
   run.turnScope = scope;
@@ -65,7 +65,7 @@ export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>):
   }
 }
 
-/** Begins work beside the wait of a session, in a cancellation scope of its own: what it waits for is cancelled once it is given up. */
+/** Begins work during the wait of a session, in a separate cancellation scope: what it waits for is cancelled once it is given up. */
 export function inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
   const scope = new CancellationScope({ cancellable: true });
   let outcome: Outcome | undefined;

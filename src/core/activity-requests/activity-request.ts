@@ -421,7 +421,7 @@ export function compactionSummary(events: number, model: string): string {
   return summaryText(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
 }
 
-/** The most bytes of a thought, and of the arguments beside it. The model's answer and the call have the whole. */
+/** The most bytes of a thought, and of the arguments next to it. The model's answer and the call have the whole. */
 const THOUGHT_BYTES = 80;
 const ARGUMENTS_BYTES = 120;
 

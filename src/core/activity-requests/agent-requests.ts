@@ -35,7 +35,7 @@ import {
   summaryOutcome,
 } from './activity-request.ts';
 
-/** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
+/** Bounded, because resolving an agent is quick and a worker that does not know it must not try forever. */
 export const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -74,7 +74,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
   };
 }
 
-/** A session that the parent keeps is given another part for each turn. Only the limit in dollars is that of the first: the prices of the models must be known. */
+/** A session that the parent keeps is given another part for each turn. Of the first, only the limit in dollars is kept: the prices of the models must be known. */
 function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
   if (left === undefined) return {};
   if (!kept) return { left };
@@ -212,7 +212,7 @@ export function interruptibleRequest(
   };
 }
 
-/** The memory belongs to whom the run acts for: the activity asks the run, which does not name them again. */
+/** The memory belongs to the principal: the activity asks the run for it, so that the history does not name the principal again. */
 function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
   if (!recall) return {};
   return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
@@ -253,7 +253,7 @@ function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions
   };
 }
 
-/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take beside the call. */
+/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take in addition to the call. */
 export function modelOptions({ timing }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,

@@ -18,7 +18,7 @@ import {
   wholeDataOf,
 } from './activity-request.ts';
 
-/** Milliseconds beside the time limit of a cell: to start an executor, and to run earlier cells again. */
+/** Milliseconds in addition to the time limit of a cell: to start an executor, and to run earlier cells again. */
 const BESIDE_MS = 120_000;
 
 /** Attempts of a segment. Its code has no effects, so that it may run again. */

@@ -31,7 +31,7 @@ import {
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
 
-/** Milliseconds beside the time of the hooks: to query the run. */
+/** Milliseconds in addition to the time of the hooks: to query the run. */
 const QUERY_MS = 30_000;
 
 /** Calls the hooks that run in an activity of their own, before the calls of a response start. */
@@ -138,7 +138,7 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
 /** Returns the outcome of a call as its hooks have left it. */
 export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput): ToolResultOutcome {
   const answers = hooks.length === 0 ? {} : { hooks };
-  // The result of the run is that of its child: a hook does not change it.
+  // The result of the run is the result of its child: a hook does not change it.
   if (result === undefined || outcome.ended !== undefined) return { ...outcome, ...answers };
   // The worker's cache of transcripts has the result without the change.
   const { resultId: _, ...rest } = outcome;
@@ -162,7 +162,7 @@ export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): Hoo
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));
 }
 
-/** Milliseconds beside the checks: the activity may have to read the conversation from the run. */
+/** Milliseconds in addition to the checks: the activity may have to read the conversation from the run. */
 const ASSEMBLY_MS = 60_000;
 
 /** Returns the activity that checks the new messages of a run, or its answer, with all guardrails of that type. */

@@ -171,7 +171,7 @@ function ofStep(
   return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
 }
 
-/** Bounded, so that a store that fails for good does not hold up a run for ever. */
+/** Bounded, so that a store that fails for good does not hold up a run forever. */
 const OPTIONS: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
