@@ -72,7 +72,7 @@ export function combinedWorkflows(userWorkflows: string | undefined): string {
   return path;
 }
 
-/** Tells the bundler where the SDK is: it searches beside the workflows, and the combined module is elsewhere. */
+/** Tells the bundler where the SDK is: it searches next to the workflows, and the combined module is elsewhere. */
 export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
   const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
   return (config) => {

@@ -307,7 +307,7 @@ function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { e
 
 const BUNDLE_ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
 
-/** The worker's own activities, beside Longhaul's. */
+/** The worker's own activities, next to Longhaul's. */
 interface OtherActivities {
   /** Their names, without `default`. */
   names: string[];

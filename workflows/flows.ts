@@ -10,7 +10,7 @@ import { type ChildOptions, runAgent, type RunAgentInput, runAsChild } from './r
 
 /** Options of `sequential`. */
 export interface SequentialOptions extends Omit<ChildOptions, 'model' | 'settings'> {
-  /** The name of the run in place of that of an agent. Default: the names of the agents, joined by `+`. */
+  /** The name of the run in place of the name of an agent. Default: the names of the agents, joined by `+`. */
   name?: string;
   /** Run-scoped JSON data, which must fit all agents. */
   deps?: unknown;
@@ -71,7 +71,7 @@ export interface ParallelResult {
 }
 
 /**
- * Runs agents side by side on the same input, each as a child with a conversation of its own, and waits for all of them. If one does not
+ * Runs agents side by side on the same input, each as a child with a separate conversation, and waits for all of them. If one does not
  * complete, throws an ApplicationFailure of type `child_failed` whose details have all branches. A cancellation of the calling scope is
  * passed on and rethrown.
  */
@@ -95,7 +95,7 @@ function requireFew({ length }: readonly string[]): void {
   throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
 }
 
-/** Returns the run of one agent, also if it could not start or was terminated: the other agents go on. */
+/** Returns the run of one agent, also if it could not start or was terminated: the other agents continue. */
 async function branchOf(name: string, input: RunAgentInput, options: ParallelOptions): Promise<Branch> {
   try {
     const { runId, status, output, error, usage } = await runAgent(name, input, options);

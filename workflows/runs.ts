@@ -100,7 +100,7 @@ function isAsleep(start: RunStart): boolean {
   return start.type === 'carry' && start.position.type === 'idle';
 }
 
-/** True if the previous execution ended with the run paused or waiting for a decision, of its own or of a child. */
+/** True if the previous execution ended with the run paused or waiting for a decision, its decision or one of a child. */
 function wasWaiting(start: RunStart): boolean {
   if (start.type !== 'carry') return false;
   const { inbox, approvals } = start.carry;

@@ -4,8 +4,8 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import { type DataView, QUERIES } from '../../src/core/protocol.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
-import { fetchTranscript } from '../model-calls/call-model.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
+import { fetchTranscript } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { GuardrailModels, pinnedGuardrails, runGuardrails, type Subject } from './run-guardrails.ts';
 

@@ -29,7 +29,7 @@ import {
 } from '../../src/core/domain/model.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/scope.ts';
-import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
+import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { formattedRequest, interpretReply } from '../../src/model/reply-formats.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
@@ -38,8 +38,8 @@ import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { reviewCalls } from '../hooks/review-calls.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
-import { queryRun, runKey } from '../run-queries/query-run.ts';
-import type { FetchTranscript } from '../run-queries/transcript.ts';
+import { runKey } from '../run-queries/query-run.ts';
+import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
@@ -106,11 +106,6 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   const beside = { ...receivedAt, ...prepared.recalled, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
   return { type: 'response', response: { ...result, ...beside } };
-}
-
-/** Asks the run for the part of the conversation that this process lacks. */
-export function fetchTranscript(run: OfRun): FetchTranscript {
-  return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 
 function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {

@@ -10,9 +10,9 @@ import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/pr
 import { contextTokens } from '../../src/model/models.ts';
 import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
 import { runKey } from '../run-queries/query-run.ts';
+import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { askModel, modelActivity } from './ask-model.ts';
-import { fetchTranscript } from './call-model.ts';
 import type { Patience } from './patience.ts';
 
 /** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */

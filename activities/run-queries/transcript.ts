@@ -3,11 +3,16 @@ import type { ToolResult } from '../../src/core/domain/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, windowEventBytes } from '../../src/core/domain/window.ts';
-import type { NewEvents, TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
-import type { RunKey } from './query-run.ts';
+import { type NewEvents, type OfRun, QUERIES, type TranscriptAnswer, type TranscriptQuestion } from '../../src/core/protocol.ts';
+import { queryRun, type RunKey } from './query-run.ts';
 
 /** Queries the run for the missing events. */
 export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
+
+/** Asks the run for the part of the conversation that this process lacks. */
+export function fetchTranscript(run: OfRun): FetchTranscript {
+  return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
+}
 
 /** The requested conversation: the window after `through` events, the last of which has `lastEventId`. */
 export interface TranscriptReference {

@@ -9,8 +9,8 @@ import type { Resources, RunContext, RunLog } from '../../src/define/context.ts'
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type Attempt, attemptNumber, heartbeatDetails, lastDetails } from '../attempts/attempt.ts';
 import { permanentFailure } from '../attempts/failure.ts';
-import { fetchTranscript } from '../model-calls/call-model.ts';
 import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
+import { fetchTranscript } from '../run-queries/transcript.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { redactedLog } from '../secret-vault.ts';
 import type { ToolStream } from '../streams/activity-streams.ts';

@@ -4,11 +4,12 @@ import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { SIGNALS } from '../core/protocol.ts';
+import { ACTIVITIES, type CallModelInput, SIGNALS } from '../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../history/history-events.ts';
 import { readBack } from '../history/read-run.ts';
+import { activitiesNamed, type RecordedActivity } from '../history/recorded-execution.ts';
 import { RunChain } from './executions.ts';
 import { updateRun } from './updates.ts';
 
@@ -158,6 +159,7 @@ export async function retryPoints(
   const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
+  const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => activitiesNamed<CallModelInput>(execution, ACTIVITIES.callModel);
   for await (const event of history) {
     const { eventId } = event;
     const known = execution.inboundMessages.length;
@@ -167,7 +169,7 @@ export async function retryPoints(
       task = eventId;
       firstTask ??= eventId;
     }
-    if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
+    if (task !== undefined && event.activityTaskScheduledEventAttributes && modelCalls().length > asking.length) asking.push(task);
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
     if (signal && !STOPPING.has(signal)) accepted.push({ name: signal, eventId });
     const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
@@ -181,7 +183,7 @@ export async function retryPoints(
   const ends = state === undefined ? [] : stepEnds(state);
   const deadline = state === undefined ? undefined : deadlineOf(state);
   const tasks = new Map<number, EventId>();
-  for (const [index, { input }] of execution.modelCalls.entries()) {
+  for (const [index, { input }] of modelCalls().entries()) {
     const ended = ends.findIndex((end) => end >= input.through);
     const askingTask = asking[index];
     if (askingTask !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), askingTask);

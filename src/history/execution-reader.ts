@@ -3,39 +3,31 @@ import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutF
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/with-codec.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
-import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
-import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program-run.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import {
   ACTIVITIES,
-  type AskStepInput,
-  type NotifyEndedInput,
   type ProgramInput,
-  type ReadResultInput,
   type ResolveAgentOutput,
   type RunInput,
-  type RunSegmentInput,
   type RunSegmentOutput,
   type RunToolOutput,
   SIGNALS,
 } from '../core/protocol.ts';
 import { continuedFrom, type HistoryEvent, runHistory, startedEvent } from './history-events.ts';
 import {
-  attemptAddress,
-  callKey,
   type ChildAnswer,
   childAnswer,
   childOf,
   type ChildPart,
   childRequest,
   emptyExecution,
-  loadAddress,
   localActivityOf,
   type Marker,
+  type NamedActivity,
   patchOf,
   type RecordedActivity,
   type RecordedExecution,
@@ -43,7 +35,6 @@ import {
   sizeAt,
   type TaskSize,
 } from './recorded-execution.ts';
-import { segmentAddress } from './recorded-tool-calls.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
@@ -203,7 +194,8 @@ export class ExecutionReader {
     this.#scheduled.set(String(event.eventId), before ?? activity);
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
-    addActivity(execution, activity);
+    execution.activities.push(activity);
+    if (endsLoop(activity)) execution.decidedIn ??= scheduledIn;
   }
 
   /** Reads the events of children: each request about one, and its answer. */
@@ -351,131 +343,16 @@ function withOwnDocument(
   return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
 }
 
-/** Adds an activity to the record of its execution, by its name. */
-function addActivity(execution: RecordedExecution, activity: NamedActivity): void {
-  const { scheduledIn } = activity;
-  switch (activity.name) {
-    case ACTIVITIES.resolveAgent:
-      return addHandoff(execution, activity);
-    case ACTIVITIES.resolveProgram:
-    case ACTIVITIES.requestCancel:
-    case ACTIVITIES.checkParent:
-      return;
-    case ACTIVITIES.readResult:
-      return addResultRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
-    case ACTIVITIES.readCallInput:
-      execution.messageReads.push(activity as RecordedExecution['messageReads'][number]);
-      return;
-    case ACTIVITIES.callModel:
-      execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
-      return;
-    case ACTIVITIES.askStep:
-    case ACTIVITIES.useMemory:
-    case ACTIVITIES.readProgram:
-    case ACTIVITIES.storeOutputs:
-    case ACTIVITIES.loadOutput:
-      return addOfProgram(execution, activity);
-    case ACTIVITIES.summarise:
-      execution.summaries.push(activity as RecordedExecution['summaries'][number]);
-      return;
-    case ACTIVITIES.checkGuardrails:
-      execution.guardrailChecks.push(activity as RecordedExecution['guardrailChecks'][number]);
-      return;
-    case ACTIVITIES.authorizeDecision:
-    case ACTIVITIES.notifyWaiting:
-      return addAboutDecision(execution, activity);
-    case ACTIVITIES.runCode:
-      return addSegment(execution, activity as RecordedActivity<RunSegmentInput, RunSegmentOutput>);
-    case ACTIVITIES.verifyCall:
-    case ACTIVITIES.askTerms:
-    case ACTIVITIES.callHooks:
-      return addAboutCall(execution, activity);
-    case ACTIVITIES.notifyEnded:
-      execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
-      execution.decidedIn ??= scheduledIn;
-      return;
-    case ACTIVITIES.archiveEvents:
-      execution.archivings.push(activity as RecordedExecution['archivings'][number]);
-      execution.decidedIn ??= scheduledIn;
-      return;
-    default:
-      setByKey(execution, execution.toolCalls, activity);
-  }
-}
-
-function addAboutDecision(execution: RecordedExecution, activity: NamedActivity): void {
-  if (activity.name === ACTIVITIES.authorizeDecision) {
-    execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
-  } else execution.notifications.push(activity as RecordedExecution['notifications'][number]);
-}
-
-/** Adds an activity about a call beside the call itself. Hooks at the end of the run tell that the loop has ended. */
-function addAboutCall(execution: RecordedExecution, activity: NamedActivity): void {
-  if (activity.name === ACTIVITIES.verifyCall) setByKey(execution, execution.verifications, activity);
-  else if (activity.name === ACTIVITIES.askTerms) setByKey(execution, execution.termsRequests, activity);
-  else if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterCalls, activity);
-  else if (isJsonObject(activity.input) && 'beforeCallsOf' in activity.input) {
-    const review = activity as RecordedActivity<BeforeCallsInput, ReviewedCalls>;
-    execution.reviews.set(review.input.beforeCallsOf, review);
-  } else {
-    execution.endHooks = activity as RecordedActivity<AtEndInput, CallHooksOutput>;
-    execution.decidedIn ??= activity.scheduledIn;
-  }
+/** True for an activity that is only requested once the loop has ended in this execution. Steps that store outputs do so just before. */
+function endsLoop({ name, input }: NamedActivity): boolean {
+  if (name === ACTIVITIES.callHooks) return isJsonObject(input) && 'status' in input;
+  return name === ACTIVITIES.notifyEnded || name === ACTIVITIES.archiveEvents || name === ACTIVITIES.storeOutputs;
 }
 
 /** True for the activity that resolves an agent which takes over. */
 function isHandoff({ name, input }: NamedActivity): boolean {
   return name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
 }
-
-/** Adds the activity if it resolves an agent which takes over, and not the one that the run begins with. */
-function addHandoff({ handoffs }: RecordedExecution, activity: NamedActivity): void {
-  if (isHandoff(activity)) handoffs.push(activity as RecordedExecution['handoffs'][number]);
-}
-
-function addSegment({ segments }: RecordedExecution, segment: RecordedActivity<RunSegmentInput, RunSegmentOutput>): void {
-  segments.set(segmentAddress(segment.input.at, segment.input.segment), segment);
-}
-
-/** Adds an activity of a program. */
-function addOfProgram(execution: RecordedExecution, activity: NamedActivity): void {
-  switch (activity.name) {
-    case ACTIVITIES.readProgram:
-      execution.earlierRead = activity as NonNullable<RecordedExecution['earlierRead']>;
-      return;
-    case ACTIVITIES.storeOutputs:
-      execution.storings.push(activity as RecordedExecution['storings'][number]);
-      execution.decidedIn ??= activity.scheduledIn;
-      return;
-    case ACTIVITIES.loadOutput: {
-      const load = activity as RecordedActivity<LoadOutputInput, LoadOutputOutput>;
-      execution.loads.set(loadAddress(load.input), load);
-      return;
-    }
-    default: {
-      const attempt = activity as RecordedActivity<AskStepInput, unknown>;
-      execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
-    }
-  }
-}
-
-/** Adds the reading of the result of a child. */
-function addResultRead(execution: RecordedExecution, read: RecordedActivity<ReadResultInput, unknown>): void {
-  childOf(execution, read.input.runId).reads.push(read);
-}
-
-/** Stores an activity that concerns a tool call under the key of that call. */
-function setByKey<Input extends { at: [offset: number, index: number]; callId: string }, Output>(
-  execution: RecordedExecution,
-  calls: Map<string, RecordedActivity<Input, Output>>,
-  activity: NamedActivity,
-): void {
-  const call = activity as RecordedActivity<Input, Output>;
-  calls.set(callKey(execution, call.input), call);
-}
-
-/** An activity with the name that history gives it. */
-type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
 
 /**
  * Returns the earlier activity that this one schedules again for other workers: to the run the two are one, which

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
 import { failedHooks } from '../core/activity-requests/hook-requests.ts';
+import type { AtEndInput, CallHooksOutput } from '../core/domain/activity-messages.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -17,11 +18,14 @@ import type { RunPosition } from '../core/loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
+import type { ProgramPorts } from '../core/program/program-run.ts';
+import { ACTIVITIES, type ArchiveEventsInput } from '../core/protocol.ts';
+import type { SessionPorts } from '../core/sessions/run-session.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
-import type { ExecutionEnd, RecordedExecution } from './recorded-execution.ts';
-import { recordedCallEvents, recordedEventIds, RecordedPorts } from './recorded-ports.ts';
+import { activitiesNamed, type ExecutionEnd, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
 
 /** The record of one execution of a run, read from its history. */
@@ -172,20 +176,21 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     executions: (carry?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded, next?.window.through);
-  const ports = new RecordedPorts(recorded, tasks, {
+  const run = new RecordedRun(recorded, tasks, {
     ids: recordedEventIds(recorded, next),
     callEvents: recordedCallEvents(recorded, next),
   });
-  const beginning = beginningOf(runId, recorded, { tasks, ports });
+  const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued, waited: ports.waited };
+    return { ...known, queued: tasks.inbox.queued, waited: run.waited };
   }
   const { state, position } = beginning;
-  const first = await replayLoop({ tasks, ports }, state, position);
+  const replay = { tasks, run, ports: run.ports(runId, state.snapshot, state) };
+  const first = await replayLoop(replay, state, position);
   const end =
     first?.type === 'continue' && wasCancelled(recorded)
-      ? await finishCancelled({ tasks, ports }, state, { position: first.position, recorded })
+      ? await finishCancelled(replay, state, { position: first.position, recorded })
       : first;
   readArchivings(recorded, state);
   readEndNotification(recorded, state);
@@ -196,7 +201,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   return {
     ...known,
     queued: tasks.inbox.queued,
-    waited: ports.waited,
+    waited: run.waited,
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
@@ -205,7 +210,8 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
 /** The tasks of an execution, and the loop's ports over them. */
 interface Replay {
   tasks: RecordedTasks;
-  ports: RecordedPorts;
+  run: RecordedRun;
+  ports: ProgramPorts & SessionPorts;
 }
 
 /**
@@ -215,7 +221,7 @@ interface Replay {
 function beginningOf(
   runId: string,
   { carry, input, program, resolved, startedAt }: RecordedExecution,
-  { tasks, ports }: Replay,
+  { tasks, run }: Omit<Replay, 'ports'>,
 ): { state: RunState; position: RunPosition } | undefined {
   if (resolved === undefined) return undefined;
   if (carry !== undefined) {
@@ -232,7 +238,7 @@ function beginningOf(
   const start = withOpening(given, resolved.opening);
   // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
   let offset = 0;
-  const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };
+  const clock = { now: () => tasks.now(), uuid: () => run.eventId(offset++) };
   const deps = start.input.deps ?? {};
   tasks.state = firstState(start, { runId, snapshot: resolved.snapshot, deps, startedAt, notices: resolved.notices }, clock);
   return { state: tasks.state, position: BEGINNING };
@@ -242,17 +248,19 @@ function beginningOf(
  * Runs the loop to its end, or returns undefined if history ends first. All work of one task settles before the next
  * task.
  */
-async function replayLoop({ tasks, ports }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
+async function replayLoop({ tasks, run, ports }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
   const loop = interpret(state, ports, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
   while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));
-  ports.end();
+  run.end();
   return end;
 }
 
 /** True if the run was cancelled before it could continue as new. While its events are archived, it has not decided yet. */
-function wasCancelled({ archivings, cancel, end }: RecordedExecution): boolean {
+function wasCancelled(recorded: RecordedExecution): boolean {
+  const { cancel, end } = recorded;
+  const archivings = archivingsOf(recorded);
   const isArchiving = archivings.length > 0 && archivings[0]?.task === undefined;
   return end?.type !== 'continued' && cancel?.task !== undefined && !isArchiving;
 }
@@ -266,27 +274,36 @@ async function finishCancelled(
   state: RunState,
   { position, recorded }: { position: RunPosition; recorded: RecordedExecution },
 ): Promise<LoopEnd | undefined> {
-  replay.tasks.reach(recorded.archivings[0]?.task);
+  replay.tasks.reach(archivingsOf(recorded)[0]?.task);
   return replayLoop(replay, state, position);
 }
 
 /** Applies the recorded calls of the archive to the state. The run does not know an end that no task has seen. */
-function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution, state: RunState): void {
-  for (const { input, scheduledIn, failure, task } of archivings) {
+function readArchivings(recorded: RecordedExecution, state: RunState): void {
+  const { taskTimes, startedAt } = recorded;
+  for (const { input, scheduledIn, failure, task } of archivingsOf(recorded)) {
     beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
     if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
   }
 }
 
+/** Returns the calls of the archive, ended or not. There is a second one if the run was cancelled during the first. */
+function archivingsOf(recorded: RecordedExecution): RecordedActivity<ArchiveEventsInput, unknown>[] {
+  return activitiesNamed<ArchiveEventsInput>(recorded, ACTIVITIES.archiveEvents);
+}
+
 /** Returns the result with the recorded answers of the hooks at the end of the run. */
-function withEndHooks(result: RunResultFields, { endHooks }: RecordedExecution): RunResultFields {
+function withEndHooks(result: RunResultFields, recorded: RecordedExecution): RunResultFields {
+  const called = activitiesNamed<AtEndInput, CallHooksOutput>(recorded, ACTIVITIES.callHooks);
+  const endHooks = called.findLast(({ input }) => 'status' in input);
   if (endHooks?.task === undefined) return result;
   const { input, output, failure } = endHooks;
   return endedWithHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
 }
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */
-function readEndNotification({ endNotification }: RecordedExecution, state: RunState): void {
+function readEndNotification(recorded: RecordedExecution, state: RunState): void {
+  const endNotification = activitiesNamed(recorded, ACTIVITIES.notifyEnded).at(-1);
   if (endNotification?.task === undefined || endNotification.failure === undefined) return;
   const outcome = notifyFailure(endNotification.failure);
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);

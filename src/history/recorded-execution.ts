@@ -1,48 +1,18 @@
-import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/activity-messages.ts';
-import type { ApprovalRequirement } from '../core/domain/approvals.ts';
+import { isOwnActivity } from '../core/activity-requests/activity-request.ts';
 import type { Resolved } from '../core/domain/children.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
-import type {
-  EarlierRun,
-  LoadOutputInput,
-  LoadOutputOutput,
-  ReadProgramInput,
-  StoreOutputsInput,
-  StoreOutputsOutput,
-} from '../core/domain/program-run.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run.ts';
 import type { Growth } from '../core/loop/ports.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { ACTIVITY } from '../core/program/program-run.ts';
 import {
-  type ArchiveEventsInput,
-  type AskStepInput,
-  type AskTermsInput,
-  type AuthorizeDecisionInput,
-  type AuthorizeDecisionOutput,
-  type CallModelInput,
-  type CallModelOutput,
-  type CheckGuardrailsInput,
-  type CheckGuardrailsOutput,
-  type NotifyEndedInput,
-  type NotifyWaitingInput,
   type ProgramInput,
-  type ReadCallInput,
-  type ReadResultInput,
-  type ResolveAgentInput,
-  type ResolveAgentOutput,
   type RunInput,
-  type RunSegmentInput,
   type RunSegmentOutput,
   type RunToolInput,
   type RunToolOutput,
   SIGNALS,
-  type SummariseInput,
-  type SummariseOutput,
-  type UseMemoryInput,
-  type VerifyCallInput,
-  type VerifyCallOutput,
 } from '../core/protocol.ts';
 import type { HistoryEvent } from './history-events.ts';
 
@@ -75,8 +45,6 @@ interface RecordedChild {
   nextTurns: RecordedActivity<undefined, unknown>[];
   interrupts: RecordedActivity<undefined, unknown>[];
   reports: RecordedActivity<undefined, unknown>[];
-  /** The activities that read its result, in order. */
-  reads: RecordedActivity<ReadResultInput, unknown>[];
 }
 
 /** A signal or Update that a run received, with the task that handled it. */
@@ -108,42 +76,15 @@ export interface RecordedExecution {
   carry?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> & { task: number };
-  /** The agents that took over, in order. */
-  handoffs: RecordedActivity<ResolveAgentInput, ResolveAgentOutput>[];
-  /** Messages of the run that keeps a session which were read from its calls, in order. */
-  messageReads: RecordedActivity<ReadCallInput, string>[];
-  modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
-  guardrailChecks: RecordedActivity<CheckGuardrailsInput, CheckGuardrailsOutput>[];
-  summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
-  /** Tool calls by their key: see `callKey`. */
-  toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
+  /** All activities but the local ones, in the order in which the workflow requested them. */
+  activities: NamedActivity[];
   /**
    * Local tool calls and segments of code, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
    * in which they ended.
    */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput | RunSegmentOutput>[];
-  /** Segments of code that were not local, by their addresses: see `segmentAddress`. */
-  segments: Map<string, RecordedActivity<RunSegmentInput, RunSegmentOutput>>;
-  /** Checks of calls whose outcome was unknown, by the key of the call. */
-  verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
-  /** Hooks that reviewed calls before their start, by the id of the event of the calls. */
-  reviews: Map<string, RecordedActivity<BeforeCallsInput, ReviewedCalls>>;
-  /** Hooks that were called for the results of agents, by the key of the call. */
-  afterCalls: Map<string, RecordedActivity<AfterCallInput, CallHooksOutput>>;
-  /** Approval predicates that were evaluated again, by the key of the call. */
-  termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
-  /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
-  stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
   /** The children of a program, by run id. */
   children: Map<string, RecordedChild>;
-  /** Outputs of a program that were moved to the payload store. */
-  storings: RecordedActivity<StoreOutputsInput, StoreOutputsOutput>[];
-  /** Outputs that were loaded from it, or pieces of them, by their ids: see `loadAddress`. */
-  loads: Map<string, RecordedActivity<LoadOutputInput, LoadOutputOutput>>;
-  /** The activity that read the results of an earlier run of a program. */
-  earlierRead?: RecordedActivity<ReadProgramInput, EarlierRun>;
-  authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
-  notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in that order. */
   ended: RecordedActivity<unknown, unknown>[];
   inboundMessages: RecordedInboundMessage[];
@@ -160,45 +101,28 @@ export interface RecordedExecution {
   decidedIn?: number;
   /** The task that told the parent what it had received when the execution continued as new: the loop can have ended from then on. */
   toldIn?: number;
-  /**
-   * Calls that sent its events to an archive, ended or not. There is a second one if the run was cancelled during the
-   * first.
-   */
-  archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
-  /** The call that notified of the run's end, ended or not. */
-  endHooks?: RecordedActivity<AtEndInput, CallHooksOutput>;
-  endNotification?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }
 
-/** Returns the address of an attempt of a step of a program. */
-export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' | 'attempt'>): string {
-  return `${step}#${attempt}`;
+/** An activity with the name that history gives it. */
+export type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
+
+/** Returns the activities of a name, in the order in which the workflow requested them. */
+export function activitiesNamed<Input, Output = unknown>(
+  { activities }: Pick<RecordedExecution, 'activities'>,
+  name: string,
+): RecordedActivity<Input, Output>[] {
+  return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<Input, Output>)[];
 }
 
-/** Returns the address of the loading of an output, or of a piece of it. */
-export function loadAddress({ id, from = 0 }: Pick<LoadOutputInput, 'id' | 'from'>): string {
-  return `${id}#${from}`;
+/** True for the name of a tool, which the activity of its calls has. */
+export function isToolActivity(name: string): boolean {
+  return !isOwnActivity(name);
 }
 
-/** The parts of a call that identify it. */
-interface IdentifiedCall {
-  at?: [offset: number, index: number];
-  callId?: string;
-}
-
-/**
- * Returns the key of a tool call in the record: its address. In a program it is the id of the call, because the order of events
- * of steps that run side by side may be another when the run is read back. Empty if the call is not identified.
- */
-export function callKey({ program, carry }: Pick<RecordedExecution, 'program' | 'carry'>, { at, callId }: IdentifiedCall): string {
-  const isProgram = program !== undefined || carry?.snapshot.program !== undefined;
-  return isProgram ? (callId ?? '') : at === undefined ? '' : callAddress(...at);
-}
-
-/** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */
-export function callAddress(offset: number, index: number): string {
-  return `${offset}/${index}`;
+/** Returns the calls of tools that were not local, in the order in which the workflow requested them. */
+export function toolCallsOf({ activities }: Pick<RecordedExecution, 'activities'>): RecordedActivity<RunToolInput, RunToolOutput>[] {
+  return activities.filter(({ name }) => isToolActivity(name)) as (NamedActivity & RecordedActivity<RunToolInput, RunToolOutput>)[];
 }
 
 /** Returns an execution of which nothing was read yet. */
@@ -206,37 +130,21 @@ export function emptyExecution(executionId: string): RecordedExecution {
   return {
     executionId,
     startedAt: 0,
-    handoffs: [],
-    messageReads: [],
-    modelCalls: [],
-    summaries: [],
-    guardrailChecks: [],
-    toolCalls: new Map(),
-    stepAttempts: new Map(),
-    storings: [],
-    loads: new Map(),
+    activities: [],
     children: new Map(),
     localCalls: [],
-    segments: new Map(),
-    authorizations: [],
-    verifications: new Map(),
-    termsRequests: new Map(),
-    reviews: new Map(),
-    afterCalls: new Map(),
-    notifications: [],
     ended: [],
     timers: new Set(),
     inboundMessages: [],
     changes: new Set(),
     taskTimes: [],
-    archivings: [],
   };
 }
 
 /** Returns what is recorded of a child, and adds it if there is nothing yet. */
 export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {
   let child = children.get(runId);
-  if (child === undefined) children.set(runId, (child = { nextTurns: [], interrupts: [], reports: [], reads: [] }));
+  if (child === undefined) children.set(runId, (child = { nextTurns: [], interrupts: [], reports: [] }));
   return child;
 }
 
@@ -277,7 +185,7 @@ export interface ChildAnswer {
   part: ChildPart;
   result?: { payloads?: object[] | null } | null | undefined;
   failure?: object | null | undefined;
-  /** The kind of an end without a failure of its own. */
+  /** The kind of an end that has no failure in the history. */
   ended?: 'failed' | 'cancelled' | 'terminated' | 'timed_out';
 }
 
@@ -359,7 +267,7 @@ export interface TaskSize {
   isSuggested: boolean;
 }
 
-/** Returns the size that the start of a workflow task tells. */
+/** Returns the size of the history at the start of a workflow task. */
 export function sizeAt(
   { eventId }: HistoryEvent,
   { historySizeBytes, suggestContinueAsNew }: NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>,

@@ -1,50 +1,22 @@
 import { createHash } from 'node:crypto';
-import {
-  authorizationFailure,
-  modelFailure,
-  modelOutcome,
-  notifyFailure,
-  summaryFailure,
-  summaryOutcome,
-} from '../core/activity-requests/activity-request.ts';
-import { splitResolved, unresolved } from '../core/activity-requests/agent-requests.ts';
-import { unreadMessage } from '../core/activity-requests/child-requests.ts';
-import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/hook-requests.ts';
-import { earlierFailure } from '../core/activity-requests/program-requests.ts';
-import type { ReviewedCalls } from '../core/domain/activity-messages.ts';
-import type { ApprovalRequirement, Decision } from '../core/domain/approvals.ts';
-import type { ChildCall, ChildOutcome, Resolved } from '../core/domain/children.ts';
-import { LonghaulError } from '../core/domain/errors.ts';
-import type { RecordedResponse } from '../core/domain/model.ts';
-import type { MessageContent } from '../core/domain/sessions.ts';
-import type {
-  Authorization,
-  Growth,
-  GuardrailCheck,
-  GuardrailOutcome,
-  Leaving,
-  LoopChange,
-  ModelCall,
-  ModelCallOutcome,
-  NotifyOutcome,
-  SegmentCall,
-  SegmentOutcome,
-  SummaryOutcome,
-  ToolInvocation,
-  ToolOutcome,
-  ToolResultOutcome,
-  WaitDeadline,
-} from '../core/loop/ports.ts';
+import { activityPorts } from '../core/activity-requests/activity-ports.ts';
+import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
+import type { AgentSnapshot } from '../core/domain/agent.ts';
+import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { isJsonObject } from '../core/domain/json.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run-input.ts';
+import { type ChildEffects, followChild } from '../core/loop/children.ts';
+import type { Growth, Leaving } from '../core/loop/ports.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import type { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { callIdAt } from '../core/program/program-index.ts';
-import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/program-run.ts';
+import type { ProgramPorts } from '../core/program/program-run.ts';
+import { ACTIVITIES, type AskTermsInput, type CallModelInput, type NotifyWaitingInput, type SummariseInput } from '../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
-import { childOf, type RecordedExecution } from './recorded-execution.ts';
-import { RecordedSteps } from './recorded-steps.ts';
+import { withName, ofTools, RecordedActivities, type Which } from './recorded-activities.ts';
+import { activitiesNamed, childOf, isFull, isFullFor, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
-import { RecordedToolCalls } from './recorded-tool-calls.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
 interface RecordedIds {
@@ -52,301 +24,191 @@ interface RecordedIds {
   callEvents: ReadonlyMap<string, string>;
 }
 
+const modelCalls = withName(ACTIVITIES.callModel);
+const stepAttempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
+const segments = withName(ACTIVITIES.runCode);
+const isHandoff: Which = ({ name, input }) => name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
+
+/** Selects the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
+const ofCalls: Which = (one) =>
+  ofTools(one) ||
+  one.name === ACTIVITIES.verifyCall ||
+  (one.name === ACTIVITIES.callHooks && isJsonObject(one.input) && 'callId' in one.input);
+
+/** Selects the activities whose recorded ends the loop must have asked for by its end: otherwise it is not the loop that ran. */
+const decisive = withName(ACTIVITIES.callModel, ACTIVITIES.summarise, ACTIVITIES.checkGuardrails, ACTIVITIES.authorizeDecision);
+
 /**
- * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run
- * received it. Knowing what each task requested tells a run that was about to continue as new from one that was not.
+ * A run that is read back: every answer is taken from history, in the workflow task in which the run received it. Knowing what each task
+ * requested tells a run that was about to continue as new from one that was not.
  */
-export class RecordedPorts implements ProgramPorts, SessionPorts {
-  readonly inbox: Inbox;
+export class RecordedRun {
   /** Ids of the calls that have waited for a decision. */
   readonly waited = new Set<string>();
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
-  readonly #ids: ReadonlyMap<number, string>;
-  readonly #callEvents: ReadonlyMap<string, string>;
-  #modelCalls = 0;
-  #summaries = 0;
-  #handoffs = 0;
-  #guardrailChecks = 0;
-  #authorizations = 0;
-  #notifications = 0;
-  readonly #tools: RecordedToolCalls;
-  readonly #steps: RecordedSteps;
-  readonly #agents: RecordedAgents;
-  readonly #keeper: RecordedKeeper;
+  readonly #activities: RecordedActivities;
+  readonly #ids: RecordedIds;
+  readonly #children: RecordedChildren;
 
-  constructor(recorded: RecordedExecution, tasks: RecordedTasks, { ids, callEvents }: RecordedIds) {
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: RecordedIds) {
     this.#recorded = recorded;
     this.#tasks = tasks;
+    this.#activities = new RecordedActivities(recorded, tasks);
     this.#ids = ids;
-    this.#callEvents = callEvents;
-    this.inbox = tasks.inbox;
-    this.#tools = new RecordedToolCalls(recorded, tasks);
-    this.#steps = new RecordedSteps(recorded, tasks);
-    this.#agents = new RecordedAgents(recorded, tasks);
-    this.#keeper = new RecordedKeeper(recorded, tasks);
+    this.#children = new RecordedChildren(recorded, tasks, this.#activities);
   }
 
-  now(): number {
-    return this.#tasks.now();
+  /** Returns the ports of the loop over the history. */
+  ports(runId: string, snapshot: AgentSnapshot, state: RunState): ProgramPorts & SessionPorts {
+    const tasks = this.#tasks;
+    const children = this.#children;
+    const cancelRequested = (): boolean => tasks.cancelRequested();
+    return {
+      ...activityPorts({ runId, snapshot, state, authorizing: new Map() }, (call) => this.#activities.perform(call), cancelRequested),
+      inbox: tasks.inbox,
+      now: () => tasks.now(),
+      uuid: () => this.eventId(state.window.through),
+      callEventId: (callId) => this.#ids.callEvents.get(callId) ?? derivedEventId(this.#recorded.executionId, callId),
+      runChild: (call) => children.run(call),
+      childRunId: (prefix) => children.runIdOf(prefix),
+      cancelRequested,
+      until: (isMet, deadline) => tasks.until(isMet, deadline?.at),
+      continueDue: (growth, leaving) => this.#continueDue(growth, leaving),
+      // True exactly when history continues in the next execution, and the session did not wait before.
+      continueBeforeSleep: () => this.#continues && tasks.isDecided,
+      allows: (change) => this.allows(change),
+      recorded: ({ approvals }) => {
+        for (const { callId } of approvals.pending) this.waited.add(callId);
+      },
+      // The ends of model calls, turns and children are in the history.
+      abortModelCall: () => undefined,
+      inTurn: (turn) => turn(),
+      beside: begunWork,
+      turnEnded: (keeper) => children.turnEnded(keeper),
+      endChildren: async () => undefined,
+      closeKept: async () => undefined,
+    };
   }
 
-  uuid(): string {
-    return this.eventId(this.#state?.window.through ?? 0);
-  }
-
-  callEventId(callId: string): string {
-    return this.#callEvents.get(callId) ?? derivedEventId(this.#recorded.executionId, callId);
+  /** True if the history records that the run shows the changed behaviour. */
+  allows(change: string): boolean {
+    return this.#recorded.changes.has(change);
   }
 
   /** Returns the id of an event that the workflow created itself. */
   eventId(offset: number): string {
-    return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
+    return this.#ids.ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
   }
 
-  async callModel({ through }: ModelCall): Promise<ModelCallOutcome> {
-    const recorded = this.#recorded.modelCalls[this.#modelCalls];
-    if (recorded !== undefined && recorded.input.through !== through) throw this.#diverged(`a model call after ${through} events`);
-    this.#modelCalls += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
-    const outcome = ended.failure === undefined ? modelOutcome(ended.output) : modelFailure(this.#model(), ended.failure);
-    return outcome.type === 'cancelled' && !this.cancelRequested() ? { ...outcome, type: 'interrupted' } : outcome;
+  /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
+  end(): void {
+    const left = this.#activities.left(decisive).find(({ task }) => task !== undefined);
+    if (left === undefined) return;
+    const events = this.#tasks.state?.window.through ?? 0;
+    throw new LonghaulError(
+      'history_unreadable',
+      `Execution "${this.#recorded.executionId}" cannot be read back: the loop of this release ends after ${events} events, without the activity ` +
+        `"${left.name}" that its history has. Read it with the release that ran it, or with a worker that answers its queries`,
+    );
   }
 
-  async summarise(): Promise<SummaryOutcome> {
-    const recorded = this.#recorded.summaries[this.#summaries];
-    this.#summaries += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
-    const model = this.#state?.snapshot.window?.summaryModel ?? this.#model();
-    return ended.failure === undefined ? summaryOutcome(ended.output) : summaryFailure(model, ended.failure);
-  }
-
-  runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
-    return this.#tools.runTool(invocation);
-  }
-
-  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls> {
-    return this.#tools.reviewCalls(response);
-  }
-
-  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
-    return this.#tools.afterCall(invocation, outcome);
-  }
-
-  verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
-    return this.#tools.verify(invocation, reason);
-  }
-
-  askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-    return this.#tools.askTerms(invocation);
-  }
-
-  runSegment(call: SegmentCall): Promise<SegmentOutcome> {
-    return this.#tools.runSegment(call);
-  }
-
-  async resolveHandoff(agent: string): Promise<Resolved> {
-    const recorded = this.#recorded.handoffs[this.#handoffs];
-    if (recorded !== undefined && recorded.input.agent !== agent) throw this.#diverged(`a handoff to agent "${agent}"`);
-    this.#handoffs += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    if (ended.failure !== undefined) return unresolved(`Agent "${agent}"`, ended.failure);
-    return { type: 'resolved', ...splitResolved(ended.output) };
-  }
-
-  switchAgent(): void {}
-
-  ask(call: AskCall): Promise<AskOutcome> {
-    return this.#steps.ask(call);
-  }
-
-  useMemory(call: MemoryCall): Promise<MemoryOutcome> {
-    return this.#steps.useMemory(call);
-  }
-
-  runChild(call: ChildCall): Promise<ChildOutcome> {
-    return this.#agents.during(call, this.#steps.runChild(call));
-  }
-
-  childRunId(prefix: string): string {
-    return this.#agents.runIdOf(prefix);
-  }
-
-  async readEarlier(): Promise<EarlierOutcome> {
-    const ended = await this.#tasks.endOf(this.#recorded.earlierRead, { isWaitedFor: true });
-    return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
-  }
-
-  readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#steps.outputs.storeOutputs();
-  readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#steps.outputs.loadOutput(stored);
-
-  async checkGuardrails({ type, through }: GuardrailCheck): Promise<GuardrailOutcome> {
-    const recorded = this.#recorded.guardrailChecks[this.#guardrailChecks];
-    if (recorded !== undefined && (recorded.input.through !== through || recorded.input.type !== type))
-      throw this.#diverged(`a check of ${type} after ${through} events`);
-    this.#guardrailChecks += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
-    return ended.failure === undefined ? guardrailOutcome(ended.output) : guardrailFailure(ended.failure);
-  }
-
-  abortModelCall(): void {
-    // Its end is recorded.
-  }
-
-  async authorize({ id }: Decision): Promise<Authorization> {
-    const recorded = this.#recorded.authorizations[this.#authorizations];
-    if (recorded !== undefined && recorded.input.decision.id !== id) throw this.#diverged(`the check of decision "${id}"`);
-    this.#authorizations += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return ended.failure === undefined ? ended.output : authorizationFailure(ended.failure);
-  }
-
-  async notify(): Promise<NotifyOutcome> {
-    const recorded = this.#recorded.notifications[this.#notifications];
-    this.#notifications += 1;
-    const { failure } = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return failure === undefined ? { type: 'notified' } : notifyFailure(failure);
-  }
-
-  cancelRequested(): boolean {
-    return this.#tasks.cancelRequested();
-  }
-
-  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
-    return this.#tasks.until(isMet, deadline?.at);
+  /** True if the execution continued as new, or was about to. */
+  get #continues(): boolean {
+    return this.#recorded.end?.type === 'continued' || activitiesNamed(this.#recorded, ACTIVITIES.archiveEvents).length > 0;
   }
 
   /**
    * True exactly when history continues in the next execution. If this task requested a call, continuing was not due;
    * if calls were running and another one was not requested, it was left to the next execution.
    */
-  continueDue(growth: Growth, leaving?: Leaving): boolean {
-    const { end, archivings, modelCalls, summaries, handoffs } = this.#recorded;
-    if (this.#tools.areLocalLeft || this.#tools.startIn(this.#tasks.number)) return false;
-    if (modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
-    if (this.#handoffs < handoffs.length) return false;
-    if (this.#agents.startsIn(this.#tasks.number)) return false;
-    if (leaving !== undefined) return this.#agents.areLeft;
-    if (this.#state?.program !== undefined)
-      return !this.#tools.areLeft && this.#steps.continues(growth, { toolsRunning: this.#tools.areRunning });
-    if (this.#tools.areRunning || this.#agents.running > 0) return true;
-    if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#tools.areLeft) return false;
+  #continueDue(growth: Growth, leaving?: Leaving): boolean {
+    const activities = this.#activities;
+    const task = this.#tasks.number;
+    const callsLeft = activities.left((one) => ofTools(one) || segments(one));
+    if (activities.areLocalLeft || callsLeft.some(({ scheduledIn }) => scheduledIn === task)) return false;
+    if (activities.startsIn(task, modelCalls) || activities.left(isHandoff).length > 0 || this.#children.startsIn(task)) return false;
+    if (leaving !== undefined) return this.#children.areLeft;
+    if (this.#tasks.state?.program !== undefined) return callsLeft.length === 0 && this.#programContinues(growth);
+    if (activities.areRunning(ofCalls) || this.#children.running > 0) return true;
+    if (!this.#continues || activities.left(modelCalls).length > 0 || callsLeft.length > 0) return false;
     // A paused run may summarise just before it continues in the next execution.
-    return this.#tasks.isDecided || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+    return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName(ACTIVITIES.summarise)));
   }
 
-  /** True exactly when history continues in the next execution, and the session did not wait before. */
-  continueBeforeSleep(): boolean {
-    const { end, archivings } = this.#recorded;
-    return (end?.type === 'continued' || archivings.length > 0) && this.#tasks.isDecided;
-  }
-
-  refreshAgent(): Promise<Resolved> {
-    return this.resolveHandoff(this.#state?.snapshot.name ?? '');
-  }
-
-  readonly inTurn: SessionPorts['inTurn'] = (turn) => turn();
-  readonly beside: SessionPorts['beside'] = begunWork;
-  readonly readMessage: SessionPorts['readMessage'] = () => this.#keeper.readMessage();
-  readonly turnEnded: SessionPorts['turnEnded'] = (runId) => this.#keeper.turnEnded(runId);
-
-  /** The ends of children are signals of the history. */
-  async endChildren(): Promise<void> {}
-  async closeKept(): Promise<void> {}
-
-  recorded({ approvals }: RunState): void {
-    for (const { callId } of approvals.pending) this.waited.add(callId);
-  }
-
-  allows(change: LoopChange): boolean {
-    return this.#recorded.changes.has(change);
-  }
-
-  /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
-  end(): void {
-    const { modelCalls, summaries, guardrailChecks, authorizations } = this.#recorded;
-    const left = [
-      ...modelCalls.slice(this.#modelCalls),
-      ...summaries.slice(this.#summaries),
-      ...guardrailChecks.slice(this.#guardrailChecks),
-      ...authorizations.slice(this.#authorizations),
-    ];
-    if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
-  }
-
-  #diverged(point: string): LonghaulError {
-    return new LonghaulError(
-      'history_unreadable',
-      `Execution ${this.#recorded.executionId} cannot be read back: the loop of this release reaches ${point}, but its history does not. ` +
-        'Read it with the release that ran it, or with a worker that answers its queries',
-    );
-  }
-
-  get #state(): RunState | undefined {
-    return this.#tasks.state;
-  }
-
-  #model(): string {
-    return this.#state?.snapshot.model ?? '';
+  /**
+   * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
+   * later did not see a full history.
+   */
+  #programContinues(growth: Growth): boolean {
+    const recorded = this.#recorded;
+    const activities = this.#activities;
+    if (!this.#continues && activitiesNamed(recorded, ACTIVITIES.storeOutputs).length === 0) return false;
+    const isLeft = activities.left((one) => stepAttempts(one) || one.name === ACTIVITIES.loadOutput).length > 0;
+    if (isLeft || this.#children.areStepsLeft) return false;
+    const task = this.#tasks.number;
+    const size = recorded.taskSizes?.[task - 1];
+    const limit = this.#tasks.state?.snapshot.continueAsNew;
+    if (!isFullFor(growth, size, limit)) return false;
+    // A run that continues tells its children in the same task.
+    const tells = [...recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
+    if (tells.length > 0) return task >= Math.min(...tells);
+    const isDraining =
+      activities.areRunning((one) => stepAttempts(one) || ofCalls(one)) && [...recorded.timers].every((timer) => timer <= task);
+    // A program that reads the result of a child may continue as new before it has that result, and may stay if there is room.
+    const isReading = activities.areRunning(withName(ACTIVITIES.readResult)) && isFull(size, growth, limit);
+    return this.#tasks.isDecided || isDraining || isReading;
   }
 }
 
-/** The requests of a session to the run that keeps it, as history has recorded them. */
-class RecordedKeeper {
-  readonly #recorded: RecordedExecution;
-  readonly #tasks: RecordedTasks;
-  #messageReads = 0;
-  #reports = 0;
-
-  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
-    this.#recorded = recorded;
-    this.#tasks = tasks;
-  }
-
-  /** Returns the message of a call that was too large to be sent. */
-  async readMessage(): Promise<MessageContent> {
-    const recorded = this.#recorded.messageReads[this.#messageReads];
-    this.#messageReads += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
-    return ended.failure === undefined ? { type: 'read', content: ended.output } : unreadMessage(ended.failure);
-  }
-
-  /** Waits until the run was told of the end of a turn. */
-  async turnEnded(runId: string): Promise<void> {
-    const recorded = childOf(this.#recorded, runId).reports[this.#reports];
-    this.#reports += 1;
-    await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
-  }
+/** The number of requests about a child that the run which is read back has made. */
+interface UsedRequests {
+  nextTurns: number;
+  interrupts: number;
 }
 
-/** The agents that a run which is read back has started by tool calls. Those of the steps of a program are not among them. */
-class RecordedAgents {
-  /** The number of agents that the run waits for. */
+/** The children that a run which is read back has started, and the run that keeps it. */
+class RecordedChildren {
+  /** The number of agents that calls of tools wait for. */
   running = 0;
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
-  /** The agents that the run has not started yet. */
-  readonly #left: Set<string>;
-
-  /** The number of further turns that the run has asked for, by the id of the session. */
+  readonly #activities: RecordedActivities;
+  /** The agents of calls of tools that the run has not started yet. */
+  readonly #agentsLeft: Set<string>;
+  /** The children of steps that the program has not started yet, or not waited for. */
+  readonly #stepsLeft: Set<string>;
+  /** The number of further turns that calls of tools have asked for, by the id of the session. */
   readonly #asked = new Map<string, number>();
+  readonly #used = new Map<string, UsedRequests>();
+  #reports = 0;
 
-  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks, activities: RecordedActivities) {
     this.#recorded = recorded;
     this.#tasks = tasks;
+    this.#activities = activities;
     const isProgram = recorded.program !== undefined || recorded.carry?.snapshot.program !== undefined;
-    this.#left = new Set(isProgram ? [] : [...recorded.children].flatMap(([runId, { started }]) => (started === undefined ? [] : [runId])));
+    const started = [...recorded.children].flatMap(([runId, child]) => (child.started === undefined ? [] : [runId]));
+    this.#agentsLeft = new Set(isProgram ? [] : started);
+    this.#stepsLeft = new Set(recorded.children.keys());
   }
 
   /** Returns the run id of the agent that a call has started. One that has not started gets the prefix alone. */
   runIdOf(prefix: string): string {
-    const found = [...this.#left].find((runId) => runId.startsWith(prefix));
-    this.#left.delete(found ?? '');
+    const found = [...this.#agentsLeft].find((runId) => runId.startsWith(prefix));
+    this.#agentsLeft.delete(found ?? '');
     return found ?? prefix;
   }
 
-  /** Counts an agent until the wait for it ends. */
-  async during({ of, runId, next }: ChildCall, outcome: Promise<ChildOutcome>): Promise<ChildOutcome> {
+  /** Follows a child to its recorded end. */
+  async run(call: ChildCall): Promise<ChildOutcome> {
+    const { of, runId, next } = call;
+    const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#tasks.state?.snapshot.timing ?? {};
+    this.#stepsLeft.delete(runId);
+    // A run that decides to continue before a child has started leaves that child as soon as it starts: history shows it by what the child is told.
+    const { told } = childOf(this.#recorded, runId);
+    const isLeft = (): boolean => call.isLeft() || (told?.scheduledIn ?? Infinity) <= this.#tasks.number;
+    const outcome = followChild(this.#effects(call), { ...call, isLeft }, childCheckMs);
     if (of === undefined) return outcome;
     this.running += 1;
     if (next !== undefined) this.#asked.set(runId, (this.#asked.get(runId) ?? 0) + 1);
@@ -355,13 +217,24 @@ class RecordedAgents {
     return ended;
   }
 
+  /** Waits until the run that keeps this session was told of the end of a turn. */
+  async turnEnded(keeper: string): Promise<void> {
+    const recorded = childOf(this.#recorded, keeper).reports[this.#reports];
+    this.#reports += 1;
+    await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
+  }
+
   /** True if history starts an agent in that task, or asks one again, which the run has not done yet. */
   startsIn(task: number): boolean {
     const { children } = this.#recorded;
-    if ([...this.#left].some((runId) => children.get(runId)?.started?.scheduledIn === task)) return true;
+    if ([...this.#agentsLeft].some((runId) => children.get(runId)?.started?.scheduledIn === task)) return true;
     return [...children].some(([runId, { nextTurns }]) =>
       nextTurns.slice(this.#asked.get(runId) ?? 0).some(({ scheduledIn }) => scheduledIn === task),
     );
+  }
+
+  get areStepsLeft(): boolean {
+    return this.#stepsLeft.size > 0;
   }
 
   /** True if the run has left its agents to the next execution by the current task: it tells those that it has started itself. */
@@ -369,7 +242,46 @@ class RecordedAgents {
     const task = this.#tasks.number;
     const { children, end } = this.#recorded;
     if ([...children.values()].some(({ told }) => (told?.scheduledIn ?? Infinity) <= task)) return true;
-    return end?.type === 'continued' && this.#left.size === 0 && this.#tasks.isDecided;
+    return end?.type === 'continued' && this.#agentsLeft.size === 0 && this.#tasks.isDecided;
+  }
+
+  /** Returns the effects of the wait for a child. Requests about a session are counted over all its turns. */
+  #effects({ runId, turn }: ChildCall): ChildEffects {
+    const tasks = this.#tasks;
+    const child = childOf(this.#recorded, runId);
+    const used = this.#used.get(runId) ?? { nextTurns: 0, interrupts: 0 };
+    this.#used.set(runId, used);
+    const anyway = { isWaitedFor: true, isNeverRefused: true };
+    return {
+      start: async (start) => {
+        const problem = childProblem(start);
+        if (problem !== undefined) return problem;
+        const { failure } = await tasks.endOf(child.started, anyway);
+        if (failure === undefined && turn === undefined) tasks.inbox.forgetChild(runId);
+        return failure === undefined ? undefined : errorMessage(failure);
+      },
+      sendNext: async (next) => {
+        const problem = messageProblem(next);
+        if (problem !== undefined) return problem;
+        const { failure } = await tasks.endOf(child.nextTurns[used.nextTurns++], anyway);
+        return failure === undefined ? undefined : ENDED_SESSION;
+      },
+      end: () => {
+        const { closed } = child;
+        if (closed === undefined || (closed.task ?? Infinity) > tasks.number) return undefined;
+        const { output, failure } = closed;
+        return output === undefined ? endOfFailure(failure) : { type: 'ended', result: output };
+      },
+      hasReported: () => tasks.inbox.hasChildEnded(runId),
+      isCancelled: () => tasks.cancelRequested(),
+      tell: async () => (await tasks.endOf(child.told, anyway)).failure === undefined,
+      cancel: async () => {
+        await tasks.endOf(turn === undefined ? child.cancelled : child.interrupts[used.interrupts++], anyway);
+      },
+      read: () => this.#activities.performAnyway(readChildRequest({ runId })),
+      wait: (isMet, deadline) => tasks.untilMet(isMet, deadline?.at),
+      now: () => tasks.now(),
+    };
   }
 }
 
@@ -378,10 +290,12 @@ class RecordedAgents {
  * inputs of model calls and summaries name some, and the state of the next execution names those that it carries
  * over.
  */
-export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
+export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
+  const calls = activitiesNamed<CallModelInput>(recorded, ACTIVITIES.callModel);
   const ids = new Map<number, string>();
-  for (const { input } of [...summaries, ...modelCalls]) ids.set(input.through - 1, input.lastEventId);
-  for (const { input } of modelCalls) {
+  for (const { input } of [...activitiesNamed<SummariseInput>(recorded, ACTIVITIES.summarise), ...calls])
+    ids.set(input.through - 1, input.lastEventId);
+  for (const { input } of calls) {
     const earlier = input.earlierIds ?? [];
     for (const [index, id] of earlier.entries()) if (id !== '') ids.set(input.through - 1 - earlier.length + index, id);
   }
@@ -395,12 +309,10 @@ export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, n
  * Returns the ids of the events of calls of a program, by the ids of the calls, as far as activities and the state of the next execution
  * name them.
  */
-export function recordedCallEvents(
-  { toolCalls, termsRequests, notifications }: RecordedExecution,
-  next: ContinueAsNewState | undefined,
-): Map<string, string> {
-  const calls = [...toolCalls.values(), ...termsRequests.values()].map(({ input }): [string, string] => [input.callId, input.eventId]);
-  const waiting = notifications.map(
+export function recordedCallEvents(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<string, string> {
+  const asked = [...toolCallsOf(recorded), ...activitiesNamed<AskTermsInput>(recorded, ACTIVITIES.askTerms)];
+  const calls = asked.map(({ input }): [string, string] => [input.callId, input.eventId]);
+  const waiting = activitiesNamed<NotifyWaitingInput>(recorded, ACTIVITIES.notifyWaiting).map(
     ({
       input: {
         waiting: { callId, key },

@@ -31,7 +31,7 @@ interface WaitingCondition {
  * which Temporal delivers them to a workflow: first messages to the run, then the ends of activities.
  */
 export class RecordedTasks {
-  /** The state of the run, once it exists. Its offset is that of the next event. */
+  /** The state of the run, once it exists. Its offset is the offset of the next event. */
   state: RunState | undefined;
   readonly inbox: Inbox;
   readonly #recorded: RecordedExecution;

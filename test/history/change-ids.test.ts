@@ -2,7 +2,7 @@ import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/co
 import { expect, test } from 'vitest';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { RecordedPorts } from '../../src/history/recorded-ports.ts';
+import { RecordedRun } from '../../src/history/recorded-ports.ts';
 import { RecordedTasks } from '../../src/history/recorded-tasks.ts';
 
 /** The marker with which a workflow records that it has asked for a change id and may show the changed behaviour. */
@@ -11,9 +11,6 @@ function marker(id: string): HistoryEvent {
   return { markerRecordedEventAttributes: { markerName: 'core_patch', details: { 'patch-data': { payloads: [{ data }] } } } };
 }
 
-/** How the loop asks, once there are ids: `LoopChange` names them. */
-type Asks = (change: string) => boolean;
-
 test('a run that is read back has the changed behaviours whose ids its history records, and no others', async () => {
   const reader = new ExecutionReader('execution', {
     payloadConverter: defaultPayloadConverter,
@@ -21,7 +18,6 @@ test('a run that is read back has the changed behaviours whose ids its history r
     payloadCodecs: [],
   });
   await reader.read(marker('a-recorded-change'));
-  const ports = new RecordedPorts(reader.execution, new RecordedTasks('run', reader.execution), { ids: new Map(), callEvents: new Map() });
-  const allows = ports.allows.bind(ports) as unknown as Asks;
-  expect([allows('a-recorded-change'), allows('a-later-change')]).toEqual([true, false]);
+  const run = new RecordedRun(reader.execution, new RecordedTasks('run', reader.execution), { ids: new Map(), callEvents: new Map() });
+  expect([run.allows('a-recorded-change'), run.allows('a-later-change')]).toEqual([true, false]);
 });

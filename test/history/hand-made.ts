@@ -1,9 +1,8 @@
-import type { RecordedActivity, RecordedExecution } from '../../src/history/recorded-execution.ts';
-import { callAddress } from '../../src/history/recorded-execution.ts';
+import type { NamedActivity, RecordedExecution } from '../../src/history/recorded-execution.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
-import type { CallModelOutput, RunToolOutput } from '../../src/core/protocol.ts';
+import { ACTIVITIES, type CallModelOutput, type RunToolOutput } from '../../src/core/protocol.ts';
 
 /** The tasks that scheduled an activity and that saw its end, if one did. */
 interface Asked {
@@ -19,6 +18,8 @@ export const APART = 1_000;
 export class HandMade {
   readonly recorded: RecordedExecution;
   #events = 1;
+  /** The names of the tools that the newest response calls, by their index in its content. */
+  #called: string[] = [];
 
   constructor(snapshot: AgentSnapshot, tasks = 20) {
     this.recorded = {
@@ -26,27 +27,11 @@ export class HandMade {
       startedAt: BEGAN,
       input: { agent: snapshot.name, input: 'Q' },
       resolved: { snapshot, task: 2 },
-      handoffs: [],
-      messageReads: [],
-      guardrailChecks: [],
-      modelCalls: [],
-      summaries: [],
-      stepAttempts: new Map(),
-      storings: [],
-      loads: new Map(),
-      verifications: new Map(),
-      termsRequests: new Map(),
-      reviews: new Map(),
-      afterCalls: new Map(),
-      toolCalls: new Map(),
+      activities: [],
       localCalls: [],
-      segments: new Map(),
       children: new Map(),
-      authorizations: [],
-      notifications: [],
       ended: [],
       inboundMessages: [],
-      archivings: [],
       changes: new Set(),
       timers: new Set(),
       taskTimes: Array.from({ length: tasks }, (_, task) => BEGAN + (task + 1) * APART),
@@ -56,21 +41,22 @@ export class HandMade {
   /** A model call after so many events, and its answer. */
   model(through: number, times: Asked, content: ContentItem[], more: Partial<RecordedResponse> = {}): this {
     const finishReason = content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'stop';
+    this.#called = content.map((item) => (item.type === 'tool_call' ? item.name : ''));
     const response: RecordedResponse = { id: `model-${(this.#events += 1)}`, content, finishReason, usage: null, ...more };
     return this.modelOutput(through, times, { type: 'response', response });
   }
 
   modelOutput(through: number, times: Asked, output: CallModelOutput): this {
     const input = { agent: '', through, lastEventId: `event-${through}` };
-    this.recorded.modelCalls.push(this.#activity(input, times, output));
+    this.activity(ACTIVITIES.callModel, input, times, output);
     return this;
   }
 
-  /** A tool call by the position of the call. */
+  /** A tool call of the newest response by its position. */
   tool(offset: number, index: number, times: Asked, result: string): this {
     const output: RunToolOutput = { id: `result-${offset}-${index}`, content: [result], durationMs: 1 };
     const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '', timeoutMs: 60_000 };
-    this.recorded.toolCalls.set(callAddress(offset, index), this.#activity(input, times, output));
+    this.activity(this.#called[index] ?? '', input, times, output);
     return this;
   }
 
@@ -102,11 +88,12 @@ export class HandMade {
     return this;
   }
 
-  #activity<Input, Output>(input: Input, { asked, ended }: Asked, output: Output): RecordedActivity<Input, Output> {
-    if (ended === undefined) return { input, scheduledIn: asked };
-    const activity = { input, scheduledIn: asked, output, task: ended };
-    this.recorded.ended.push(activity);
+  /** An activity of that name. */
+  activity<Input, Output>(name: string, input: Input, { asked, ended }: Asked, output: Output): this {
+    const activity: NamedActivity = { name, input, scheduledIn: asked, ...(ended === undefined ? {} : { output, task: ended }) };
+    this.recorded.activities.push(activity);
+    if (ended !== undefined) this.recorded.ended.push(activity);
     this.recorded.ended.sort((a, b) => (a.task ?? 0) - (b.task ?? 0));
-    return activity;
+    return this;
   }
 }

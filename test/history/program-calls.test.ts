@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineProgram, tool, unit } from '../../src/define/program/index.ts';
 import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
-import { callKey } from '../../src/history/recorded-execution.ts';
 import { readBack } from '../../src/history/read-run.ts';
 import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
 import { HandMade } from './hand-made.ts';
@@ -14,17 +13,17 @@ const { document } = defineProgram({
 const tools = [testTool('fetch'), testTool('stamp')];
 
 test('the calls of a program are found by their ids: steps that run side by side may be recorded in another order than they are read', async () => {
-  const { recorded } = new HandMade({ ...testSnapshot({ tools }), program: document });
+  const made = new HandMade({ ...testSnapshot({ tools }), program: document });
+  const { recorded } = made;
   recorded.program = { program: document.name };
   delete recorded.input;
   const output = (text: string): RunToolOutput => ({ id: text, content: [text], durationMs: 1 });
-  const call = (callId: string, offset: number, text: string) => {
+  const call = (name: string, callId: string, offset: number, text: string): void => {
     const input: RunToolInput = { agentName: '', callId, step: 1, at: [offset, 0], eventId: `event-of-${callId}`, timeoutMs: 60_000 };
-    const made = { input, scheduledIn: 2, output: output(text), task: 3 };
-    recorded.toolCalls.set(callKey(recorded, input), made);
-    return made;
+    made.activity(name, input, { asked: 2, ended: 3 }, output(text));
   };
-  recorded.ended.push(call('two.Near', 2, 'stamped'), call('one.Far', 40, 'fetched'));
+  call('stamp', 'two.Near', 2, 'stamped');
+  call('fetch', 'one.Far', 40, 'fetched');
   const { result, state } = await readBack('r', recorded);
   expect(result).toMatchObject({ status: 'completed', output: ['fetched', 'stamped'] });
   const calls = state?.context.events.filter(({ content }) => content[0]?.type === 'tool_call') ?? [];

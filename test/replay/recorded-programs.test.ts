@@ -8,6 +8,8 @@ import {
   type StepDocument,
   type UnitDocument,
 } from '../../src/core/domain/program-document.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
+import { activitiesNamed, toolCallsOf } from '../../src/history/recorded-execution.ts';
 import { type RecordedChainLink, recordedChains } from '../history/recorded-histories.ts';
 import { recordOf } from './histories.ts';
 
@@ -56,7 +58,8 @@ const FORMS: Record<string, (program: RecordedProgram) => boolean> = {
   'a unit with needs': unit(({ needs = [] }) => needs.length > 0),
   'a unit with a condition': unit(({ when }) => when !== undefined),
   'a local tool': ({ links }) => links.some(({ recorded }) => recorded.localCalls.length > 0),
-  'a tool that says itself which calls wait': ({ links }) => links.some(({ recorded }) => recorded.termsRequests.size > 0),
+  'a tool that says itself which calls wait': ({ links }) =>
+    links.some(({ recorded }) => activitiesNamed(recorded, ACTIVITIES.askTerms).length > 0),
   'an answer that breaches an anchor': note(({ error }) => error?.code === 'anchor_breach'),
   'a rejected step': note(({ error }) => error?.code === 'step_rejected'),
   'a skipped step': note(({ kind, status }) => kind !== 'unit' && status === 'skipped'),
@@ -89,15 +92,15 @@ describe('the recorded programs', () => {
   // The record is what the worker answers after a replay, and the calls are in the history as they were made before.
   test('have each call at the same place in the record, before a replay and after it', () => {
     const places = programs.flatMap(({ events, links }) =>
-      links.flatMap(({ recorded: { toolCalls, localCalls } }) => [
-        ...[...toolCalls.values()].map(
+      links.flatMap(({ recorded }) => [
+        ...toolCallsOf(recorded).map(
           ({
             input: {
               at: [offset, index],
             },
           }) => events[offset]?.content[index]?.type,
         ),
-        ...localCalls.map(
+        ...recorded.localCalls.map(
           ({ output }) =>
             events.flatMap(({ content }) =>
               content

@@ -53,7 +53,7 @@ import {
   type StartedAgainInput,
 } from '../../src/core/protocol.ts';
 import type { LiveRun } from './live-run.ts';
-import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -123,7 +123,7 @@ const ID_WAIT_MS = { first: 1_000, last: 32_000 };
 
 /**
  * Starts a child. A run that has its id already may be the child of a run that was terminated and started again under the same
- * id: it is told so, cancels itself, and is waited for. Throws WorkflowExecutionAlreadyStartedError if it goes on.
+ * id: it is told so, cancels itself, and is waited for. Throws WorkflowExecutionAlreadyStartedError if it continues.
  */
 async function startAlone(
   run: LiveRun,
@@ -214,7 +214,7 @@ async function sendNext(
   return undefined;
 }
 
-/** Interrupts a turn of a session that the run keeps. The session goes on. */
+/** Interrupts a turn of a session that the run keeps. The session continues. */
 async function interruptTurn(runId: string, turn: number): Promise<void> {
   await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
 }
@@ -267,8 +267,8 @@ async function cancelChild(run: LiveRun, runId: string, turn: number | undefined
 }
 
 /**
- * Pauses the children with the run, and lets them go on with it: one signal to each child for each change. A child that has
- * ended needs none. The next execution tells the children again if this one ends before all of them were told.
+ * Pauses the children with the run, and lets them continue with it: one signal to each child for each change. A child that has
+ * ended needs none. The next execution notifies the children again if this one ends before all of them were notified.
  */
 export function pauseChildren(run: LiveRun): void {
   void CancellationScope.nonCancellable(() => tellChanges(run));
@@ -306,7 +306,7 @@ export async function reportTurn({ runId }: LiveRun, to: string, turn: number): 
 }
 
 /**
- * Returns a function that tells the parent when the run begins to wait for a person, and when it no longer does. The
+ * Returns a function that notifies the parent when the run begins to wait for a person, and when it no longer does. The
  * execution before has told what was carried.
  */
 export function tellsWaiting(run: LiveRun): (state: RunState) => void {
@@ -350,7 +350,7 @@ async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
   }
 }
 
-/** Checks the parent of a session that it keeps, while a turn goes on: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
+/** Checks the parent of a session that it keeps, during a turn: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
 async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> {
   const isIdle = (): boolean => run.state !== undefined && run.state.session?.turn === undefined;
   let checkAt = parent.checkAt ?? 0;
@@ -372,7 +372,7 @@ function noteNextCheck({ state }: LiveRun, checkAt: number): void {
 }
 
 function hasParentEnded(run: LiveRun, parent: ParentRun): Promise<boolean> {
-  return performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
+  return scheduleActivity(run, checkParentRequest(parent));
 }
 
 function cancelOrphan({ inbox }: LiveRun, { runId }: ParentRun): void {

@@ -2,11 +2,8 @@ import type { ActivityOptions } from '@temporalio/common';
 import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { archiveFailure, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
-import { refreshRequest } from '../../src/core/activity-requests/agent-requests.ts';
-import { callInputRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.ts';
-import { outputPorts, programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { type ErrorCode, errorMessage } from '../../src/core/domain/errors.ts';
@@ -56,7 +53,7 @@ import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, inTurn } from './interrupts.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
+import { scheduleActivity, startActivity } from './schedule-activity.ts';
 
 /** The start of one execution of a run. */
 export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
@@ -106,7 +103,7 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
 }
 
 async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
-  const resolved = await performActivity(run, firstRequest(run, start), { start: startActivity, ended: () => undefined });
+  const resolved = await scheduleActivity(run, firstRequest(run, start));
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
@@ -240,7 +237,7 @@ function withoutSteps({ steps: _, ...result }: RunResultFields, announced: strin
 
 /**
  * Hands the events of this execution to the worker's archive before the run continues or ends. The activity bounds the
- * time that a failing archive may delay the run: after that the run goes on, and records which events are not archived.
+ * time that a failing archive may delay the run: after that the run continues, and records which events are not archived.
  */
 async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<void> {
   const { state, snapshot } = run;
@@ -276,17 +273,14 @@ const CHILD_ID_LENGTH = 8;
 function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts & SessionPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
-    ...activityPorts(run, (call) => scheduleActivity(run, call)),
-    ...programPorts(run, (call) => scheduleActivity(run, call)),
-    // Outputs that are loaded are no progress: an execution that only loads must not continue as new.
-    ...outputPorts(run, (call) => performActivity(run, call, { start: startActivity, ended: () => undefined })),
+    ...activityPorts(run, (call) => scheduleActivity(run, call), cancelRequested),
     runChild: (call) => runChild(run, call),
     childRunId: (prefix) => prefix + uuid4().slice(0, CHILD_ID_LENGTH),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),
     callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
-    callModel: (call) => interruptibleModelCall(run, call),
+    callModel: (call) => interruptibleModelCall(run, call, cancelRequested),
     abortModelCall: () => abortModelCall(run),
     cancelRequested,
     until,
@@ -294,8 +288,6 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
     beside: inBackground,
-    refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
-    readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
     closeKept,
     turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
@@ -334,7 +326,7 @@ function continueDue(run: LiveRun, growth: Growth): boolean {
   );
 }
 
-/** The size of an execution at which a session goes on in the next before it waits. */
+/** The size of an execution at which a session continues in the next before it waits. */
 const ASLEEP = { events: 1_000, bytes: 1_000_000 };
 
 /** True if a session should continue as new before it waits: a worker that no longer has it in its cache replays this execution to wake it. */

@@ -1,7 +1,7 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { interruptibleRequest, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
-import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
+import type { CallModelOutput } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';
 import type { BackgroundWork } from '../../src/core/sessions/run-session.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
@@ -9,22 +9,24 @@ import { scheduleActivity, startActivity } from './schedule-activity.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
-/** Makes one model call in its own cancellation scope: a message may interrupt it while the run goes on. */
-export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run continues. */
+export function interruptibleModelCall(run: ResolvedRun, call: ModelCall, cancelRequested: () => boolean): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
   const news = newEvents(run.state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
-  const { returned, failed, ...activity } = modelRequest(run, { ...call, ...(news === undefined ? {} : { news: news.digest }) });
-  return scheduleActivity<CallModelInput, CallModelOutput, ModelCallOutcome>(
-    run,
-    {
-      ...activity,
-      returned: (output) => interruptible(run, returned(output)),
-      failed: (error) => interruptible(run, failed(error)),
-    },
-    (request) => scope.run(() => startActivity(request)),
-  );
+  const request = modelRequest(run, { ...call, ...(news === undefined ? {} : { news: news.digest }) });
+  const { returned, failed, ...activity } = interruptibleRequest(request, cancelRequested);
+  const ended = (outcome: ModelCallOutcome): ModelCallOutcome => {
+    delete run.modelCall;
+    return outcome;
+  };
+  const noted = {
+    ...activity,
+    returned: (output: CallModelOutput) => ended(returned(output)),
+    failed: (error: unknown) => ended(failed(error)),
+  };
+  return scheduleActivity(run, noted, (started) => scope.run(() => startActivity(started)));
 }
 
 /**
@@ -36,26 +38,19 @@ function scopeOf(run: LiveRun): CancellationScope {
   return run.modelScope;
 }
 
-/** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
+/** Interrupts the model call in flight, for a message that is to be read at once. The run continues. */
 export function interruptModelCall(run: LiveRun): void {
   if (run.inbox.isInterrupted) abortModelCall(run);
 }
 
-/** Gives up the model call in flight, if there is one. The run goes on. */
+/** Gives up the model call in flight, if there is one. The run continues. */
 export function abortModelCall(run: LiveRun): void {
   if (run.modelCall === undefined) return;
   longhaul.interruptRequested(run.key ?? '');
   run.modelCall.cancel();
 }
 
-/** Turns the cancellation of a call into an interruption if the run itself is not cancelled. */
-function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcome {
-  delete run.modelCall;
-  if (outcome.type !== 'cancelled' || CancellationScope.current().consideredCancelled) return outcome;
-  return { ...outcome, type: 'interrupted' };
-}
-
-/** Runs a turn of a session in a cancellation scope of its own: an interrupt cancels what it waits for, and the session goes on. */
+/** Runs a turn of a session in a separate cancellation scope: an interrupt cancels what it waits for, and the session continues. */
 export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
   const scope = new CancellationScope({ cancellable: true });
   run.turnScope = scope;
@@ -70,7 +65,7 @@ export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>):
   }
 }
 
-/** Begins work beside the wait of a session, in a cancellation scope of its own: what it waits for is cancelled once it is given up. */
+/** Begins work during the wait of a session, in a separate cancellation scope: what it waits for is cancelled once it is given up. */
 export function inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
   const scope = new CancellationScope({ cancellable: true });
   let outcome: Outcome | undefined;

@@ -15,7 +15,7 @@ import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
 /** The state of a run in its workflow. */
 export interface LiveRun {
   runId: string;
-  /** The prefix of the handlers of a run inside a workflow of the user; undefined for a run that is a workflow of its own. */
+  /** The prefix of the handlers of a run inside a workflow of the user; undefined for a run that is a workflow itself. */
   key?: string;
   agentName: string;
   /** The deps at the start of the execution: those of `state` are newer. */
@@ -77,7 +77,7 @@ export type ResolvedRun = LiveRun & Required<Pick<LiveRun, 'snapshot'>>;
 /** The totals of a run, and its status. */
 type RecordedTotals = Omit<Extract<StreamEntry, { type: 'recorded' }>, 'type' | 'executionId'>;
 
-/** The sinks through which the sandbox tells the process of its worker something, without waiting for an answer. */
+/** The sinks through which the sandbox notifies the process of its worker, without waiting for an answer. */
 export interface LonghaulSinks extends Sinks {
   longhaul: {
     /** Reports that the run is being cancelled. May be called again when a workflow task is executed again. */

@@ -17,7 +17,7 @@ type ActivityCall<Input> = Pick<ActivityRequest<Input, never, never>, 'name' | '
 /** Activities by name. Names of tools are data, so the proxies are not typed by them. */
 type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output>>;
 
-/** Executes an activity of the run, counts it, and returns its outcome. Never rejects. */
+/** Executes an activity of the run, counts it if its end is progress, and returns its outcome. Never rejects. */
 export function scheduleActivity<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
@@ -25,6 +25,7 @@ export function scheduleActivity<Input, Output, Outcome>(
 ): Promise<Outcome> {
   const before = run.inbox.updates;
   const ended = (): void => {
+    if (call.isNoProgress) return;
     run.activitiesEnded += 1;
     run.recentUpdates = run.inbox.updates - before;
   };
@@ -48,7 +49,7 @@ interface WorkerWait {
 }
 
 /** Returns the outcome of an activity, rescheduled for other workers if one lacks something. */
-export function performActivity<Input, Output, Outcome>(
+function performActivity<Input, Output, Outcome>(
   run: LiveRun,
   call: ActivityRequest<Input, Output, Outcome>,
   scheduling: Scheduling,

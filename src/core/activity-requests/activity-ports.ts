@@ -16,17 +16,20 @@ import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import { thoughtOf } from '../loop/next-step.ts';
+import type { ProgramPorts } from '../program/program-run.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
+import type { SessionPorts } from '../sessions/run-session.ts';
 import {
   type ActivityRequest,
+  callKey,
   callSummary,
   dataOf,
   fits,
   LOST_DELAY,
+  type PerformActivity,
   type RequestingRun,
   runReference,
   SCHEDULE_TO_CLOSE,
-  type ScheduleActivity,
   toolFailure,
   toolOutcome,
   verifiedOutcome,
@@ -36,12 +39,15 @@ import {
 } from './activity-request.ts';
 import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
 import { afterCallRequest, guardrailRequest, reviewRequest } from './hook-requests.ts';
-import { handoffRequest, summaryRequest } from './agent-requests.ts';
+import { handoffRequest, interruptibleRequest, modelRequest, refreshRequest, summaryRequest } from './agent-requests.ts';
+import { callInputRequest } from './child-requests.ts';
 import { runSegment } from './code-requests.ts';
+import { askRequest, earlierRequest, loadOutput, memoryRequest, storeRequest } from './program-requests.ts';
 
-/** The ports of the loop that only schedule an activity. A model call is not among them, because a message may interrupt it. */
+/** The ports that only perform activities. */
 type ActivityPorts = Pick<
   RunPorts,
+  | 'callModel'
   | 'runTool'
   | 'reviewCalls'
   | 'afterCall'
@@ -54,11 +60,19 @@ type ActivityPorts = Pick<
   | 'checkGuardrails'
   | 'authorize'
   | 'notify'
->;
+> &
+  Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier' | 'storeOutputs' | 'loadOutput'> &
+  Pick<SessionPorts, 'refreshAgent' | 'readMessage'>;
 
-/** Builds those ports on a function that performs activities: by Temporal, or in memory in a test. */
-export function activityPorts(run: RequestingRun & { authorizing: Map<string, Decision> }, perform: ScheduleActivity): ActivityPorts {
+/** The run that the ports work for. */
+interface PortsRun extends RequestingRun {
+  authorizing: Map<string, Decision>;
+}
+
+/** Builds those ports on a function that performs activities: by Temporal, in memory in a test, or from a history. */
+export function activityPorts(run: PortsRun, perform: PerformActivity, cancelRequested: () => boolean): ActivityPorts {
   return {
+    callModel: (call) => perform(interruptibleRequest(modelRequest(run, call), cancelRequested)),
     runTool: (invocation) => perform(toolRequest(run, invocation)),
     reviewCalls: (response) => perform(reviewRequest(run, response)),
     afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),
@@ -77,6 +91,13 @@ export function activityPorts(run: RequestingRun & { authorizing: Map<string, De
       return perform(authorizeRequest(run, decision, waiting)).finally(() => run.authorizing.delete(decision.id));
     },
     notify: (waiting) => perform(notifyRequest(run, waiting)),
+    refreshAgent: () => perform(refreshRequest(run)),
+    readMessage: (call) => perform(callInputRequest(call)),
+    ask: (call) => perform(askRequest(run, call)),
+    useMemory: (call) => perform(memoryRequest(run, call)),
+    readEarlier: (runId) => perform(earlierRequest(run, runId)),
+    storeOutputs: (outputs) => perform(storeRequest(run, outputs)),
+    loadOutput: (stored) => loadOutput(run, stored, perform),
   };
 }
 
@@ -96,7 +117,7 @@ const VERIFY_ATTEMPTS = 5;
 export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
   const { tool, call } = invocation;
   const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
-  const handling = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  const handling = { name: call.name, key: callKey(run), returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
   if (!isLocal) return remoteCall(run, invocation, handling);
   return {
     ...handling,
@@ -112,7 +133,7 @@ type ToolCallRequest = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>
 function remoteCall(
   run: RequestingRun,
   invocation: ToolInvocation,
-  handling: Pick<ToolCallRequest, 'name' | 'returned' | 'failed'>,
+  handling: Pick<ToolCallRequest, 'name' | 'key' | 'returned' | 'failed'>,
 ): ToolCallRequest {
   const { tool } = invocation;
   return {
@@ -135,6 +156,7 @@ function verifyRequest(
   const { tool, call } = invocation;
   return {
     name: ACTIVITIES.verifyCall,
+    key: callKey(run),
     tier: 'remote',
     options: {
       ...remoteOptions(run, tool),
@@ -264,7 +286,7 @@ function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {
 
 /**
  * Bytes that the local calls of one response may produce. All commands of one workflow task are one message of at most 4 MB; the
- * server refuses a larger one, and the task is retried for ever. The rest is for the state that a run carries into its next
+ * server refuses a larger one, and the task is retried forever. The rest is for the state that a run carries into its next
  * execution.
  */
 const MAX_LOCAL_BYTES = 2_000_000;

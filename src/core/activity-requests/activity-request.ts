@@ -30,12 +30,19 @@ import {
 export interface ActivityRequest<Input, Output, Outcome> {
   /** The activity's name. */
   name: string;
+  /**
+   * What identifies the request among those of its name, read from its input, or from the output of a local activity: a run that is read
+   * back finds its recorded end by it. Absent: requests of this name are found in the order in which they are made.
+   */
+  key?: (of: Partial<Input>) => string | undefined;
   /** `local`: inside the workflow task. */
   tier: 'remote' | 'local';
   options: ActivityOptions;
   input: Input;
   /** The run can do without it: if a worker lacks something, it waits for no other worker. */
   isOptional?: true;
+  /** Its end is no progress: an execution that does nothing else must not continue as new. */
+  isNoProgress?: true;
   /** For a local activity: returns the same request as a remote activity, for another worker. */
   remotely?: () => ActivityRequest<Input, Output, Outcome>;
   returned: (output: Output) => Outcome;
@@ -43,7 +50,7 @@ export interface ActivityRequest<Input, Output, Outcome> {
 }
 
 /** Performs an activity and returns its outcome. Must not reject. */
-export type ScheduleActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
+export type PerformActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
 
 /** The part of a run from which its activities are requested. */
 export interface RequestingRun {
@@ -72,6 +79,14 @@ export const RETRY_LOST = { maximumAttempts: 20, ...LOST_DELAY } as const;
 /** Returns the reference to the run of the workflow that an activity works for. */
 export function runReference({ key }: { key?: string }): OfRun {
   return key === undefined ? {} : { run: key };
+}
+
+/**
+ * Returns what identifies the call that a request is about. In a program it is the id of the call, because the order of events of steps
+ * that run side by side may be another when the run is read back; else the position of the call.
+ */
+export function callKey({ snapshot }: RequestingRun): (of: { at?: readonly number[]; callId?: string }) => string | undefined {
+  return snapshot.program === undefined ? ({ at }) => at?.join('/') : ({ callId }) => callId;
 }
 
 /** True if a value is small enough to be stored again in an activity's input. */
@@ -406,7 +421,7 @@ export function compactionSummary(events: number, model: string): string {
   return summaryText(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
 }
 
-/** The most bytes of a thought, and of the arguments beside it. The model's answer and the call have the whole. */
+/** The most bytes of a thought, and of the arguments next to it. The model's answer and the call have the whole. */
 const THOUGHT_BYTES = 80;
 const ARGUMENTS_BYTES = 120;
 

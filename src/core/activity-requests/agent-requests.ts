@@ -35,7 +35,7 @@ import {
   summaryOutcome,
 } from './activity-request.ts';
 
-/** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
+/** Bounded, because resolving an agent is quick and a worker that does not know it must not try forever. */
 export const RESOLVE: ActivityOptions = {
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -48,6 +48,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
   const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
   return {
     name: ACTIVITIES.resolveAgent,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(agent, 200) },
     input: {
@@ -73,7 +74,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
   };
 }
 
-/** A session that the parent keeps is given another part for each turn. Only the limit in dollars is that of the first: the prices of the models must be known. */
+/** A session that the parent keeps is given another part for each turn. Of the first, only the limit in dollars is kept: the prices of the models must be known. */
 function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
   if (left === undefined) return {};
   if (!kept) return { left };
@@ -115,6 +116,7 @@ function laterRequest(
   const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
+    key: ({ agent: resolved, from: before }) => (before === undefined ? undefined : resolved),
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(summary, 200) },
     input: {
@@ -174,6 +176,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   const { snapshot } = run;
   return {
     name: ACTIVITIES.callModel,
+    key: ({ through }) => String(through),
     tier: 'remote',
     options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
     input: {
@@ -195,7 +198,21 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   };
 }
 
-/** The memory belongs to whom the run acts for: the activity asks the run, which does not name them again. */
+/** Returns the request of a model call that a message may interrupt: it is cancelled then, although the run is not. */
+export function interruptibleRequest(
+  request: ReturnType<typeof modelRequest>,
+  cancelRequested: () => boolean,
+): ReturnType<typeof modelRequest> {
+  const interrupted = (outcome: ModelCallOutcome): ModelCallOutcome =>
+    outcome.type === 'cancelled' && !cancelRequested() ? { ...outcome, type: 'interrupted' } : outcome;
+  return {
+    ...request,
+    returned: (output) => interrupted(request.returned(output)),
+    failed: (error) => interrupted(request.failed(error)),
+  };
+}
+
+/** The memory belongs to the principal: the activity asks the run for it, so that the history does not name the principal again. */
 function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
   if (!recall) return {};
   return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
@@ -236,7 +253,7 @@ function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions
   };
 }
 
-/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take beside the call. */
+/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take in addition to the call. */
 export function modelOptions({ timing }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,

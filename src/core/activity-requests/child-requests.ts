@@ -54,6 +54,7 @@ export function endOfFailure(error: unknown): ChildEnd {
 export function readChildRequest(input: ReadResultInput): ActivityRequest<ReadResultInput, unknown, ReadChild> {
   return {
     name: ACTIVITIES.readResult,
+    key: ({ runId }) => runId,
     tier: 'remote',
     options: { ...OPTIONS, summary: input.ifEnded ? 'checks that the child is alive' : 'reads the result of the child' },
     input: { ...input, whole: true },
@@ -78,6 +79,7 @@ export function readChildFailure(error: unknown): ReadChild {
 export function checkParentRequest({ runId, firstRunId }: CheckParentInput): ActivityRequest<CheckParentInput, CheckParentOutput, boolean> {
   return {
     name: ACTIVITIES.checkParent,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: 'checks that the parent is alive' },
     input: { runId, ...(firstRunId === undefined ? {} : { firstRunId }) },

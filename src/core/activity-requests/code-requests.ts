@@ -11,14 +11,14 @@ import {
   type ActivityRequest,
   dataOf,
   fits,
+  type PerformActivity,
   type RequestingRun,
   runReference,
   SCHEDULE_TO_CLOSE,
-  type ScheduleActivity,
   wholeDataOf,
 } from './activity-request.ts';
 
-/** Milliseconds beside the time limit of a cell: to start an executor, and to run earlier cells again. */
+/** Milliseconds in addition to the time limit of a cell: to start an executor, and to run earlier cells again. */
 const BESIDE_MS = 120_000;
 
 /** Attempts of a segment. Its code has no effects, so that it may run again. */
@@ -28,7 +28,7 @@ const ATTEMPTS = 5;
 type Answer = SegmentOutcome | { type: 'cold' };
 
 /** Runs a segment. A local activity whose worker lacks the namespace gets the journal in its input, which is in no history. */
-export async function runSegment(run: RequestingRun, call: SegmentCall, perform: ScheduleActivity): Promise<SegmentOutcome> {
+export async function runSegment(run: RequestingRun, call: SegmentCall, perform: PerformActivity): Promise<SegmentOutcome> {
   const outcome = await perform(segmentRequest(run, call, false));
   if (outcome.type !== 'cold') return outcome;
   const again = await perform(segmentRequest(run, call, true));
@@ -39,6 +39,7 @@ export async function runSegment(run: RequestingRun, call: SegmentCall, perform:
 function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> {
   const remote: ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> = {
     name: ACTIVITIES.runCode,
+    key: ({ at, segment }) => (at === undefined ? undefined : [...at, segment].join('/')),
     tier: 'remote',
     options: {
       ...segmentOptions(run, call),

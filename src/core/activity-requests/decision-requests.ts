@@ -19,6 +19,7 @@ import {
   aboutCall,
   type ActivityRequest,
   authorizationFailure,
+  callKey,
   dataOf,
   fits,
   HEARTBEAT_TIMEOUT,
@@ -75,6 +76,7 @@ export function authorizeRequest(
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
     name: ACTIVITIES.authorizeDecision,
+    key: (check) => check.decision?.id,
     tier: 'remote',
     options: { ...AUTHORIZE, summary: summaryText(`${decision.type} ${waiting.toolName}${by}`) },
     input: {
@@ -130,6 +132,7 @@ export function requirementRequest(
   const { call, offset, index, eventId } = invocation;
   return {
     name: ACTIVITIES.askTerms,
+    key: callKey(run),
     tier: 'remote',
     options: { ...REQUIREMENT, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
     input: {

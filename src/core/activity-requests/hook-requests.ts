@@ -21,6 +21,7 @@ import { ACTIVITIES, type CheckGuardrailsInput, type CheckGuardrailsOutput } fro
 import {
   activityProblem,
   type ActivityRequest,
+  callKey,
   dataOf,
   fits,
   HEARTBEAT_TIMEOUT,
@@ -30,7 +31,7 @@ import {
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
 
-/** Milliseconds beside the time of the hooks: to query the run. */
+/** Milliseconds in addition to the time of the hooks: to query the run. */
 const QUERY_MS = 30_000;
 
 /** Calls the hooks that run in an activity of their own, before the calls of a response start. */
@@ -41,6 +42,7 @@ export function reviewRequest(
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
     name: ACTIVITIES.callHooks,
+    key: ({ beforeCallsOf }) => beforeCallsOf,
     tier: 'remote',
     options: hookOptions(hooks, 'before calls'),
     input: {
@@ -84,6 +86,7 @@ export function afterCallRequest(
   const hooks = hooksAfterCall(run.snapshot, tool);
   return {
     name: ACTIVITIES.callHooks,
+    key: callKey(run),
     tier: 'remote',
     options: hookOptions(hooks, `after ${call.name}`),
     input: {
@@ -135,7 +138,7 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
 /** Returns the outcome of a call as its hooks have left it. */
 export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput): ToolResultOutcome {
   const answers = hooks.length === 0 ? {} : { hooks };
-  // The result of the run is that of its child: a hook does not change it.
+  // The result of the run is the result of its child: a hook does not change it.
   if (result === undefined || outcome.ended !== undefined) return { ...outcome, ...answers };
   // The worker's cache of transcripts has the result without the change.
   const { resultId: _, ...rest } = outcome;
@@ -159,7 +162,7 @@ export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): Hoo
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));
 }
 
-/** Milliseconds beside the checks: the activity may have to read the conversation from the run. */
+/** Milliseconds in addition to the checks: the activity may have to read the conversation from the run. */
 const ASSEMBLY_MS = 60_000;
 
 /** Returns the activity that checks the new messages of a run, or its answer, with all guardrails of that type. */
@@ -172,6 +175,7 @@ export function guardrailRequest(
   const names = guardrails.map(({ name }) => name).join(', ');
   return {
     name: ACTIVITIES.checkGuardrails,
+    key: (check) => `${check.type}/${check.through}`,
     tier: 'remote',
     options: {
       summary: summaryText(`${type} · ${names}`),

@@ -13,16 +13,7 @@ import type {
   StoreOutputsOutput,
 } from '../domain/program-run.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
-import type {
-  AskCall,
-  AskOutcome,
-  EarlierOutcome,
-  LoadOutcome,
-  MemoryCall,
-  MemoryOutcome,
-  ProgramPorts,
-  StoreOutcome,
-} from '../program/program-run.ts';
+import type { AskCall, AskOutcome, EarlierOutcome, LoadOutcome, MemoryCall, MemoryOutcome, StoreOutcome } from '../program/program-run.ts';
 import {
   ACTIVITIES,
   type AskStepInput,
@@ -37,22 +28,13 @@ import {
   type ActivityRequest,
   HEARTBEAT_TIMEOUT,
   modelFailure,
+  type PerformActivity,
   type RequestingRun,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
-  type ScheduleActivity,
 } from './activity-request.ts';
 import { modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
-
-/** Returns the ports of a program that only schedule an activity. */
-export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier'> {
-  return {
-    ask: (call) => perform(askRequest(run, call)),
-    useMemory: (call) => perform(memoryRequest(run, call)),
-    readEarlier: (runId) => perform(earlierRequest(run, runId)),
-  };
-}
 
 /** Asks a worker to check a program and to pin it for the whole run. */
 export function resolveProgramRequest(
@@ -62,6 +44,7 @@ export function resolveProgramRequest(
   const name = typeof program === 'string' ? program : program.name;
   return {
     name: ACTIVITIES.resolveProgram,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(name, 200) },
     input: {
@@ -83,11 +66,12 @@ function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program'])
 }
 
 /** Returns one attempt of an `ask` as an activity: `sort · Kind · attempt 2`. */
-function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepInput, AskStepOutput, AskOutcome> {
+export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepInput, AskStepOutput, AskOutcome> {
   const { address, attempt, outputs, failureId, edited, timeoutMs, model } = call;
   const options = modelOptions(run.snapshot, stepSummary(address, attempt));
   return {
     name: ACTIVITIES.askStep,
+    key: attemptKey,
     tier: 'remote',
     // The attempts of the activity are one attempt of the step: they share its time.
     options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
@@ -102,19 +86,20 @@ function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepI
 }
 
 /** Returns the outcome of an attempt that completed. */
-export function askOutcome(output: AskStepOutput): AskOutcome {
+function askOutcome(output: AskStepOutput): AskOutcome {
   if ('type' in output) return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
   const { response, verdict = {}, promptLength } = output;
   return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
 }
 
 /** Returns a use of the memory as an activity. */
-function memoryRequest(
+export function memoryRequest(
   run: RequestingRun,
   { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
   return {
     name: ACTIVITIES.useMemory,
+    key: attemptKey,
     tier: 'remote',
     options: {
       summary: summaryText(`${kind} · ${stepSummary(address, attempt)}`),
@@ -135,7 +120,7 @@ function memoryRequest(
 }
 
 /** Returns the outcome of a use of the memory that failed. */
-export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: boolean } = {}): MemoryOutcome {
+function memoryFailure(error: unknown, { isTimed }: { isTimed: boolean }): MemoryOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
   if (problem.type === 'timed_out' && isTimed) return { type: 'failed', code: 'step_timeout', message: problem.message };
@@ -147,7 +132,7 @@ export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: b
 }
 
 /** Reads the results of an earlier run as an activity. */
-function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
+export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
   return {
     name: ACTIVITIES.readProgram,
     tier: 'remote',
@@ -159,7 +144,7 @@ function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<Read
 }
 
 /** Returns the outcome of reading an earlier run that failed. */
-export function earlierFailure(error: unknown): EarlierOutcome {
+function earlierFailure(error: unknown): EarlierOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
   return { type: 'failed', code: problem.type === 'failed' ? (problem.code ?? 'internal') : 'internal', message: problem.message };
@@ -169,6 +154,11 @@ export function earlierFailure(error: unknown): EarlierOutcome {
 function stepSummary(address: string, attempt: number): string {
   const [unit, step] = [address.slice(0, address.indexOf('.')), address.slice(address.indexOf('.') + 1)];
   return summaryText(`${unit} · ${step}${attempt > 1 ? ` · attempt ${attempt}` : ''}`);
+}
+
+/** What identifies an attempt among those of all steps that run side by side. */
+function attemptKey({ step, attempt = 1 }: Pick<Partial<AskStepInput>, 'step' | 'attempt'>): string {
+  return `${step}#${attempt}`;
 }
 
 function ofStep(
@@ -181,7 +171,7 @@ function ofStep(
   return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
 }
 
-/** Bounded, so that a store that fails for good does not hold up a run for ever. */
+/** Bounded, so that a store that fails for good does not hold up a run forever. */
 const OPTIONS: ActivityOptions = {
   startToCloseTimeout: '5 minutes',
   scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
@@ -189,16 +179,8 @@ const OPTIONS: ActivityOptions = {
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
 
-/** Returns the ports of a program that move its outputs to the payload store and back. */
-export function outputPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'storeOutputs' | 'loadOutput'> {
-  return {
-    storeOutputs: (outputs) => perform(storeRequest(run, outputs)),
-    loadOutput: (stored) => loadOutput((from) => perform(loadRequest(run, stored, from))),
-  };
-}
-
 /** Stores outputs as one activity: `Store large outputs of 3 steps`. */
-function storeRequest(
+export function storeRequest(
   run: RequestingRun,
   outputs: Record<string, string>,
 ): ActivityRequest<StoreOutputsInput, StoreOutputsOutput, StoreOutcome> {
@@ -214,12 +196,12 @@ function storeRequest(
 }
 
 /** Returns the outcome of storing outputs. */
-export function storeOutcome({ stored }: StoreOutputsOutput): StoreOutcome {
+function storeOutcome({ stored }: StoreOutputsOutput): StoreOutcome {
   return { type: 'stored', stored };
 }
 
 /** Returns the outcome of storing outputs that failed. */
-export function storeFailure(error: unknown): StoreOutcome {
+function storeFailure(error: unknown): StoreOutcome {
   const problem = activityProblem(error);
   return problem.type === 'cancelled' ? problem : { type: 'failed', message: problem.message };
 }
@@ -233,6 +215,8 @@ type LoadFailure = Exclude<LoadOutcome, { type: 'loaded' }>;
 function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): ActivityRequest<LoadOutputInput, LoadOutputOutput, LoadEnd> {
   return {
     name: ACTIVITIES.loadOutput,
+    key: ({ id, from: start = 0 }) => `${id}/${start}`,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: summaryText(`Load output of ${stored.address.replace('.', ' · ')}`) },
     input: { ...runReference(run), ...stored, ...(from === 0 ? {} : { from }) },
@@ -242,7 +226,7 @@ function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): Ac
 }
 
 /** Returns the outcome of loading an output that failed. */
-export function loadFailure(error: unknown): LoadFailure {
+function loadFailure(error: unknown): LoadFailure {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
   return {
@@ -253,7 +237,7 @@ export function loadFailure(error: unknown): LoadFailure {
 }
 
 /** Loads an output, piece by piece if it is too long for one payload. */
-export async function loadOutput(read: (from: number) => Promise<LoadEnd>): Promise<LoadOutcome> {
-  const end = await joinPieces<{ value: JsonValue } | LoadFailure>(read);
+export async function loadOutput(run: RequestingRun, stored: StoredOutput, perform: PerformActivity): Promise<LoadOutcome> {
+  const end = await joinPieces<{ value: JsonValue } | LoadFailure>((from) => perform(loadRequest(run, stored, from)));
   return 'type' in end ? end : { type: 'loaded', value: end.value };
 }

@@ -10,16 +10,17 @@ import { queryRun } from '../../client/executions.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
+import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { openingOf } from '../../core/domain/run-input.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
+import { traceOf, type TracePage } from '../../core/program/trace.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { type DevServer, startDevServer } from '../../dev-server/dev-server.ts';
-import type { ExecutionTrace } from '../../core/domain/trace.ts';
 import {
   type DurableTestOptions,
   effectsLedger,
@@ -39,7 +40,10 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   const harness = new Harness(agent, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = workerParts(harness, agent, options, ledger);
-  const { result, record, trace } = await durably(harness, parts, options, (client) => client.start(agent, startOptions(harness, options)));
+  const { result, record, header } = await durably(harness, parts, options, (client) =>
+    client.start(agent, startOptions(harness, options)),
+  );
+  const trace = agentTrace(header, record);
   const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
   return { ...record, result: new RunResult(fields), trace, ledger };
 }
@@ -49,11 +53,12 @@ export async function runProgramDurably(program: AnyProgram, options: ProgramTes
   const harness = new Harness(program, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = programParts(harness, program, options, ledger);
-  const { result, record, trace } = await durably(harness, parts, options, async (client) => {
+  const { result, record } = await durably(harness, parts, options, async (client) => {
     const { runId } = await client.startProgram(program.name, { ...programStart(options), runId: harness.runId });
     return client.handle<unknown>(runId);
   });
   const { steps: _, ...rest } = record;
+  const trace = traceOf(program.document, record.events);
   return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), trace, ledger };
 }
 
@@ -65,7 +70,7 @@ async function durably(
   parts: WorkerParts,
   options: DurableOptions,
   start: (client: LonghaulClient) => Promise<RunHandle<unknown>>,
-): Promise<{ result: RunResult<unknown>; record: TestedRecord; trace: ExecutionTrace }> {
+): Promise<{ result: RunResult<unknown>; record: TestedRecord; header: AgentTraceHeader }> {
   // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
   // keeps that.
   installLog({}, { level: 'ERROR', format: 'text' });
@@ -89,9 +94,9 @@ async function durably(
       harness.failure,
     ]);
     const record = await recordOf(harness, client, run);
-    const trace = await run.trace();
+    const header = await traceHeader(client, run);
     assertPlanCarriedOut(harness, options.model, result);
-    return { result, record, trace };
+    return { result, record, header };
   } finally {
     await cleanUp.run();
   }
@@ -147,6 +152,13 @@ async function recordOf({ requests }: Harness, client: LonghaulClient, run: RunH
   const data = await queryRun<DataView>(client.temporal, run.runId, QUERIES.data);
   if (data === undefined) throw new Error(`No worker answered for run "${run.runId}"`);
   return { events, steps: await run.steps(), ...data, requests };
+}
+
+/** Reads what the record does not say about the trace of the run. */
+async function traceHeader(client: LonghaulClient, { runId }: RunHandle<unknown>): Promise<AgentTraceHeader> {
+  const page = await queryRun<TracePage>(client.temporal, runId, QUERIES.trace, { from: 0 });
+  if (page === undefined) throw new Error(`No worker answered for run "${runId}"`);
+  return { agentName: page.programName, model: page.model ?? '', startTime: page.startTime };
 }
 
 /** Terminates the run, unless it has ended. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
+import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
 import {
-  callInputRequest,
   childProblem,
   ENDED_SESSION,
   messageOfCall,
@@ -10,8 +10,6 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
-import { modelRequest, refreshRequest } from '../../core/activity-requests/agent-requests.ts';
-import { outputPorts, programPorts } from '../../core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
@@ -36,11 +34,10 @@ import { interpret } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
 import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
-import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../core/program/program-run.ts';
-import type { SIGNALS } from '../../core/protocol.ts';
+import { ACTIVITIES, type SIGNALS } from '../../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../../core/sessions/run-session.ts';
 import { type MemoryActivities, roundTrip } from './memory-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -155,20 +152,17 @@ export class MemoryRun {
   }
 
   #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {
-    const { time, activities } = this.#parts;
+    const { time } = this.#parts;
     const isInterrupted = (): boolean => this.inbox.turnInterrupt !== undefined && this.state?.session?.turn !== undefined;
     const isCancelled = (): boolean => this.#isCancelled || isInterrupted();
     return {
-      ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
-      ...programPorts(Object.assign(this, { snapshot }), activities.perform),
-      ...outputPorts(Object.assign(this, { snapshot }), activities.perform),
+      ...activityPorts(Object.assign(this, { snapshot }), (call) => this.#perform(call), isCancelled),
       runChild: (call) => this.#runChild(call),
       childRunId: (prefix) => prefix + randomUUID().slice(0, 8),
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
       callEventId: () => randomUUID(),
-      callModel: (call) => this.#callModel(call),
       abortModelCall: () => this.#modelCall?.cancel(),
       cancelRequested: isCancelled,
       until: async (isMet, deadline) => {
@@ -178,8 +172,6 @@ export class MemoryRun {
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
       beside: begunWork,
-      refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
-      readMessage: (call) => activities.perform(callInputRequest(call)),
       closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),
       turnEnded: async () => time.changed(),
       endChildren: async () => undefined,
@@ -187,17 +179,14 @@ export class MemoryRun {
     };
   }
 
-  /**
-   * Calls the model. The end of a call that was interrupted while the run continues is not a cancellation of the run.
-   */
-  async #callModel(call: ModelCall): Promise<ModelCallOutcome> {
-    const { snapshot } = this;
-    if (snapshot === undefined) throw new TypeError('The run has no agent yet');
-    const { ended, cancel } = this.#parts.activities.begin(modelRequest(Object.assign(this, { snapshot }), call));
+  /** Performs an activity. A message can give up the model call in flight. */
+  async #perform<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): Promise<Outcome> {
+    const { ended, cancel } = this.#parts.activities.begin(call);
+    if (call.name !== ACTIVITIES.callModel) return ended;
     this.#modelCall = { cancel };
     const outcome = await ended;
     this.#modelCall = undefined;
-    return outcome.type === 'cancelled' && !this.#isCancelled ? { ...outcome, type: 'interrupted' } : outcome;
+    return outcome;
   }
 
   /** Runs a child as a run of its own. In memory, no run is continued in another execution. */

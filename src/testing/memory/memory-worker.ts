@@ -21,7 +21,7 @@ import { type Activities, createActivities, DEFAULT } from '../../../activities/
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
 import { checkExecutors } from '../../../activities/executors/create-executor.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
-import type { ActivityRequest, ScheduleActivity } from '../../core/activity-requests/activity-request.ts';
+import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
@@ -84,10 +84,10 @@ export class MemoryActivities {
   }
 
   /** Performs an activity and returns its outcome. */
-  readonly perform: ScheduleActivity = (call) => this.begin(call).ended;
+  readonly perform: PerformActivity = (call) => this.begin(call).ended;
 
   /** Does the same for an activity that the cancellation of the run does not affect. */
-  readonly performAnyway: ScheduleActivity = (call) => this.#ended(this.#schedule(call), call);
+  readonly performAnyway: PerformActivity = (call) => this.#ended(this.#schedule(call), call);
 
   /** Does the same, and returns a function that cancels this activity alone. */
   begin<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): { ended: Promise<Outcome>; cancel: () => void } {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ActivityRequest, ScheduleActivity } from '../../../src/core/activity-requests/activity-request.ts';
+import type { ActivityRequest, PerformActivity } from '../../../src/core/activity-requests/activity-request.ts';
 import { runSegment } from '../../../src/core/activity-requests/code-requests.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../src/core/domain/code.ts';
 import type { SegmentCall } from '../../../src/core/loop/ports.ts';
@@ -36,7 +36,7 @@ type SegmentRequest = ActivityRequest<RunSegmentInput, RunSegmentOutput, unknown
 /** Runs a segment whose activity gives these outputs, one after the other. */
 async function ran(tier: 'local' | 'remote', outputs: RunSegmentOutput[], segment = CALL) {
   const requests: SegmentRequest[] = [];
-  const perform: ScheduleActivity = (request) => {
+  const perform: PerformActivity = (request) => {
     const output = outputs[requests.push(request as unknown as SegmentRequest) - 1];
     return Promise.resolve(request.returned(output as never));
   };
