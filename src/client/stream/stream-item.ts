@@ -22,7 +22,7 @@ export type StreamItemContent =
    */
   | { type: 'delta'; step: number; attempt: number; eventId: string; callId?: string; delta: Delta }
   /**
-   * Another attempt of a call begins: it takes back the deltas of the attempts before it, those of the model or those of `callId`. With
+   * Another attempt of a call begins: it discards the deltas of the attempts before it, those of the model or those of `callId`. With
    * `offset`, the run was sent back to an earlier step by `retry` since the cursor was made: all deltas, the events from that offset on and
    * the steps from that one on are taken back.
    */
@@ -34,7 +34,7 @@ export type StreamItemContent =
   /** The run has ended. Only this item ends a stream. */
   | { type: 'end'; result: StreamedResult };
 
-/** One item of the stream of a run. `cursor` is opaque: a stream that begins with it, in any process and at any time, goes on behind this item. */
+/** One item of the stream of a run. `cursor` is opaque: a stream that begins with it, in any process and at any time, continues behind this item. */
 export type StreamItem = StreamItemContent & { cursor: string };
 
 /** Output of a call that a reader has seen, and that no event of the record has replaced yet. */

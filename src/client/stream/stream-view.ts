@@ -35,7 +35,7 @@ export interface StreamView {
   status?: RunStatus;
   /** Present once the run has ended. */
   result?: StreamedResult;
-  /** The cursor of the newest item: a stream that begins with it goes on with this view. */
+  /** The cursor of the newest item: a stream that begins with it continues with this view. */
   cursor?: string;
 }
 

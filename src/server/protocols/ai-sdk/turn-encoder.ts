@@ -17,7 +17,7 @@ export interface EncodedTurn {
   /** 1-based. */
   turn: number;
   /**
-   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message goes on.
+   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message continues.
    * Absent: the message is sent from its beginning.
    */
   after?: number;
@@ -292,7 +292,7 @@ class GuardedChunks {
     if (event.guardrails?.blocked !== undefined) yield* this.#block(event, event.guardrails.blocked);
   }
 
-  /** Shows what is held back: the turn goes on, so it was not the answer. */
+  /** Shows what is held back: the turn continues, so it was not the answer. */
   *release(): Generator<UiChunk> {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -369,7 +369,7 @@ class LiveResponse {
     }
   }
 
-  /** Ends the answer as it was recorded. If that does not go on from what was streamed, it takes that back first. */
+  /** Ends the answer as it was recorded. If that does not continue from what was streamed, it discards that first. */
   *end(recorded: RecordedParts): Generator<UiChunk> {
     if (!this.#goesOnAs(recorded)) {
       yield { type: 'reset-step' };

@@ -235,7 +235,7 @@ export class CompletionChunks {
     if (text !== '') yield* this.#words(text);
   }
 
-  /** Sends a text of its own, behind those that were sent. */
+  /** Sends a separate text, behind those that were sent. */
   *#words(text: string): Generator<ChatCompletionChunk> {
     yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
   }

@@ -43,7 +43,7 @@ const RESPONSE = 'response';
 
 /**
  * Turns the stream of a run, from its beginning, into the events of a response. Each number follows from the record alone, and from the
- * provisional items that the reader was shown, so that another process goes on behind any of them.
+ * provisional items that the reader was shown, so that another process continues behind any of them.
  */
 export class ResponseEvents {
   readonly #facts: ResponseFacts;
