@@ -31,7 +31,7 @@ export type { SessionLimitOptions, SessionOptions, SessionSettings } from './ses
 export { TurnResult } from './session-handle.ts';
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
-export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-item.ts';
+export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-view.ts';
 export type { UpdateOptions } from './updates.ts';
 export type { SendOptions } from './updates.ts';
 export type { StartCircumstances } from './start-workflow.ts';

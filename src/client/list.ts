@@ -1,11 +1,12 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { RunStatus } from '../core/domain/run.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
 import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
-import { executionsPage, IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
+import { IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFilter, quoted } from './visibility.ts';
 
 /** The runs to list. */
 export interface ListFilter extends PrincipalFilter {
@@ -51,11 +52,6 @@ export interface RunListEntry {
   endTime: string | null;
 }
 
-/** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
-export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
-  for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
-}
-
 /** The executions to list. */
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
@@ -82,25 +78,40 @@ export async function* listExecutions(client: Client, filter: ExecutionFilter = 
   }
 }
 
-/** Returns a page of those executions. */
-export async function filteredPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<WorkflowExecutionInfo>> {
+/** Returns a page of the executions that a filter selects, each as a list has it. */
+async function paged<Entry>(
+  client: Client,
+  filter: ExecutionFilter,
+  { pageSize, after }: PageOptions,
+  entryOf: (client: Client, info: WorkflowExecutionInfo) => Promise<Entry>,
+): Promise<ListPage<Entry>> {
+  const { workflowService, options } = withoutMemos(client);
+  const { namespace, loadedDataConverter } = options;
+  const nextPageToken = after === undefined ? null : Buffer.from(after, 'base64url');
   const query = visibilityQuery(filter);
   try {
-    const { items, ...next } = await executionsPage(client, query, page);
-    return { items: items.filter((info) => hasTag(info, filter)), ...next };
+    const page = await workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
+    const listed = await Promise.all((page.executions ?? []).map((raw) => executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)));
+    const items = await Promise.all(listed.filter((info) => hasTag(info, filter)).map((info) => entryOf(client, info)));
+    const token = page.nextPageToken ?? [];
+    return { items, ...(token.length === 0 ? {} : { next: Buffer.from(token).toString('base64url') }) };
   } catch (error) {
     // The server says no more about a position that it cannot read.
-    if (page.after !== undefined && grpcCode(error) === GRPC.unknown) {
+    if (after !== undefined && grpcCode(error) === GRPC.unknown) {
       throw new LonghaulError('invalid_input', 'The list has no such page: pass the "next" of the page before', { cause: error });
     }
     throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
   }
 }
 
+/** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
+export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
+  for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
+}
+
 /** Returns a page of the runs of the namespace. */
-export async function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
-  const { items, ...next } = await filteredPage(client, filter, page);
-  return { items: await Promise.all(items.map((info) => runEntry(client, info))), ...next };
+export function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
+  return paged(client, filter, page, runEntry);
 }
 
 /** The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
@@ -256,22 +267,20 @@ export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 
   agentName: string;
 }
 
+type ConditionedSessions = SessionFilter & Pick<ExecutionFilter, 'principalConditions'>;
+
+function executionsOf({ agent, ...filter }: ConditionedSessions): ExecutionFilter {
+  return { ...filter, sessionOf: agent ?? true };
+}
+
 /** Yields the sessions of the namespace, newest first. Needs the search attributes of the namespace; one that was started without them is not listed. */
-export async function* listSessions(
-  client: Client,
-  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'> = {},
-): AsyncGenerator<SessionListEntry> {
-  for await (const info of listExecutions(client, { ...filter, sessionOf: agent ?? true })) yield await sessionEntry(client, info);
+export async function* listSessions(client: Client, filter: ConditionedSessions = {}): AsyncGenerator<SessionListEntry> {
+  for await (const info of listExecutions(client, executionsOf(filter))) yield await sessionEntry(client, info);
 }
 
 /** Returns a page of the sessions of the namespace. */
-export async function sessionsPage(
-  client: Client,
-  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'>,
-  page: PageOptions,
-): Promise<ListPage<SessionListEntry>> {
-  const { items, ...next } = await filteredPage(client, { ...filter, sessionOf: agent ?? true }, page);
-  return { items: await Promise.all(items.map((info) => sessionEntry(client, info))), ...next };
+export function sessionsPage(client: Client, filter: ConditionedSessions, page: PageOptions): Promise<ListPage<SessionListEntry>> {
+  return paged(client, executionsOf(filter), page, sessionEntry);
 }
 
 async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promise<SessionListEntry> {

@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
+import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair, SearchAttributeType } from '@temporalio/common';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { Identity } from '../core/domain/run.ts';
 import { shellCommand } from '../core/domain/text.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../core/protocol.ts';
-import { withoutMemos } from '../temporal/run-workflow.ts';
 
 /** The page of a list to return. */
 export interface PageOptions {
@@ -21,24 +19,6 @@ export interface ListPage<Item> {
   items: Item[];
   /** Leads to the next page, in any process. Absent on the last one. */
   next?: string;
-}
-
-/** Returns a page of the executions that the server lists for a query, with memos left undecoded. */
-export async function executionsPage(
-  client: Client,
-  query: string,
-  { pageSize, after }: PageOptions,
-): Promise<ListPage<WorkflowExecutionInfo>> {
-  const { workflowService, options } = withoutMemos(client);
-  const { namespace, loadedDataConverter } = options;
-  const nextPageToken = after === undefined ? null : Buffer.from(after, 'base64url');
-  const page = await workflowService.listWorkflowExecutions({ namespace, query, pageSize, nextPageToken });
-  const items = await Promise.all((page.executions ?? []).map((raw) => executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)));
-  const token = page.nextPageToken;
-  return {
-    items,
-    ...(token === undefined || token === null || token.length === 0 ? {} : { next: Buffer.from(token).toString('base64url') }),
-  };
 }
 
 /** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */

@@ -135,7 +135,7 @@ function patternOf(path: string): RegExp {
 const NO_ADDRESS = 'unknown';
 
 /**
- * Returns the address that a request comes from: of what a runtime passes beside the request, Node's bindings (`incoming.socket`, as
+ * Returns the address that a request comes from: of what a runtime passes next to the request, Node's bindings (`incoming.socket`, as
  * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), that of Bun's server (`requestIP`), or an `address` that
  * was passed by hand. Undefined if the runtime tells nothing.
  */
@@ -386,7 +386,7 @@ interface ServerEnv {
 }
 
 /**
- * Answers a request. Never rejects. `environment` is what the runtime passes beside the request: a service without authentication reads the
+ * Answers a request. Never rejects. `environment` is what the runtime passes next to the request: a service without authentication reads the
  * address of the peer there (`peerAddress`).
  */
 export type Handler = (request: Request, environment?: unknown) => Promise<Response>;

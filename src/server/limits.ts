@@ -19,7 +19,7 @@ export class CallerLimits {
   readonly #maxStreams: number;
   readonly #streams = new Map<string, number>();
 
-  /** Throws a UsageError for a limit that is none. `now` is a clock in milliseconds. */
+  /** Throws a UsageError for an invalid limit. `now` is a clock in milliseconds. */
   constructor(options: CallerLimitOptions = {}, now: () => number = () => performance.now()) {
     const { requests, starts, streams, callers } = checkedCallerLimits(options);
     this.#requests = requests && new RateLimit(requests, callers, now);
@@ -152,7 +152,7 @@ interface CheckedCallerLimits {
   callers: number;
 }
 
-/** Fills in the defaults. Throws a UsageError for a limit that is none. */
+/** Fills in the defaults. Throws a UsageError for an invalid limit. */
 function checkedCallerLimits(options: CallerLimitOptions): CheckedCallerLimits {
   const { requests = { count: 6_000, per: '1m' }, starts = { count: 600, per: '1m' }, streams = 1_000, callers = 10_000 } = options;
   return {

@@ -85,7 +85,7 @@ export interface EndingService {
   /** The signals that its handler was given. */
   draining: AbortController;
   closing: AbortController;
-  /** The time for which it goes on while it is not ready, so that proxies notice. */
+  /** The time for which it continues while it is not ready, so that proxies notice. */
   drainMs: number;
   /** The time that requests under way may take to end. */
   graceMs: number;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import type { RunHandle } from '../client/run-handle.ts';
 import type { ErrorCode } from '../core/domain/errors.ts';
 import type { Caller, Scope } from './auth/caller.ts';
 import { runIdText } from './schemas/values.ts';
@@ -112,6 +113,26 @@ export const flag = z.enum(['true', 'false']).transform((text) => text === 'true
 
 /** The refusals of routes that read a run. */
 export const READ_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'not_a_run', 'history_removed'];
+
+/** Defines a route that reads one thing of a run. */
+export function readRoute(
+  definition: Pick<RouteDefinition<Parameters, Parameters, undefined>, 'path' | 'id' | 'summary'>,
+  { schema, description }: { schema: z.ZodType; description: string },
+  read: (run: RunHandle) => Promise<unknown>,
+): Route {
+  return defineRoute(
+    {
+      ...definition,
+      method: 'GET',
+      tag: 'runs',
+      scope: 'runs:read',
+      params: runParams,
+      responses: ok(schema, description),
+      problems: READ_PROBLEMS,
+    },
+    async ({ params, client }) => ({ status: 200, body: await read(client.handle(params.runId)) }),
+  );
+}
 
 /** The refusals of routes that send a run a request. */
 export const REQUEST_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'run_ended', 'busy', 'wait_timeout'];

@@ -40,10 +40,10 @@ export interface HandlerOptions {
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`. */
   checks?: Readonly<Record<string, ReadinessCheck>>;
-  /** Aborted once the service is about to end: `/readyz` says so, and everything else goes on until `closing`. */
+  /** Aborted once the service is about to end: `/readyz` says so, and everything else continues until `closing`. */
   draining?: AbortSignal;
   /**
-   * Aborted once the service takes no more connections: streams are cut, which go on at another instance, and requests that wait are
+   * Aborted once the service takes no more connections: streams are cut, which continue at another instance, and requests that wait are
    * answered. `/readyz` says that it is about to end.
    */
   closing?: AbortSignal;
@@ -147,7 +147,7 @@ export interface ServerSettings {
 
 /** The options of the MCP server at `/mcp`. */
 export interface McpOptions {
-  /** The longest time that a call waits for its run, which goes on without it. Default 1 hour. */
+  /** The longest time that a call waits for its run, which continues without it. Default 1 hour. */
   maxWait?: Duration;
   /** The longest time that a call waits for a person to decide about a call of its run. Default 1 minute. */
   maxDecisionWait?: Duration;
@@ -162,7 +162,7 @@ export interface McpSettings {
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const MCP_OPTIONS: Record<keyof McpOptions, true> = { maxWait: true, maxDecisionWait: true };
 
-/** Fills in the defaults. Throws a UsageError for unknown options, and for a time that is none. */
+/** Fills in the defaults. Throws a UsageError for unknown options, and for an invalid time. */
 function mcpSettings(options: McpOptions): McpSettings {
   requireKnown('the handler: "mcp"', options, Object.keys(MCP_OPTIONS));
   const { maxWait = '1h', maxDecisionWait = '1m' } = options;

@@ -249,7 +249,7 @@ function mayBeTold(caller: Caller): (name: string) => boolean {
 /**
  * Cancels a run that has just been started for a caller who waits for its answer, if the worker that took it lacks its agent and no worker
  * has had one of that name so far. Returns a hint with a similar name, such as `. Did you mean "clerk"?`, or an empty one. Undefined if the
- * run goes on.
+ * run continues.
  */
 export async function endUnknown(
   client: LonghaulClient,

@@ -85,7 +85,7 @@ async function* messagesOf(
   try {
     for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
   } catch (error) {
-    // A cut says nothing, and the client comes back. An error for good is told: it would come back for ever.
+    // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
     if (signal.aborted) throw error;
     const { problem } = problemOf(error, { method: 'GET', path }, report);
     if (problem.status >= 500 || problem.status === 429) throw error;
@@ -346,7 +346,7 @@ interface VerifiedStream {
 /**
  * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the stream expire, or are not
  * accepted any more: they are verified again every 30 seconds, so that a revoked key reads no further. A verification that fails is no
- * refusal. The timers go on until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
+ * refusal. The timers continue until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
  */
 export function untilRefused({ request, authenticate, caller, signal, scope = 'runs:read' }: VerifiedStream): AbortSignal {
   const refusal = new AbortController();
@@ -374,7 +374,7 @@ async function isStillAccepted(request: Request, authenticate: Authenticate, bef
 
 /**
  * Returns a signal that is aborted with `signal`, and with an `unauthenticated` error when the credentials of the caller expire. The timer
- * for that goes on until `signal` is aborted: abort it when the stream ends. It does not keep the process alive.
+ * for that continues until `signal` is aborted: abort it when the stream ends. It does not keep the process alive.
  */
 export function untilExpiry({ expiresAt }: Pick<Caller, 'expiresAt'>, signal: AbortSignal): AbortSignal {
   if (expiresAt === undefined || signal.aborted) return signal;

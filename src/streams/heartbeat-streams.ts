@@ -186,7 +186,7 @@ class RecentOutput {
   /** Adds a delta, and forgets the oldest beyond the bound: all of them, if the delta alone is beyond. Throws for one that is not JSON. */
   add(index: number, delta: Delta): void {
     if (index < this.#next) return;
-    // The caller may go on with the object that it gave.
+    // The caller may continue with the object that it gave.
     const copy = structuredClone(delta);
     const bytes = delta.type === 'data' ? jsonBytes(delta) + ENTRY_OVERHEAD_BYTES : jsonBytes(delta.text) + this.#besideText(delta);
     this.#next = index + 1;

@@ -71,7 +71,7 @@ class MemoryChannel implements StreamChannel {
   publish(runId: string, entry: StreamEntry): void {
     if (this.#closed.signal.aborted) return;
     try {
-      // The caller may go on with the objects that it gave.
+      // The caller may continue with the objects that it gave.
       this.#hub.publish(this.#key(runId), structuredClone(entry));
     } catch {
       // An entry that cannot be copied, or that has another form, is not worth a failed call.

@@ -37,7 +37,7 @@ class Stage {
     }
   }
 
-  /** Begins to read a run, by default in a channel of its own. */
+  /** Begins to read a run, by default in a separate channel. */
   read({ runId = this.runId, after, by = this.open('client') }: { runId?: string; after?: string; by?: StreamChannel } = {}): Reading {
     const reading = new Reading(by, runId, after);
     this.#readings.push(reading);
@@ -430,6 +430,6 @@ export interface TestedSink {
 export interface StreamSinkCase {
   /** The behaviour in a sentence without a subject: "yields entries in the order of their publication". */
   name: string;
-  /** Rejects with an AssertionError if the sink behaves differently. Every case has runs of its own, and closes what it opens. */
+  /** Rejects with an AssertionError if the sink behaves differently. Every case has separate runs, and closes what it opens. */
   run(sink: TestedSink): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface StreamSink {
   readonly name: string;
   /** The shortest time between two heartbeats of an activity, of a sink that sends them: workers let them through at this pace. */
   readonly heartbeatEveryMs?: number;
-  /** True for a sink whose entries reach the readers of its own process alone: a worker in a process of its own says so when it starts. */
+  /** True for a sink whose entries reach the readers of its own process alone: a worker in a separate process says so when it starts. */
   readonly withinProcess?: true;
   /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
   open(context: StreamSinkContext): StreamChannel;
@@ -33,7 +33,7 @@ export interface PublishingActivity {
   /** True if the run was started with `live: true`. */
   live: boolean;
   /**
-   * Sends a heartbeat of the activity, with these details about its stream beside its own (`withStreamedOutput`). Later heartbeats repeat them.
+   * Sends a heartbeat of the activity, with these details about its stream next to its own (`withStreamedOutput`). Later heartbeats repeat them.
    * Each one is a call to the server.
    */
   heartbeat(details: unknown): void;
@@ -54,7 +54,7 @@ export interface StreamChannel {
   publish(runId: string, entry: StreamEntry, activity?: PublishingActivity): void;
   /**
    * Yields the entries of a run in the order of their publication: those behind `after`, or all that are kept, and then new ones until the
-   * signal is aborted. Never throws for a sink that is down: it goes on when the sink is there again. Yields `lost` where entries may be
+   * signal is aborted. Never throws for a sink that is down: it continues when the sink is there again. Yields `lost` where entries may be
    * missing: `after` is unknown here, entries were removed, or the sink was away. Entries that were read before may follow `lost` again.
    */
   read(runId: string, options: ReadStreamOptions): AsyncIterable<StreamRead>;
@@ -84,7 +84,7 @@ const REMEDY =
   'Give workers and services the same redisStreams({ url }), or heartbeatStreams() and "live": true at the start of the runs (docs/streams.md)';
 
 /**
- * Returns what a person should know who starts a worker, or a service without one, in a process of its own: that its sink does not reach the
+ * Returns what a person should know who starts a worker, or a service without one, in a separate process: that its sink does not reach the
  * readers or the workers of other processes, or reaches them for some runs alone. Undefined for a sink that reaches all.
  */
 export function streamsNotice(sink: StreamSink | undefined, side: 'worker' | 'service'): string | undefined {

@@ -42,7 +42,7 @@ const KEPT_PAGES = { max: 4, ttl: 10_000, ttlAutopurge: true };
 /** The time for which history is read without asking first, if no worker has answered: each question takes seconds then. */
 const SILENT_MS = 5_000;
 
-/** Reads the record of a run page by page: from the workflow while the run goes on and a worker answers, and from history otherwise. */
+/** Reads the record of a run page by page: from the workflow while the run continues and a worker answers, and from history otherwise. */
 export class RecordPages {
   readonly #client: Client;
   readonly #runId: string;
@@ -165,7 +165,7 @@ export function recordEntries({ offset, step }: RecordPlace, { events, steps, is
   return entries;
 }
 
-/** One thing that has happened in a run, in the order in which all its readers see it. `step` of live output is the step that goes on. */
+/** One thing that has happened in a run, in the order in which all its readers see it. `step` of live output is the step in progress. */
 export type FeedEntry =
   | { type: 'event'; offset: number; event: Event }
   | { type: 'step'; index: number; step: StepResult }
@@ -283,9 +283,9 @@ export class ReplacedOutput {
     const newest = this.#newest.get(call);
     if (newest !== undefined && newest.executionId === of.executionId && isEarlierAttempt(of, newest)) return false;
     // An attempt that has answered takes back what the one before it has shown.
-    const takesBack = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
+    const discardsEarlier = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
     put(this.#newest, call, of);
-    return takesBack || this.offsetOf(of) === undefined;
+    return discardsEarlier || this.offsetOf(of) === undefined;
   }
 }
 

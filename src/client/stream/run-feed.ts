@@ -197,7 +197,7 @@ export class RunFeed {
   async #look(): Promise<boolean> {
     const { executionId, closed, isNew } = await this.#sources.news.look();
     this.#lookedAt = performance.now();
-    await this.#execution.goOn(executionId);
+    await this.#execution.continueWith(executionId);
     if (closed) return true;
     // The record of a run that is about to close is read from its history: to answer after the end, a worker would replay the run.
     const isClosing = this.#endsAt !== undefined && this.#lookedAt < this.#endsAt + CLOSING_MS;
@@ -259,7 +259,7 @@ export class RunFeed {
     this.#askedAt = performance.now();
     for (;;) {
       const stretch = await this.pages.read(this.#place);
-      if (stretch.executionId !== undefined) await this.#execution.goOn(stretch.executionId);
+      if (stretch.executionId !== undefined) await this.#execution.continueWith(stretch.executionId);
       const entries = recordEntries(this.#place, stretch);
       for (const entry of entries) {
         this.log.push(entry);
@@ -280,7 +280,7 @@ export class RunFeed {
     await this.#catchUp();
     const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
     const { executionId } = await this.#sources.newest();
-    await this.#execution.goOn(executionId);
+    await this.#execution.continueWith(executionId);
     this.#show(result.status);
     this.log.push({ type: 'end', executionId, result });
     this.stop();
@@ -332,7 +332,7 @@ class FollowedExecution {
   }
 
   /** Goes on to the newest execution. Throws `SentBack` unless it continues the one before: `retry` has put it in its place. */
-  async goOn(newest: string): Promise<void> {
+  async continueWith(newest: string): Promise<void> {
     if (newest === this.#id) return;
     const before = this.#id;
     const { ids } = await this.#sources.executions();
@@ -341,11 +341,11 @@ class FollowedExecution {
     this.#id = newest;
   }
 
-  /** True for the newest execution: no call goes on from one execution to the next. Throws as `goOn`. */
+  /** True for the newest execution: no call continues from one execution to the next. Throws as `continueWith`. */
   async isNewest(id: string): Promise<boolean> {
     if (id !== this.#id && !this.#left.has(id)) {
       const { executionId } = await this.#sources.newest();
-      await this.goOn(executionId);
+      await this.continueWith(executionId);
       if (id !== this.#id) this.#left.add(id);
     }
     return id === this.#id;

@@ -4,7 +4,7 @@ import { errorMessage, LonghaulError } from '../../core/domain/errors.ts';
 import { closedClientError } from '../../temporal/server-calls.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
-/** The time for which a feed without readers goes on: a reader whose connection was cut is back soon. */
+/** The time for which a feed without readers continues: a reader whose connection was cut is back soon. */
 const LINGER_MS = 2_000;
 
 /** The options of the feeds of a client. */

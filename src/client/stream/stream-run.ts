@@ -47,7 +47,7 @@ class StreamReader {
   readonly #feed: RunFeed;
   readonly #from: StreamPlace;
   readonly #place: PlaceInStream;
-  /** True if the run was sent back to an earlier step while it was read: another feed goes on. */
+  /** True if the run was sent back to an earlier step while it was read: another feed continues. */
   beginsAgain = false;
   /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
   readonly #ahead = new ReplacedOutput();
@@ -126,7 +126,7 @@ class StreamReader {
     }
   }
 
-  /** True if `retry` has sent the run back to a step before the place of the cursor, or to one beside it. */
+  /** True if `retry` has sent the run back to a step before the place of the cursor, or to another answer at that place. */
   async #wasSentBack(): Promise<boolean> {
     const { execution, response, step } = this.#from;
     if (execution === tagOf(this.#feed.executionId)) return false;
@@ -229,7 +229,7 @@ class PlaceInStream {
     return this.#item({ type: 'reset', step: 1, attempt: 1, offset: 0 });
   }
 
-  /** Returns a copy of the place: another reader goes on from there. */
+  /** Returns a copy of the place: another reader continues from there. */
   get place(): StreamPlace {
     return { ...this.#at, live: new Map(this.#at.live) };
   }
@@ -279,7 +279,7 @@ class PlaceInStream {
     if (last === undefined || this.#at.live.has(tagOf(id)) || !others.some(({ next }) => next > 0)) return;
     const attempt = Math.max(...others.map((seen) => seen.attempt)) + 1;
     this.#forgetCall(call);
-    // So that a reader who goes on behind the reset does not get it again.
+    // So that a reader who continues behind the reset does not get it again.
     this.#at.live.set(tagOf(id), { ...last, next: 0, attempt });
     yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...(callId === undefined ? {} : { callId }) });
   }

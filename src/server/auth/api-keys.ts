@@ -145,7 +145,7 @@ const OWNER_ONLY = 0o600;
 
 /**
  * Creates a store of API keys in one file, for the servers of one machine. Servers read the file again as soon as it has changed. Each
- * change replaces the file as a whole, and processes take turns by a lock file beside it, as for a memory in a file. Without the file
+ * change replaces the file as a whole, and processes take turns by a lock file next to it, as for a memory in a file. Without the file
  * there are no keys. Throws a UsageError without a path.
  */
 export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {

@@ -6,7 +6,7 @@ import { bearsRunToken } from './run-tokens.ts';
 /** The caller of a service that asks for no credentials. */
 const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
 
-/** The headers by which proxies tell whom they act for. */
+/** The headers by which proxies tell on whose behalf they act. */
 const OF_PROXIES = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'Via'];
 
 /**

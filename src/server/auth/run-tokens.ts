@@ -57,7 +57,7 @@ export class RunTokens {
 
   /**
    * Makes a token with a part of the caller's rights, which never outlives the caller's own credentials. Throws `forbidden` for rights that
-   * the caller lacks, and `invalid_input` for others that no run token has, and for a time that is none. The server checks first that the
+   * the caller lacks, and `invalid_input` for others that no run token has, and for an invalid time. The server checks first that the
    * caller reaches the run.
    */
   async make(caller: Caller, { runId, minutes = 15, scopes = ['runs:read'] }: RunTokenRequest): Promise<RunToken> {

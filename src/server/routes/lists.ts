@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems.ts';
-import { defineRoute, flag, ok, pageSize, type Route } from '../route.ts';
+import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
 import { approvalsPage, runsPage, runStatus, sessionsPage } from '../schemas/run-views.ts';
 
 const pageParameters = {
@@ -34,99 +35,96 @@ const DEFAULT_PAGE_SIZE = 50;
 
 const CURSOR = z.strictObject({ at: z.string().min(1), of: z.string() });
 
-const runsRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs',
-    id: 'listRuns',
-    tag: 'runs',
-    summary: 'List runs, newest first',
-    scope: 'runs:read',
-    query: z.strictObject({
-      ...runFilters,
-      waitingFor: z.string().exactOptional().describe('With a call of this tool that waits for a decision.'),
-      waiting: flag.exactOptional().describe('True: with any call that waits for a decision.'),
-      ...pageParameters,
-    }),
-    responses: ok(runsPage, 'A page. It may be empty although there is a next one.'),
-    problems: ['invalid_cursor', 'invalid_input'],
-  },
-  async ({ query: { limit, cursor, waiting, ...given }, caller, client }) => {
-    const filter = { ...given, ...(waiting === true && given.waitingFor === undefined ? { waitingFor: true as const } : {}) };
-    const list = { name: 'runs', principal: caller.principal, filter };
-    return { status: 200, body: await readPage(list, pageRequest(limit, cursor), (at) => client.listPage(filter, at)) };
-  },
-);
-
-const sessionsRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/sessions',
-    id: 'listSessions',
-    tag: 'sessions',
-    summary: 'List sessions, newest first',
-    scope: 'runs:read',
-    query: z.strictObject({ ...runFilters, ...pageParameters }),
-    responses: ok(sessionsPage, 'A page. It may be empty although there is a next one.'),
-    problems: ['invalid_cursor', 'invalid_input'],
-  },
-  async ({ query: { limit, cursor, ...filter }, caller, client }) => {
-    const list = { name: 'sessions', principal: caller.principal, filter };
-    return { status: 200, body: await readPage(list, pageRequest(limit, cursor), (at) => client.sessionsPage(filter, at)) };
-  },
-);
-
-const approvalsRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/approvals',
-    id: 'listApprovals',
-    tag: 'approvals',
-    summary: 'List the calls of all runs that wait for a decision',
-    scope: 'runs:read',
-    query: z.strictObject({
-      agent: z.string().exactOptional(),
-      tool: z.string().exactOptional(),
-      ...principalParameters,
-      ...pageParameters,
-    }),
-    responses: ok(approvalsPage, 'The calls of a page of runs: `limit` is a number of runs.'),
-    problems: ['invalid_cursor', 'invalid_input'],
-  },
-  async ({ query: { limit, cursor, ...filter }, caller, client }) => {
-    const list = { name: 'approvals', principal: caller.principal, filter };
-    return { status: 200, body: await readPage(list, pageRequest(limit, cursor), (at) => client.approvalsPage(filter, at)) };
-  },
-);
-
-function pageRequest(limit: number | undefined, cursor: string | undefined): { limit?: number; cursor?: string } {
-  return { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) };
+/** Defines the route of a list whose items are returned page by page. `name`: the member of the page with the items. */
+function paged<Filter extends z.ZodObject>(
+  { name, filter, page, ...definition }: PagedList<Filter>,
+  read: (client: LonghaulClient, filter: z.output<Filter>, page: PageOptions) => Promise<ListPage<unknown>>,
+): Route {
+  const query = filter.extend(pageParameters);
+  return defineRoute(
+    {
+      ...definition,
+      method: 'GET',
+      path: `/v1/${name}`,
+      scope: 'runs:read',
+      query,
+      responses: page,
+      problems: ['invalid_cursor', 'invalid_input'],
+    },
+    async ({ query: given, caller, client }) => {
+      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as PageParameters;
+      const filtered = rest as z.output<Filter>;
+      const list = { name, principal: caller.principal, filter: filtered };
+      const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
+      try {
+        const { items, next } = await read(client, filtered, { pageSize: limit, ...after });
+        return { status: 200, body: { [name]: items, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
+      } catch (error) {
+        // The filter was accepted for the page before, so the position is wrong.
+        if (cursor === undefined || errorCode(error) !== 'invalid_input') throw error;
+        throw invalidCursor('the server refuses its position', error);
+      }
+    },
+  );
 }
 
-/** The routes that list things of several runs. */
-export const LIST_ROUTES: readonly Route[] = [runsRoute, sessionsRoute, approvalsRoute];
+interface PagedList<Filter> {
+  name: string;
+  id: string;
+  tag: RouteTag;
+  summary: string;
+  filter: Filter;
+  page: ReturnType<typeof ok>;
+}
 
-/** The parameters of a page. */
 interface PageParameters {
   limit?: number;
   cursor?: string;
 }
 
-/** Reads a page of a list, and returns the body of its response. Throws `invalid_cursor`. */
-async function readPage<Item>(
-  list: List,
-  { limit = DEFAULT_PAGE_SIZE, cursor }: PageParameters,
-  read: (page: PageOptions) => Promise<ListPage<Item>>,
-): Promise<Record<string, unknown>> {
-  if (cursor === undefined) return pageBody(list, await read({ pageSize: limit }));
-  const after = positionOf(list, cursor);
-  try {
-    return pageBody(list, await read({ pageSize: limit, after }));
-  } catch (error) {
-    // The filter was accepted for the page before, so the position is wrong.
-    throw errorCode(error) === 'invalid_input' ? invalidCursor('the server refuses its position', error) : error;
-  }
-}
+const runsRoute = paged(
+  {
+    name: 'runs',
+    id: 'listRuns',
+    tag: 'runs',
+    summary: 'List runs, newest first',
+    filter: z.strictObject({
+      ...runFilters,
+      waitingFor: z.string().exactOptional().describe('With a call of this tool that waits for a decision.'),
+      waiting: flag.exactOptional().describe('True: with any call that waits for a decision.'),
+    }),
+    page: ok(runsPage, 'A page. It may be empty although there is a next one.'),
+  },
+  (client, { waiting, ...filter }, page) =>
+    client.listPage({ ...filter, ...(waiting === true && filter.waitingFor === undefined ? { waitingFor: true } : {}) }, page),
+);
+
+const sessionsRoute = paged(
+  {
+    name: 'sessions',
+    id: 'listSessions',
+    tag: 'sessions',
+    summary: 'List sessions, newest first',
+    filter: z.strictObject(runFilters),
+    page: ok(sessionsPage, 'A page. It may be empty although there is a next one.'),
+  },
+  (client, filter, page) => client.sessionsPage(filter, page),
+);
+
+const approvalsRoute = paged(
+  {
+    name: 'approvals',
+    id: 'listApprovals',
+    tag: 'approvals',
+    summary: 'List the calls of all runs that wait for a decision',
+    filter: z.strictObject({ agent: z.string().exactOptional(), tool: z.string().exactOptional(), ...principalParameters }),
+    page: ok(approvalsPage, 'The calls of a page of runs: `limit` is a number of runs.'),
+  },
+  (client, filter, page) => client.approvalsPage(filter, page),
+);
+
+/** The routes that list things of several runs. */
+export const LIST_ROUTES: readonly Route[] = [runsRoute, sessionsRoute, approvalsRoute];
 
 /** A list: its name, the principal whose runs it has, and its filter. */
 interface List {
@@ -156,11 +154,6 @@ function invalidCursor(why: string, cause?: unknown): RequestError {
     errors: [{ parameter: 'cursor', detail: why }],
     cause,
   });
-}
-
-/** Returns the members of a page by their name, with the cursor of the next one. */
-function pageBody<Item>(list: List, { items, next }: ListPage<Item>): Record<string, unknown> {
-  return { [list.name]: items, ...(next === undefined ? {} : { next: cursorOf(list, next) }) };
 }
 
 function decodedCursor(cursor: string): unknown {

@@ -309,7 +309,7 @@ export const sessionMessageBody = component(
   }),
 );
 
-/** The answer while a turn goes on. */
+/** The answer while a turn continues. */
 export const turnRunning = component(
   'TurnRunning',
   z.object({

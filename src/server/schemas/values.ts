@@ -92,7 +92,7 @@ interface Bounds {
 
 /**
  * A list with a bound. Its length is checked before any item, and the check of items stops once it has found as many problems as a
- * response lists: zod goes on to the last one.
+ * response lists: zod continues to the last one.
  */
 export function list<Item extends z.ZodType>(item: Item, { max, min }: Bounds): z.ZodArray<Item> {
   const bounds = z.array(z.unknown()).max(max);

@@ -127,7 +127,7 @@ export class RedisConnection {
   #watch(client: RedisClientType): void {
     this.#client = client;
     let greeting: NodeJS.Timeout | undefined;
-    // A client that is destroyed while it connects goes on to connect.
+    // A client that is destroyed while it connects continues to connect.
     client.on('connect', () => {
       if (this.#client !== client) return client.destroy();
       greeting = setTimeout(() => {

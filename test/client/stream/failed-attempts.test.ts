@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { StepNote } from '../../../src/core/domain/verdicts.ts';
 import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';
-import { fold, newView } from '../../../src/client/stream/stream-item.ts';
+import { fold, newView } from '../../../src/client/stream/stream-view.ts';
 import { FakeRun } from './fake-run.ts';
 import { feedsOf, type StreamItem } from './read-stream.ts';
 

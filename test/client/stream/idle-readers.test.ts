@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { RunFeeds } from '../../../src/client/stream/run-feeds.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
 import { FakeRun } from './fake-run.ts';
@@ -7,6 +7,8 @@ import type { StreamItem } from './read-stream.ts';
 
 const MINUTE_MS = 60_000;
 
+// No fake clock waits for a module that is loaded when it is used first.
+beforeAll(() => import('../../../src/history/read-run.ts'));
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 

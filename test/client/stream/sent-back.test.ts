@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fold, newView, type StreamView } from '../../../src/client/stream/stream-item.ts';
+import { fold, newView, type StreamView } from '../../../src/client/stream/stream-view.ts';
 import { RunFeed } from '../../../src/client/stream/run-feed.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
 import type { StreamedAttempt } from '../../../src/core/domain/stream.ts';

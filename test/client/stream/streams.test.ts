@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { outputText } from '../../../src/core/domain/content.ts';
-import { fold, newView, type StreamView } from '../../../src/client/stream/stream-item.ts';
+import { fold, newView, type StreamView } from '../../../src/client/stream/stream-view.ts';
 import { feedsOf, type StreamItem } from './read-stream.ts';
 import { act, acts } from './acted-run.ts';
 import { FakeRun } from './fake-run.ts';

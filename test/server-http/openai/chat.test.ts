@@ -95,6 +95,13 @@ test('a reset before any text changes nothing', async () => {
   expect(textOf(await chunksOf(run))).toBe('Four');
 });
 
+test('an answer that a reader has got with a gap is whole at its event, also if another event comes before', async () => {
+  const run = new ToldRun().delta('e1', 'It ').item({ type: 'gap' }).delta('e1', 'fo');
+  run.event('m1', [{ type: 'message', role: 'user', content: 'Be quick' }]);
+  run.delta('e1', 'ur').answer('e1', 'It was four').step().end('It was four');
+  expect(textOf(await chunksOf(run))).toBe('It was four');
+});
+
 test.each([
   [{ status: 'max_iterations_reached', stopReason: 'step_limit' }, 'length'],
   [{ status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' }, 'content_filter'],

@@ -99,6 +99,25 @@ describe('a service that lists no agents starts any, and says what no worker has
     );
   });
 
+  test('also with the first message of a session, and with no other one', async () => {
+    const { client } = service();
+    const receipts = [
+      { status: 'queued', turn: 1 },
+      { status: 'duplicate', turn: 1 },
+      { status: 'queued', turn: 2 },
+    ].map((one) => ({ version: 1, id: 'm', queued: 1, ...one }));
+    const session = (): object => ({ send: async () => receipts.shift() });
+    const handler = await checkedHandler(Object.assign(client, { session }));
+    const sent = async (): Promise<object> => (await started(handler, '/v1/sessions/s/messages', { agent: 'clrek', content: 'Hi' })).body;
+    const notice = 'No worker has run an agent "clrek" so far. The run is safe, and begins as soon as a worker has it.';
+    expect(await sent()).toMatchObject({ turn: 1, notice });
+    for (const turn of [1, 2]) {
+      const receipt = await sent();
+      expect(receipt).toMatchObject({ turn });
+      expect(receipt).not.toHaveProperty('notice');
+    }
+  });
+
   test('and asks once for an agent that a worker has had', async () => {
     const { client, queries } = service(async () => ({ count: 3 }));
     const handler = await checkedHandler(client);

@@ -4,6 +4,7 @@ import { defineAgent } from '../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';
 import { refund } from '../approvals/decision-agents.ts';
+import { assistant } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 /** An agent that only this file uses. */
@@ -53,6 +54,23 @@ test('a run and a call are named by a beginning that no other one has, and an am
   expect(await cli(testbed, ['result', `${own}-f`])).toMatchObject({ exitCode: 0, stdout: 'Paid.\n' });
   expect((await cli(testbed, ['cancel', `${own}-s`])).stdout).toContain(`Cancellation of run "${own}-second" is requested`);
 }, 120_000);
+
+test('a chat continues the session whose id a list has cut, and begins none under a cut id', async () => {
+  await using testbed = await Testbed.open();
+  const id = `${randomUUID()}-talk`;
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('one'), say('two')]) } });
+  const chat = (session: string): Promise<CliOutcome> => cli(testbed, ['chat', 'assistant', '--session', session], { stdin: 'Hi\n' });
+  expect(await chat(id)).toMatchObject({ exitCode: 0, stdout: 'one\n' });
+  const cut = `${id.slice(0, -2)}…`;
+  await until(async () => (await cli(testbed, ['session', 'show', cut])).exitCode === 0, 'the server lists the session');
+  expect(await chat(cut)).toMatchObject({ exitCode: 0, stdout: 'two\n' });
+  expect((await testbed.client.handle(id).status()).session?.turns).toBe(2);
+
+  const none = await chat(`${id}-other…`);
+  expect(none).toMatchObject({ exitCode: 2, stdout: '' });
+  const list = `npx longhaul sessions --address ${testbed.address}`;
+  expect(none.stderr).toBe(`longhaul: No session begins with "${id}-other": list the sessions with ${list}\n`);
+});
 
 test('a start by a name that no worker has says so at once, with the names that the worker has, and a start by a right one says nothing', async () => {
   await using testbed = await Testbed.open();

@@ -292,7 +292,7 @@ async function statusIfKnown(session: SessionHandle): Promise<StatusView | undef
   }
 }
 
-/** Returns the number of the turn that goes on, or of the one that an accepted message is about to begin; undefined for an idle session. */
+/** Returns the number of the turn in progress, or of the one that an accepted message is about to begin; undefined for an idle session. */
 function runningTurn({ status, session, queued, limits }: StatusView): number | undefined {
   if (isTerminal(status) || (status === 'idle' && queued === 0)) return undefined;
   // Before its agent is resolved, a run does not show if it is a session.
@@ -367,7 +367,7 @@ interface EarlierMessages {
 }
 
 /**
- * Reads the messages of turns from the record, as a stream of each turn would have shown them. Of a turn that goes on there are the messages
+ * Reads the messages of turns from the record, as a stream of each turn would have shown them. Of a turn in progress there are the messages
  * of the user alone: its stream has the answer from its beginning.
  */
 export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
@@ -415,7 +415,7 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
   // A session answers a message that it has accepted before with its first receipt, or with one without an offset.
   const isRepeated = receipt !== undefined && (receipt.offset ?? 0) < recorded;
-  // A page that goes on with a message is about its answers, and one that asks for a recorded answer once more is not.
+  // A page that continues with a message is about its answers, and one that asks for a recorded answer once more is not.
   if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
   if (goesOn && applied.length > 0) return continuedTurn(to, applied);
   const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};

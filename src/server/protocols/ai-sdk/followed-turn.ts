@@ -24,7 +24,7 @@ export interface FollowedTurn {
   turn: number;
   /** The place in the record at which the turn begins. */
   place: RecordPlace;
-  /** The offset of the response that the client has shown and goes on behind. */
+  /** The offset of the response that the client has shown and continues behind. */
   after?: number;
   /** The decisions on calls of runs below that the client has answered. */
   answers?: readonly AnsweredCall[];

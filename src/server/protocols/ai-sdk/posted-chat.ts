@@ -53,7 +53,7 @@ export interface PostedChat {
   /** The last message, if it is one of the user. */
   message?: UserMessage;
   answers: ApprovalAnswer[];
-  /** True if the client goes on with a message of the assistant, and has what that has. */
+  /** True if the client continues with a message of the assistant, and has what that has. */
   goesOn: boolean;
   /** True if the message may have been sent before with another content. */
   mayBeChanged: boolean;

@@ -58,7 +58,7 @@ export class TurnCalls {
     });
   }
 
-  /** True while calls of the newest response run beside those that wait. The call of an agent that waits below runs until then. */
+  /** True if calls of the newest response run while others wait. The call of an agent that waits below runs until then. */
   areRunning(pending: readonly ApprovalView[]): boolean {
     if (!pending.every(({ callId }) => this.#offsets.has(callId))) return false;
     const waiting = new Set(pending.map(({ callId }) => callId));
@@ -75,7 +75,7 @@ export class TurnCalls {
     return pending.filter(({ runId = this.#sessionId, callId }) => !this.#asked.has(partOf(this.#sessionId, { runId, callId })));
   }
 
-  /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
+  /** Yields the requests for decisions. A call of a run below, and a limit, get separate parts. */
   *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
     for (const waiting of pending) {
       const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
@@ -181,7 +181,7 @@ export function approvalIdOf({ runId, callId, digest, turn, offset }: ApprovalSu
   return Buffer.from(JSON.stringify([runId, callId, digest, turn, offset])).toString('base64url');
 }
 
-/** Returns the subject of an approval by its id; undefined for a text that is none. */
+/** Returns the subject of an approval by its id; undefined for an invalid text. */
 export function approvalOf(id: string): ApprovalSubject | undefined {
   let parts: unknown;
   try {

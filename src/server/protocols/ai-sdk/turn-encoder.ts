@@ -1,11 +1,11 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { isToolCall } from '../../../core/domain/content.ts';
 import { blockedText, refusalIn } from '../../../core/domain/guardrails.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../../../core/domain/record.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
-import type { ModelDelta } from '../../../core/domain/stream.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../../core/domain/tool-calls.ts';
 import { noUsage } from '../../../core/domain/usage.ts';
 import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
@@ -17,7 +17,7 @@ export interface EncodedTurn {
   /** 1-based. */
   turn: number;
   /**
-   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message goes on.
+   * The offset of the response whose calls the client has shown and decided on: nothing before them is sent, and its message continues.
    * Absent: the message is sent from its beginning.
    */
   after?: number;
@@ -39,9 +39,8 @@ export class TurnEncoder {
   readonly #turn: EncodedTurn;
   readonly #calls: TurnCalls;
   readonly #guarded = new GuardedChunks();
+  readonly #answers = new AnswerReducer();
   #live: LiveResponse | undefined;
-  /** True: pieces are missing, and what follows them is not shown before the event or another attempt. */
-  #hasGap = false;
   #isInStep = false;
   #usage = noUsage();
   #isCutByLength = false;
@@ -79,24 +78,31 @@ export class TurnEncoder {
   *take(item: StreamItem): Generator<UiChunk> {
     if (this.#isOver) return;
     this.#cursor = item.cursor;
-    switch (item.type) {
-      case 'event':
-        return yield* this.#event(item.offset, item.event);
+    if (this.#isKnown && (item.type === 'delta' || (item.type === 'reset' && item.offset === undefined))) return;
+    for (const change of this.#answers.take(item)) yield* this.#change(change);
+  }
+
+  *#change(change: AnswerChange): Generator<UiChunk> {
+    switch (change.type) {
+      case 'settled':
+        return yield* this.#event(change.offset, change.event);
       case 'step':
-        this.#isCutByLength = item.step.finishReason === 'length';
-        return;
-      case 'delta':
-        return this.#isKnown ? undefined : yield* this.#guarded.pass(this.#delta(item));
-      case 'reset':
-        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#guarded.pass(this.#reset(item));
-      case 'gap':
-        this.#hasGap = true;
-        return;
-      case 'status':
+        this.#isCutByLength = change.step.finishReason === 'length';
         return;
       case 'end':
-        yield* this.#guarded.end(item.result.stopReason);
-        return yield* this.#end(item.result.stopReason, item.result.error ?? undefined);
+        yield* this.#guarded.end(change.result.stopReason);
+        return yield* this.#end(change.result.stopReason, change.result.error ?? undefined);
+      case 'reset':
+        return yield* this.#guarded.pass(this.#discardLive());
+      case 'sent_back':
+        return yield* this.#guarded.pass(this.#end('error', 'The conversation was sent back to an earlier step: load it again'));
+      case 'data':
+        return yield* this.#guarded.pass([{ type: `data-${change.name}`, id: change.callId, data: change.data, transient: true }]);
+      case 'text':
+      case 'reasoning':
+      case 'call_begins':
+      case 'call_arguments':
+        return yield* this.#guarded.pass(this.#piece(change));
     }
   }
 
@@ -117,12 +123,12 @@ export class TurnEncoder {
     if (asked.length === 0) return;
     yield* this.#guarded.release();
     yield* this.#discardLive();
+    this.#answers.skipAnswer();
     yield* this.#calls.ask(asked);
     if (!staysOpen) yield* this.#finish('tool-calls');
   }
 
   *#event(offset: number, event: Event): Generator<UiChunk> {
-    this.#hasGap = false;
     const { after = -1 } = this.#turn;
     this.#isKnown = offset < after;
     // The client has what came before, and the text of the response itself.
@@ -162,25 +168,10 @@ export class TurnEncoder {
     this.#live = undefined;
   }
 
-  *#delta({ eventId, callId, delta }: StreamItem & { type: 'delta' }): Generator<UiChunk> {
-    if (delta.type === 'data') {
-      yield { type: `data-${delta.name}`, id: delta.callId, data: delta.data, transient: true };
-      return;
-    }
-    // The output of a call of another model, which the message does not show; or the rest of an answer whose beginning is unknown.
-    if (callId !== undefined || this.#hasGap) return;
-    if (this.#live !== undefined && this.#live.eventId !== eventId) yield* this.#discardLive();
+  *#piece(piece: AnswerPiece): Generator<UiChunk> {
     if (!this.#isInStep) yield* this.#beginStep();
-    this.#live ??= new LiveResponse(eventId);
-    yield* this.#live.take(delta);
-  }
-
-  *#reset({ callId, offset }: StreamItem & { type: 'reset' }): Generator<UiChunk> {
-    // Data is transient: a client has not kept what a tool has emitted.
-    if (callId !== undefined) return;
-    this.#hasGap = false;
-    yield* this.#discardLive();
-    if (offset !== undefined) yield* this.#end('error', 'The conversation was sent back to an earlier step: load it again');
+    this.#live ??= new LiveResponse(piece.answer.eventId);
+    yield* this.#live.take(piece);
   }
 
   /** Takes back what was streamed of an answer that is not the recorded one. */
@@ -301,7 +292,7 @@ class GuardedChunks {
     if (event.guardrails?.blocked !== undefined) yield* this.#block(event, event.guardrails.blocked);
   }
 
-  /** Shows what is held back: the turn goes on, so it was not the answer. */
+  /** Shows what is held back: the turn continues, so it was not the answer. */
   *release(): Generator<UiChunk> {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -340,6 +331,8 @@ function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {
   for (const chunk of chunks) if (!TEXT.includes(chunk.type)) yield chunk;
 }
 
+type AnswerPiece = AnswerChange & { type: 'text' | 'reasoning' | 'call_begins' | 'call_arguments' };
+
 /** The answer of one model call: as it streams, and then as its event has it. Text that was streamed is not sent again. */
 class LiveResponse {
   readonly eventId: string;
@@ -356,26 +349,27 @@ class LiveResponse {
   }
 
   /** Takes a piece of output. */
-  *take(delta: ModelDelta): Generator<UiChunk> {
-    switch (delta.type) {
+  *take(piece: AnswerPiece): Generator<UiChunk> {
+    switch (piece.type) {
       case 'reasoning':
         if (!this.#isReasoning) yield { type: 'reasoning-start', id: this.#id };
         this.#isReasoning = true;
-        this.#reasoning += delta.text;
-        yield { type: 'reasoning-delta', id: this.#id, delta: delta.text };
+        this.#reasoning += piece.text;
+        yield { type: 'reasoning-delta', id: this.#id, delta: piece.text };
         return;
       case 'text':
         yield* this.#endReasoning();
-        yield* this.#appendText(delta.text);
+        yield* this.#appendText(piece.text);
         return;
-      case 'tool_input':
+      case 'call_begins':
+      case 'call_arguments':
         yield* this.#endReasoning();
-        yield* this.#appendInput(delta);
+        yield* this.#appendInput(piece);
         return;
     }
   }
 
-  /** Ends the answer as it was recorded. If that does not go on from what was streamed, it takes that back first. */
+  /** Ends the answer as it was recorded. If that does not continue from what was streamed, it discards that first. */
   *end(recorded: RecordedParts): Generator<UiChunk> {
     if (!this.#goesOnAs(recorded)) {
       yield { type: 'reset-step' };
@@ -409,8 +403,8 @@ class LiveResponse {
     yield { type: 'text-delta', id: this.#id, delta: text };
   }
 
-  *#appendInput({ callId, toolName, text }: ModelDelta & { type: 'tool_input' }): Generator<UiChunk> {
-    if (!this.#calls.some((call) => call.callId === callId)) {
+  *#appendInput({ type, callId, toolName, text }: AnswerPiece & { type: 'call_begins' | 'call_arguments' }): Generator<UiChunk> {
+    if (type === 'call_begins') {
       this.#calls.push({ callId, toolName });
       yield { type: 'tool-input-start', toolCallId: callId, toolName };
     }

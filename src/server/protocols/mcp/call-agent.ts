@@ -183,7 +183,7 @@ function continuesText({ runId, hasKey, path }: CalledRun, { status, waitsFor = 
 export type FollowedRun = Pick<RunHandle<unknown>, 'runId' | 'stream' | 'approvals'>;
 
 /**
- * The outcome of the wait of a call: the end of its run, or the state in which the run goes on without it. `lastFinish`: the reason for
+ * The outcome of the wait of a call: the end of its run, or the state in which the run continues without it. `lastFinish`: the reason for
  * which the model ended its last answer.
  */
 type Followed =

@@ -83,7 +83,7 @@ const TIME_OUT = /time(?:d)?[\s-]?out|deadline exceeded/i;
 
 /**
  * Cancels the runs that the messages of a request cancel. A client whose time limit has passed sends the same notification as one whose
- * user has cancelled, and only its reason tells: such a run goes on. A run that is unknown or has ended is no error.
+ * user has cancelled, and only its reason tells: such a run continues. A run that is unknown or has ended is no error.
  */
 async function cancelCalls(body: unknown, request: McpRequest): Promise<void> {
   const messages: unknown[] = Array.isArray(body) ? body : [body];

@@ -2,6 +2,7 @@ import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/
 import type { CompletionUsage } from 'openai/resources/completions';
 import { z } from 'zod';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../../core/domain/content.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
@@ -117,14 +118,12 @@ const TABLE: ParameterTable = {
 export class CompletionChunks {
   readonly #facts: CompletionFacts;
   readonly #options: ChunkOptions;
-  /** The text of the call in flight that was sent. */
-  #live: { eventId: string; text: string } | undefined;
+  readonly #answers = new AnswerReducer();
   /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
   #hasUnrecorded = false;
   #hasSent = false;
   /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
   #held: string | undefined;
-  #hasGap = false;
   #lastText: string | undefined;
   #lastFinish: string | undefined;
 
@@ -140,59 +139,57 @@ export class CompletionChunks {
 
   /** Makes the chunks for an item of the run's stream. */
   *take(item: StreamItem): Generator<ChatCompletionChunk> {
-    switch (item.type) {
-      case 'delta':
-        if (item.callId === undefined && !this.#hasGap) yield* this.#delta(item.eventId, item.delta);
-        return;
+    for (const change of this.#answers.take(item)) yield* this.#chunks(change);
+  }
+
+  *#chunks(change: AnswerChange): Generator<ChatCompletionChunk> {
+    const sent = this.#options.answerAlone || !('answer' in change) ? '' : (change.answer?.text ?? '');
+    switch (change.type) {
+      case 'reasoning':
+        return yield this.#chunk({ reasoning_content: change.text });
+      case 'text':
+        if (this.#options.answerAlone) return;
+        if (sent !== '') return yield* this.#text(change.text);
+        this.#requireRecorded();
+        return yield* this.#words(change.text);
       case 'reset':
-        if (item.callId !== undefined) return;
-        this.#hasGap = false;
-        this.#requireLive(undefined, '');
-        return;
-      case 'gap':
-        this.#hasGap = true;
-        return;
-      case 'event':
-        this.#hasGap = false;
-        yield* this.#event(item.event);
-        return;
+        return this.#requireRecorded(sent);
+      case 'settled':
+        return yield* this.#event(change.event, sent);
       case 'step':
-        this.#lastFinish = item.step.finishReason;
+        this.#lastFinish = change.step.finishReason;
         return;
       case 'end':
-        yield* this.#end(item.result);
-        return;
-      case 'status':
+        return yield* this.#end(change.result, sent);
+      case 'call_begins':
+      case 'call_arguments':
+      case 'data':
+      case 'sent_back':
         return;
     }
   }
 
-  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<ChatCompletionChunk> {
-    if (delta.type === 'reasoning') yield this.#chunk({ reasoning_content: delta.text });
-    if (delta.type !== 'text' || this.#options.answerAlone) return;
-    if (this.#live?.eventId !== eventId) this.#requireLive(undefined, '');
-    const { text } = (this.#live ??= { eventId, text: '' });
-    yield* this.#text(text === '' && this.#hasSent ? `${BETWEEN}${delta.text}` : delta.text);
-    this.#live = { eventId, text: text + delta.text };
-  }
-
-  *#event(event: Event): Generator<ChatCompletionChunk> {
+  /** `sent`: the text of the event that was sent as it arrived. */
+  *#event(event: Event, sent: string): Generator<ChatCompletionChunk> {
     const entries = entriesOf(event);
     const messages = entries.filter((entry) => entry.type === 'message');
     if (entries.some(({ type }) => type !== 'result')) yield* this.#release();
-    for (const { eventId, text, mayBeAnswer, isGuarded } of messages) {
+    for (const [index, { text, mayBeAnswer, isGuarded }] of messages.entries()) {
       this.#lastText = mayBeAnswer && !isGuarded ? text : undefined;
       if (this.#options.answerAlone) continue;
       if (mayBeAnswer && isGuarded) {
+        this.#requireRecorded(sent);
         this.#held = text;
         continue;
       }
-      const sent = this.#requireLive(eventId, text, mayBeAnswer);
-      const rest = text.slice(sent.length);
-      if (rest !== '') yield* sent === '' ? this.#words(rest) : this.#text(rest);
+      const before = index === 0 ? sent : '';
+      this.#requireBeginning(before, text, mayBeAnswer);
+      const rest = text.slice(before.length);
+      if (rest !== '') yield* before === '' ? this.#words(rest) : this.#text(rest);
     }
-    if (!isResponse(event) || messages.length > 0) return;
-    this.#requireLive(event.id, '', !event.content.some(({ type }) => type === 'tool_call'));
+    if (messages.length > 0) return;
+    if (isResponse(event)) this.#requireBeginning(sent, '', !event.content.some(({ type }) => type === 'tool_call'));
+    else if (sent !== '') this.#hasUnrecorded = true;
   }
 
   *#release(): Generator<ChatCompletionChunk> {
@@ -201,24 +198,25 @@ export class CompletionChunks {
     if (held !== undefined) yield* this.#words(held);
   }
 
-  /**
-   * Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. `mayBeRefusal`: the
-   * text behind that of the event may be a refusal, which no event has. Whether it is one is known at the end of the run.
-   */
-  #requireLive(eventId: string | undefined, text: string, mayBeRefusal = false): string {
-    const live = this.#live;
-    this.#live = undefined;
-    if (this.#hasUnrecorded) throw streamSuperseded();
-    if (live === undefined) return '';
-    if (live.eventId === eventId && text.startsWith(live.text)) return live.text;
-    if (live.eventId !== eventId || !mayBeRefusal || !live.text.startsWith(text)) throw streamSuperseded();
-    this.#hasUnrecorded = true;
-    return live.text;
+  /** Throws if text was sent that the run has not recorded. `sent`: that of the answer in flight. */
+  #requireRecorded(sent = ''): void {
+    if (this.#hasUnrecorded || sent !== '') throw streamSuperseded();
   }
 
-  *#end(result: EndedRun): Generator<ChatCompletionChunk> {
+  /**
+   * Throws if the text of an event does not begin with what was sent of it. `mayBeRefusal`: the text behind that of the event may be a
+   * refusal, which no event has. Whether it is one is known at the end of the run.
+   */
+  #requireBeginning(sent: string, text: string, mayBeRefusal: boolean): void {
+    this.#requireRecorded();
+    if (text.startsWith(sent)) return;
+    if (!mayBeRefusal || !sent.startsWith(text)) throw streamSuperseded();
+    this.#hasUnrecorded = true;
+  }
+
+  *#end(result: EndedRun, sent: string): Generator<ChatCompletionChunk> {
     const refusal = modelRefusal(result);
-    if (refusal === undefined) this.#requireLive(undefined, '');
+    if (refusal === undefined) this.#requireRecorded(sent);
     const reason = finishReason(result, this.#lastFinish);
     if (reason === undefined) throw runFailed(result);
     if (refusal === undefined) yield* this.#answer(result);
@@ -237,7 +235,7 @@ export class CompletionChunks {
     if (text !== '') yield* this.#words(text);
   }
 
-  /** Sends a text of its own, behind those that were sent. */
+  /** Sends a separate text, behind those that were sent. */
   *#words(text: string): Generator<ChatCompletionChunk> {
     yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
   }

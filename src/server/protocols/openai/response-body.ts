@@ -151,7 +151,7 @@ export type OutputEntry =
   | { type: 'message'; eventId: string; text: string; mayBeAnswer: boolean; isInterrupted: boolean; isGuarded: boolean }
   | { type: 'call'; callId: string; name: string; arguments: string }
   | { type: 'result'; callId: string; output: string; isError: boolean }
-  /** The conversation goes on: what the model has said before was not the answer. */
+  /** The conversation continues: what the model has said before was not the answer. */
   | { type: 'input' };
 
 /** Returns the parts of the output in an event. The calls that code makes are not for the model, and so not for its caller. */

@@ -1,5 +1,6 @@
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import { outputText } from '../../../core/domain/content.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
 import { type EndedRun, modelRefusal, wasCutOff } from './errors.ts';
@@ -42,11 +43,12 @@ const RESPONSE = 'response';
 
 /**
  * Turns the stream of a run, from its beginning, into the events of a response. Each number follows from the record alone, and from the
- * provisional items that the reader was shown, so that another process goes on behind any of them.
+ * provisional items that the reader was shown, so that another process continues behind any of them.
  */
 export class ResponseEvents {
   readonly #facts: ResponseFacts;
   readonly #numbering: Numbering;
+  readonly #answers = new AnswerReducer();
   /** The items that the record holds. */
   readonly #output: ResponseOutputItem[] = [];
   readonly #calls = new Map<string, OpenCall>();
@@ -58,7 +60,6 @@ export class ResponseEvents {
   #pending: { message: Message; item?: OpenText } | undefined;
   /** The number of recorded messages that a guardrail has blocked. They were shown, and are no part of the output. */
   #blocked = 0;
-  #hasGap = false;
   #lastFinish: string | undefined;
   #result: EndedRun | undefined;
 
@@ -80,38 +81,34 @@ export class ResponseEvents {
 
   /** Makes the events for an item of the run's stream. */
   *take(item: StreamItem): Generator<WireEvent> {
-    switch (item.type) {
-      case 'delta':
-        if (item.callId === undefined) yield* this.#delta(item.eventId, item.delta);
-        return;
+    for (const change of this.#answers.take(item)) yield* this.#change(change);
+  }
+
+  *#change(change: AnswerChange): Generator<WireEvent> {
+    switch (change.type) {
+      case 'text':
+        return yield* this.#piece('message', change);
+      case 'reasoning':
+        return yield* this.#piece('reasoning', change);
       case 'reset':
-        if (item.callId !== undefined) return;
-        this.#hasGap = false;
-        yield* this.#takeBack();
-        return;
-      case 'gap':
-        this.#hasGap = true;
-        return;
-      case 'event':
-        this.#hasGap = false;
-        yield* this.#event(item.event);
+        return yield* this.#takeBack();
+      case 'settled':
+        return yield* this.#event(change.event);
+      case 'step':
+        this.#lastFinish = change.step.finishReason;
         return;
       case 'end':
-        yield* this.end(item.result);
-        return;
-      case 'step':
-        this.#lastFinish = item.step.finishReason;
-        return;
-      case 'status':
+        return yield* this.end(change.result);
+      case 'call_begins':
+      case 'call_arguments':
+      case 'data':
+      case 'sent_back':
         return;
     }
   }
 
-  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<WireEvent> {
-    // The event brings what is missing.
-    if (this.#hasGap || (delta.type !== 'text' && delta.type !== 'reasoning')) return;
+  *#piece(kind: TextKind, { answer: { eventId }, text }: AnswerChange & { type: 'text' | 'reasoning' }): Generator<WireEvent> {
     yield* this.#resolve('commentary');
-    const kind = delta.type === 'text' ? 'message' : 'reasoning';
     const live = this.#live?.item;
     // A model that reasons again in the middle of its text is rare: that part is left out.
     if (live?.eventId === eventId && live.kind === 'message' && kind === 'reasoning') return;
@@ -122,7 +119,7 @@ export class ResponseEvents {
       this.#live = { item: this.#opened(kind, eventId), isHidden: this.#numbering.isPast || this.#numbering.here !== undefined };
       yield* this.#liveEvents(this.#live.item.begin());
     }
-    yield* this.#liveEvents(this.#live.item.addLive(delta.text));
+    yield* this.#liveEvents(this.#live.item.addLive(text));
   }
 
   /** Shows live text, unless the reader has got something else here: it waits for the event then, which tells what is left. */

@@ -206,7 +206,7 @@ export function textItemId(kind: TextKind, eventId: string): string {
 const TAGS = 2 ** 14;
 
 /**
- * Tells an item, with its text so far, from those that may stand in its place. Half of the tags are those of items whose id bears a mark,
+ * Tells an item, with its text so far, from those that may be in its place. Half of the tags are those of items whose id bears a mark,
  * because another item of the reader has had the same.
  */
 class Tag {

@@ -196,16 +196,16 @@ function openingOf({ input, instructions, previous_response_id: previous }: Resp
   return conversationOf(whole, 'input');
 }
 
-/** Starts, and names the parameter of an earlier response that cannot be gone on with. */
+/** Starts, and names the parameter of an earlier response that cannot be continued. */
 async function started<Outcome>({ previous_response_id: previous }: ResponseRequest, start: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await start();
   } catch (error) {
     const code = errorCode(error);
     if (previous === undefined || (code !== 'run_not_found' && code !== 'run_open')) throw error;
-    const why = code === 'run_open' ? 'it is still in progress' : 'this caller has none of that id';
+    const why = code === 'run_open' ? 'it is still in progress' : 'this caller has no response with this id';
     const openai = { param: 'previous_response_id', code: code === 'run_open' ? 'response_in_progress' : 'previous_response_not_found' };
-    throw new OpenaiRefusal(code, `The earlier response cannot be gone on with: ${why}`, openai, { cause: error });
+    throw new OpenaiRefusal(code, `The earlier response cannot be continued: ${why}`, openai, { cause: error });
   }
 }
 
@@ -289,7 +289,7 @@ function itemsOfInput(input: z.output<typeof responseInput>): ContentItem[] {
         return [call, ...(error === undefined ? [toolResult(call, item.output ?? '')] : [toolResult(call, error, 'error')])];
       }
       case 'reasoning':
-        // The run keeps none that it could go on with.
+        // The run keeps none that it could continue with.
         return [];
     }
   });
@@ -302,7 +302,7 @@ function messageItems({ role, content }: z.output<typeof messageItem>, param: st
 }
 
 /**
- * Returns the input of a run that goes on with the conversation of another one: the words of the user. Throws for anything else, which has
+ * Returns the input of a run that continues with the conversation of another one: the words of the user. Throws for anything else, which has
  * its place in that conversation.
  */
 function continuingInput(items: readonly ContentItem[]): string | ContentPart[] {

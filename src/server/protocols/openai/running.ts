@@ -123,7 +123,7 @@ function answerWaitMs(headers: Headers): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(LONGEST_MS, Math.max(1_000, seconds * 1_000 - ON_THE_WAY_MS)) : LONGEST_MS;
 }
 
-/** Waits for the result of a run within the time of a request. Undefined if the run goes on: a caller that stops waiting ends nothing. */
+/** Waits for the result of a run within the time of a request. Undefined if the run continues: a caller that stops waiting ends nothing. */
 export function awaitResult(
   handle: Pick<RunHandle<unknown>, 'result'>,
   { raw, signal, steps = false }: { raw: Request; signal: AbortSignal; steps?: boolean },
@@ -137,7 +137,7 @@ export interface StreamEncoder {
   take(item: StreamItem): Iterable<StreamMessage>;
   /** Ends a stream that has reached the end of its run. */
   end(): Iterable<StreamMessage>;
-  /** Ends a stream that cannot go on. */
+  /** Ends a stream that cannot continue. */
   fail(error: OpenaiError): Iterable<StreamMessage>;
 }
 
@@ -177,10 +177,10 @@ async function* messagesOf(
     for await (const item of items) yield* encoder.take(item);
     yield* encoder.end();
   } catch (error) {
-    const told = settings.closing.aborted ? shuttingDown() : error;
+    const reason = settings.closing.aborted ? shuttingDown() : error;
     // A reader that was cut off is no failure of the service.
     const report = signal.aborted ? () => undefined : settings.report;
-    yield* encoder.fail(openaiErrorOf(told, reportedRequest(raw), report).error);
+    yield* encoder.fail(openaiErrorOf(reason, reportedRequest(raw), report).error);
   }
 }
 

@@ -1,23 +1,14 @@
 import { z } from 'zod';
 import { isTerminal } from '../../../core/domain/run.ts';
 import { waitMs, waitParameter, withinWait } from '../../requests.ts';
-import { defineRoute, flag, ok, READ_PROBLEMS, type Route, runParams, wholeNumber } from '../../route.ts';
+import { defineRoute, flag, ok, READ_PROBLEMS, readRoute, type Route, runParams, wholeNumber } from '../../route.ts';
 import { runTree, stepsBody, trace } from '../../schemas/run-record.ts';
 import { contextPage, runResult, statusView } from '../../schemas/run-views.ts';
 
-const status = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}',
-    id: 'getRun',
-    tag: 'runs',
-    summary: 'Read the status of a run',
-    scope: 'runs:read',
-    params: runParams,
-    responses: ok(statusView, 'The status, with steps, usage and limits.'),
-    problems: READ_PROBLEMS,
-  },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).status() }),
+const status = readRoute(
+  { path: '/v1/runs/{runId}', id: 'getRun', summary: 'Read the status of a run' },
+  { schema: statusView, description: 'The status, with steps, usage and limits.' },
+  (run) => run.status(),
 );
 
 const result = defineRoute(
@@ -68,49 +59,22 @@ const context = defineRoute(
   async ({ params, query, client }) => ({ status: 200, body: await client.handle(params.runId).context(query) }),
 );
 
-const steps = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/steps',
-    id: 'getSteps',
-    tag: 'runs',
-    summary: 'Read the steps of a run',
-    scope: 'runs:read',
-    params: runParams,
-    responses: ok(stepsBody, 'The steps that are recorded so far.'),
-    problems: READ_PROBLEMS,
-  },
-  async ({ params: { runId }, client }) => ({ status: 200, body: { runId, steps: await client.handle(runId).steps() } }),
+const steps = readRoute(
+  { path: '/v1/runs/{runId}/steps', id: 'getSteps', summary: 'Read the steps of a run' },
+  { schema: stepsBody, description: 'The steps that are recorded so far.' },
+  async (run) => ({ runId: run.runId, steps: await run.steps() }),
 );
 
-const traceOfRun = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/trace',
-    id: 'getTrace',
-    tag: 'runs',
-    summary: 'Read the trace of a run',
-    scope: 'runs:read',
-    params: runParams,
-    responses: ok(trace, 'The trace so far.'),
-    problems: READ_PROBLEMS,
-  },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).trace() }),
+const traceOfRun = readRoute(
+  { path: '/v1/runs/{runId}/trace', id: 'getTrace', summary: 'Read the trace of a run' },
+  { schema: trace, description: 'The trace so far.' },
+  (run) => run.trace(),
 );
 
-const tree = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/tree',
-    id: 'getTree',
-    tag: 'runs',
-    summary: 'Read a run with all runs below it',
-    scope: 'runs:read',
-    params: runParams,
-    responses: ok(runTree, 'The tree.'),
-    problems: READ_PROBLEMS,
-  },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).tree() }),
+const tree = readRoute(
+  { path: '/v1/runs/{runId}/tree', id: 'getTree', summary: 'Read a run with all runs below it' },
+  { schema: runTree, description: 'The tree.' },
+  (run) => run.tree(),
 );
 
 /** The routes that read what a run is and what it has done. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
 import type { Event } from '../../../core/domain/record.ts';
-import { defineRoute, ok, pageSize, READ_PROBLEMS, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';
+import { defineRoute, ok, pageSize, READ_PROBLEMS, readRoute, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';
 import { eventsPage, exportLine, treeEvent } from '../../schemas/run-record.ts';
 import { streamItem } from '../../schemas/run-views.ts';
 import { savedContext } from '../../schemas/values.ts';
@@ -42,61 +43,46 @@ const eventsRoute = defineRoute(
   },
 );
 
-const treeEventsRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/tree/events',
-    id: 'getTreeEvents',
-    tag: 'runs',
-    summary: 'Read the events of a run and of all runs below it',
-    scope: 'runs:read',
-    params: runParams,
-    responses: {
-      200: {
-        description: 'An event on each line, by their times, each with its run and its offset there.',
-        schema: treeEvent,
-        contentType: 'application/x-ndjson',
-      },
+/** Defines a route whose response has a line for each record of a run. */
+function linesRoute(
+  definition: { path: string; id: string; summary: string },
+  lines: { description: string; schema: z.ZodType },
+  read: (run: RunHandle) => AsyncGenerator<unknown>,
+): Route {
+  return defineRoute(
+    {
+      ...definition,
+      method: 'GET',
+      tag: 'runs',
+      scope: 'runs:read',
+      params: runParams,
+      responses: { 200: { ...lines, contentType: 'application/x-ndjson' } },
+      problems: READ_PROBLEMS,
     },
-    problems: READ_PROBLEMS,
-  },
-  async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).events({ tree: true }), request),
+    async ({ params, client, ...request }) => ndjsonResponse(read(client.handle(params.runId)), request),
+  );
+}
+
+const treeEventsRoute = linesRoute(
+  { path: '/v1/runs/{runId}/tree/events', id: 'getTreeEvents', summary: 'Read the events of a run and of all runs below it' },
+  { description: 'An event on each line, by their times, each with its run and its offset there.', schema: treeEvent },
+  (run) => run.events({ tree: true }),
 );
 
-const exportRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/export',
-    id: 'exportRun',
-    tag: 'runs',
-    summary: 'Export the complete run',
-    scope: 'runs:read',
-    params: runParams,
-    responses: {
-      200: {
-        description: 'A line for each record. The last line is a summary: a body without one is not whole.',
-        schema: exportLine,
-        contentType: 'application/x-ndjson',
-      },
-    },
-    problems: READ_PROBLEMS,
-  },
-  async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).export(), request),
+const exportRoute = linesRoute(
+  { path: '/v1/runs/{runId}/export', id: 'exportRun', summary: 'Export the complete run' },
+  { description: 'A line for each record. The last line is a summary: a body without one is not whole.', schema: exportLine },
+  (run) => run.export(),
 );
 
-const saveRoute = defineRoute(
+const saveRoute = readRoute(
   {
-    method: 'GET',
     path: '/v1/runs/{runId}/save',
     id: 'saveRun',
-    tag: 'runs',
     summary: 'Read the context of a run as a document, from which another run can start',
-    scope: 'runs:read',
-    params: runParams,
-    responses: ok(savedContext, 'The saved context.'),
-    problems: READ_PROBLEMS,
   },
-  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).save() }),
+  { schema: savedContext, description: 'The saved context.' },
+  (run) => run.save(),
 );
 
 /** The routes that read the record of a run. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fold, newView, type StreamItem, type StreamView } from '../../../../src/client/stream/stream-item.ts';
+import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
+import { fold, newView, type StreamView } from '../../../../src/client/stream/stream-view.ts';
 import { isResponse } from '../../../../src/core/domain/record.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import type { JsonValue } from '../../../../src/core/domain/json.ts';
