@@ -5,33 +5,8 @@ import { type CodecOptions, environmentKeys, KEYS_VARIABLE } from '../codec/encr
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { printableLine, shellCommand, withoutEnd } from '../core/domain/text.ts';
-import type { Output } from './output.ts';
-import { type Terminal, untilInterrupted } from './terminal.ts';
-
-/** The options that every command has. */
-export interface ServerFlags {
-  address?: string;
-  namespace?: string;
-  taskQueue?: string;
-  /** The codec as the user wrote it. */
-  codec?: string;
-  /** Whom the command acts for. */
-  tenant?: string;
-  user?: string;
-  json?: boolean;
-}
-
-/** The terminal and the output of a command. */
-export interface CommandIo {
-  terminal: Terminal;
-  output: Output;
-}
-
-/** A command: does its work and returns the exit code. Throws errors that the user can act on. */
-type CommandAction<Flags> = (io: CommandIo, flags: Flags) => Promise<number>;
-
-/** Runs a command. Its code, which may be large, is loaded only when it is called. */
-export type RunCommand = <Flags extends ServerFlags>(load: () => Promise<CommandAction<Flags>>, flags: Flags) => Promise<void>;
+import type { CommandIo, ServerFlags } from './define-command.ts';
+import { untilInterrupted } from './terminal.ts';
 
 /** Ids that a message names. */
 const NAMED = 5;
@@ -245,7 +220,7 @@ async function answersAsUi(base: string): Promise<boolean> {
  * Sends a request with the user's id, or with a new one. If no answer comes in time, the error contains the id, with which
  * the same request may be sent again and is accepted once.
  */
-export async function underId<Receipt>(ownId: string | undefined, send: (id: string) => Promise<Receipt>): Promise<Receipt> {
+export async function sendWithId<Receipt>(ownId: string | undefined, send: (id: string) => Promise<Receipt>): Promise<Receipt> {
   const id = ownId ?? randomUUID();
   try {
     return await send(id);

@@ -7,14 +7,14 @@ import { Interruption, type Terminal } from './terminal.ts';
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
-  unexpected: { code: 1, meaning: 'unexpected error: a defect, or an error without an exit code of its own' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or an error without a separate exit code' },
   usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not valid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
   run_limit: { code: 5, meaning: 'a limit ended the run: status "max_iterations_reached" or "limit_reached"' },
   not_found: { code: 6, meaning: 'the namespace has no such run, or the server no such namespace' },
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
-  wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
+  wait_timeout: { code: 8, meaning: 'the wait timed out; the run continues' },
   diverged: { code: 9, meaning: 'replay: the code does not do what the history of a run records' },
   incomplete: { code: 10, meaning: 'export: parts of the run are missing' },
   refused: {
@@ -22,7 +22,7 @@ export const EXIT_CODES = {
     meaning: 'the run refuses the request: the call is not pending, the run has ended, or the caller is not authorized',
   },
   problems: { code: 12, meaning: 'the program has problems: check prints all of them' },
-  interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
+  interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run continues' },
 } as const;
 
 /** The name of an exit code. */
@@ -106,12 +106,12 @@ export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>
   if (error instanceof Interruption) return error.exitCode;
   // Commander has already printed its own line, and a request for help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
-  const { exit, line } = explained(error);
+  const { exit, line } = explainError(error);
   stderr.write(`longhaul: ${printable(line)}\n`);
   return EXIT_CODES[exit].code;
 }
 
-function explained(error: unknown): ServerProblem {
+function explainError(error: unknown): ServerProblem {
   const exit: ExitName = exitOfError(error);
   if (exit !== 'unexpected') return { exit, line: errorMessage(error) };
   const problem = serverProblem(error);

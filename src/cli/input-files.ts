@@ -159,7 +159,8 @@ export function importProblem(path: string, extension: string, error: unknown): 
     );
   }
   return (
-    importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
+    importedKindProblem(path, error, fileOfFailure(error)) ??
+    `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
   );
 }
 
@@ -179,7 +180,7 @@ function noTypeScript(path: string, extension: string): string {
 }
 
 /** Returns the file that a SyntaxError is about: the first line of its stack, before the message. */
-function failedFile(error: unknown): string | undefined {
+function fileOfFailure(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
 }
@@ -225,7 +226,7 @@ function advice(path: string, file: string, manifest: string): string {
   const named = basename(file).replace(/\.(ts|js)$/, '.m$1');
   return (
     `The agents module "${path}" cannot be loaded: "${file}" is an ES module, but "${manifest}" has "type": "commonjs", as "npm init -y" ` +
-    `writes it: run npm pkg set type=module beside it, or name the file "${named}"`
+    `writes it: run npm pkg set type=module next to it, or name the file "${named}"`
   );
 }
 

@@ -1,15 +1,19 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Versioning } from '../../worker/index.ts';
-import { IF_EXISTS, type IfExists } from '../client/client-options.ts';
+import { IF_EXISTS } from '../client/client-options.ts';
 import type { SessionLimitOptions } from '../client/session-options.ts';
 import type { ProgramOptions } from '../client/start.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
+import { TERMINAL_STATUSES } from '../core/domain/run.ts';
 import { type Duration, MAX_TIMER_MS, milliseconds } from '../core/domain/time.ts';
-import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogFormat, type LogLevel } from '../log/log-writer.ts';
+import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogLevel } from '../log/log-writer.ts';
 import type { HandlerOptions } from '../server/server-options.ts';
-import type { ServerFlags } from './command.ts';
+import { argument, option, type ServerFlags, type Values } from './define-command.ts';
+
+/** The statuses that lists can be filtered by. */
+const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused', 'idle'] as const;
 
 /** Parses an option that is a whole number of at least `least`. */
 export function wholeNumber(least: number): (text: string) => number {
@@ -100,47 +104,57 @@ export function jsonObject(text: string): JsonObject {
   throw new InvalidArgumentError('Write a JSON object, such as \'{"user": "ada"}\'.');
 }
 
-/** Parses the action if the run id of a start is taken. */
-function ifExists(text: string): IfExists {
-  const choice = IF_EXISTS.find((one) => one === text);
-  if (choice !== undefined) return choice;
-  throw new InvalidArgumentError(`Allowed choices are ${IF_EXISTS.join(', ')}.`);
-}
+/** The options that limit a run. */
+export const LIMIT_OPTIONS = {
+  steps: option('<number>', 'steps that the run may take', { read: wholeNumber(1) }),
+  toolCalls: option('<number>', 'tool calls that may start', { read: wholeNumber(0) }),
+  toolCallsOf: option('<name=number>', 'calls of one tool that may start; may be repeated', { read: countOf }),
+  tokens: option('<number>', 'tokens, input and output together', { read: wholeNumber(0) }),
+  inputTokens: option('<number>', 'input tokens', { read: wholeNumber(0) }),
+  outputTokens: option('<number>', 'output tokens', { read: wholeNumber(0) }),
+  cost: option('<dollars>', "US dollars, by the worker's prices", { read: amount }),
+  deadline: option('<time>', 'time from the start of the run, such as 30m, 2h, 1d', { read: duration }),
+} as const;
 
-/** The options of all commands that start runs. */
-export interface StartingFlags extends ServerFlags, LimitFlags {
-  deps?: JsonObject;
-  state?: JsonObject;
-  runId?: string;
-  ifExists: IfExists;
-  tag?: string[];
-  memo?: JsonObject;
-  priority?: number;
-  fairnessKey?: string;
-  wait?: boolean;
-  /** Milliseconds. */
-  waitTimeout?: number;
-}
+/** The values of these options. */
+export type LimitFlags = Values<typeof LIMIT_OPTIONS>;
 
-/** Adds these options to a command, except `wait`. `idOf` names the first part of the default id. */
-export function addStartOptions(command: Command, { idOf, depsFor }: { idOf: string; depsFor: string }): Command {
-  command
-    .option('--deps <json>', `the run's data for ${depsFor}: a JSON object`, jsonObject)
-    .option('--state <json>', 'the state that the run begins with, which tools change: a JSON object', jsonObject)
-    .option('--run-id <run>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`)
-    .addOption(
-      new Option('--if-exists <choice>', 'if the run id is taken: fail, go on with that run, or start it again if it has failed')
-        .choices(IF_EXISTS)
-        .argParser(ifExists)
-        .default('fail'),
-    );
-  return addLimitOptions(command)
-    .option('--tag <tag>', 'a word that the run is found by; may be repeated', repeatable)
-    .option('--memo <json>', 'data that Temporal shows with the run: a JSON object', jsonObject)
-    .option('--priority <number>', 'if the task queue has a backlog, runs with a lower number go first', wholeNumber(1))
-    .option('--fairness-key <key>', 'if the task queue has a backlog, each key gets an equal share')
-    .option('--wait-timeout <seconds>', 'wait, but no longer than this', positiveSeconds);
-}
+/** The options of all commands that start runs, but `--wait`. `depsFor` says who reads the deps, `idOf` what the default id begins with. */
+export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string }) =>
+  ({
+    deps: option('<json>', `the run's data for ${depsFor}: a JSON object`, { read: jsonObject }),
+    state: option('<json>', 'the state that the run begins with, which tools change: a JSON object', { read: jsonObject }),
+    runId: option('<run>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`),
+    ifExists: option('<choice>', 'if the run id is taken: fail, use that run, or start it again if it has failed', {
+      choices: IF_EXISTS,
+      default: 'fail',
+      manual: '[A run id that is taken](starting.md#a-run-id-that-is-taken)',
+    }),
+    ...LIMIT_OPTIONS,
+    tag: option('<tag>', 'a word that the run is found by; may be repeated', { read: repeatable }),
+    memo: option('<json>', 'data that Temporal shows with the run: a JSON object', { read: jsonObject }),
+    priority: option('<number>', 'if the task queue has a backlog, runs with a lower number go first', { read: wholeNumber(1) }),
+    fairnessKey: option('<key>', 'if the task queue has a backlog, each key gets an equal share'),
+    waitTimeout: option('<seconds>', 'wait, but no longer than this', { read: positiveSeconds, manual: 'Exit code 8' }),
+  }) as const;
+
+/** The values of these options, and `wait`. */
+export type StartingFlags = ServerFlags & Values<ReturnType<typeof startOptions>> & { wait?: boolean };
+
+/** The options that several commands have, each with the same meaning. */
+export const COMMON = {
+  run: argument('<run>', 'the id of the run'),
+  session: argument('<session>', 'the id of the session'),
+  query: option('<query>', "a further condition in Temporal's list filter language"),
+  limit: option('<number>', 'at most this many', { read: wholeNumber(1), default: 20 }),
+  status: (of: string) => option('<status>', `only ${of} with this status`, { choices: STATUSES }),
+  agents: option('<module>', 'the module of your agents', { short: 'a', required: true }),
+  workflows: option('<module>', 'the module of your own workflows, which the worker runs too', { short: 'w' }),
+  output: option('<file>', 'write to this file instead of stdout', { short: 'o', manual: 'The file appears when it is complete' }),
+  title: option('<text>', 'shown in lists of sessions'),
+  by: (author: string) => option('<name>', `who ${author} (default: the name of the OS user)`),
+  id: (request: string) => option('<id>', `the id of the ${request}; the same id twice is one ${request} (default: a UUID)`),
+} as const;
 
 /** The options of a start that these flags set. Those of an agent are the same. */
 type SharedOptions = Pick<
@@ -163,31 +177,6 @@ export function sharedStartOptions(flags: StartingFlags): SharedOptions {
     ...(fairnessKey === undefined ? {} : { fairnessKey }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
-}
-
-/** The flags that set limits of a run. */
-export interface LimitFlags {
-  steps?: number;
-  toolCalls?: number;
-  toolCallsOf?: Record<string, number>;
-  tokens?: number;
-  inputTokens?: number;
-  outputTokens?: number;
-  cost?: number;
-  deadline?: Duration;
-}
-
-/** Adds the options for limits to a command. */
-export function addLimitOptions(command: Command): Command {
-  return command
-    .option('--steps <number>', 'steps that the run may take', wholeNumber(1))
-    .option('--tool-calls <number>', 'tool calls that may start', wholeNumber(0))
-    .option('--tool-calls-of <name=number>', 'calls of one tool that may start; may be repeated', countOf)
-    .option('--tokens <number>', 'tokens, input and output together', wholeNumber(0))
-    .option('--input-tokens <number>', 'input tokens', wholeNumber(0))
-    .option('--output-tokens <number>', 'output tokens', wholeNumber(0))
-    .option('--cost <dollars>', "US dollars, by the worker's prices", amount)
-    .option('--deadline <time>', 'time from the start of the run, such as 30m, 2h, 1d', duration);
 }
 
 /** Returns the limits that the flags set. */
@@ -213,13 +202,16 @@ export function limitOptions({
   };
 }
 
-/** The flags that set limits of a whole session. `none`: no limit. */
-export interface SessionLimitFlags {
-  turns?: number | 'none';
-  tokens?: number | 'none';
-  cost?: number | 'none';
-  deadline?: Duration | 'none';
-}
+/** The options that limit a whole session. `none`: no limit. */
+export const SESSION_LIMIT_OPTIONS = {
+  turns: option('<number>', 'turns of the whole session; "none" for no limit', { read: orNone(wholeNumber(1)) }),
+  tokens: option('<number>', 'tokens of all turns together; "none" for no limit', { read: orNone(wholeNumber(1)) }),
+  cost: option('<dollars>', 'US dollars of all turns together; "none" for no limit', { read: orNone(amount) }),
+  deadline: option('<time>', 'time from the start of the session, such as 2h, 30d; "none" for no limit', { read: orNone(duration) }),
+} as const;
+
+/** The values of these options. */
+export type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
 
 /** Returns the limits that the flags set. */
 export function sessionLimitOptions({ turns, tokens, cost, deadline }: SessionLimitFlags): SessionLimitOptions {
@@ -235,35 +227,31 @@ function limitIn<Limit>(flag: Limit | 'none'): Limit | null {
   return flag === 'none' ? null : flag;
 }
 
-/** The flags that become options of the handler of the HTTP service. `none`: no limit. */
-export interface HttpFlags {
-  /** The origins of pages that may call. */
-  allowOrigin?: string[];
-  /** The requests of each caller. */
-  requestsPerMinute?: number | 'none';
-  /** The starts of each caller. */
-  startsPerMinute?: number | 'none';
-  /** The streams of a caller that are open at the same time. */
-  openStreams?: number | 'none';
-  chatTurns?: SessionLimitFlags['turns'];
-  chatTokens?: SessionLimitFlags['tokens'];
-  chatCost?: SessionLimitFlags['cost'];
-  chatDeadline?: SessionLimitFlags['deadline'];
-}
+const upTo = orNone(wholeNumber(1));
 
-/** Adds these options to a command. */
-export function addHttpOptions(command: Command): Command {
-  const whole = orNone(wholeNumber(1));
-  return command
-    .option('--allow-origin <origin>', 'the origin of pages that may call, such as https://app.example; may be repeated', repeatable)
-    .option('--requests-per-minute <number>', 'requests that each caller may send, or none for no limit (default: 6000)', whole)
-    .option('--starts-per-minute <number>', 'runs, programs and turns that each caller may start, or none (default: 600)', whole)
-    .option('--open-streams <number>', 'streams that each caller may have open, or none (default: 1000)', whole)
-    .option('--chat-turns <number>', 'turns of each chat of the AI SDK, or none (default: none)', whole)
-    .option('--chat-tokens <number>', 'tokens of each chat, or none (default: 200000)', whole)
-    .option('--chat-cost <dollars>', "US dollars of each chat, by the worker's prices, or none", orNone(amount))
-    .option('--chat-deadline <time>', 'time from the start of each chat, such as 30d, or none', orNone(duration));
-}
+/** The options that become options of the handler of the HTTP service. `none`: no limit. */
+export const HTTP_OPTIONS = {
+  allowOrigin: option('<origin>', 'the origin of pages that may call, such as https://app.example; may be repeated', {
+    read: repeatable,
+    manual: '[Pages of other origins](authentication.md#pages-of-other-origins)',
+  }),
+  requestsPerMinute: option('<number>', 'requests that each caller may send, or none for no limit (default: 6000)', {
+    read: upTo,
+    manual: '[Limits](authentication.md#limits)',
+  }),
+  startsPerMinute: option('<number>', 'runs, programs and turns that each caller may start, or none (default: 600)', { read: upTo }),
+  openStreams: option('<number>', 'streams that each caller may have open, or none (default: 1000)', { read: upTo }),
+  chatTurns: option('<number>', 'turns of each chat of the AI SDK, or none (default: none)', {
+    read: upTo,
+    manual: '[Limits of a chat](ai-sdk.md#limits-of-a-chat)',
+  }),
+  chatTokens: option('<number>', 'tokens of each chat, or none (default: 200000)', { read: upTo }),
+  chatCost: option('<dollars>', "US dollars of each chat, by the worker's prices, or none", { read: orNone(amount) }),
+  chatDeadline: option('<time>', 'time from the start of each chat, such as 30d, or none', { read: orNone(duration) }),
+} as const;
+
+/** The values of these options. */
+export type HttpFlags = Values<typeof HTTP_OPTIONS>;
 
 /** Returns the options of the handler that the flags set. */
 export function handlerOptions(flags: HttpFlags): Pick<HandlerOptions, 'cors' | 'limits' | 'chats'> {
@@ -294,25 +282,15 @@ function perMinute(count: number | 'none'): { count: number; per: '1m' } | false
 }
 
 /** The log options of commands that run a worker. */
-export interface LogFlags {
-  logLevel?: Lowercase<LogLevel>;
-  logFormat?: LogFormat;
-}
+export const LOG_OPTIONS = {
+  logLevel: option('<level>', 'the lowest level of tool logs to show; else LONGHAUL_LOG_LEVEL, "info"', {
+    choices: LOG_LEVELS.map((level) => level.toLowerCase() as Lowercase<LogLevel>),
+  }),
+  logFormat: option('<format>', 'lines for people, or one JSON object each; else LONGHAUL_LOG_FORMAT, "text"', { choices: LOG_FORMATS }),
+} as const;
 
-/** Adds the log options to a command. */
-export function addLogFlags(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--log-level <level>', 'the lowest level of tool logs to show; else LONGHAUL_LOG_LEVEL, "info"').choices(
-        LOG_LEVELS.map((level) => level.toLowerCase()),
-      ),
-    )
-    .addOption(
-      new Option('--log-format <format>', 'lines for people, or one JSON object each; else LONGHAUL_LOG_FORMAT, "text"').choices(
-        LOG_FORMATS,
-      ),
-    );
-}
+/** The values of these options. */
+export type LogFlags = Values<typeof LOG_OPTIONS>;
 
 /** Returns the log settings from the flags, else from the environment. Throws a UsageError for a variable with an invalid value. */
 export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.ProcessEnv): LogChoice {
@@ -326,12 +304,17 @@ export const VERSIONING_CHOICES = {
   'upgrade-on-continue-as-new': 'UPGRADE_ON_CONTINUE_AS_NEW',
 } as const satisfies Record<string, Versioning['behavior']>;
 
-/** The flags that tie a worker to a build. */
-export interface VersioningFlags {
-  deployment?: string;
-  buildId?: string;
-  versioning?: keyof typeof VERSIONING_CHOICES;
-}
+/** The options that tie a worker to a build. */
+export const VERSIONING_OPTIONS = {
+  deployment: option('<name>', 'the worker deployment that this worker is a build of', { manual: '[deploys.md](deploys.md)' }),
+  buildId: option('<id>', 'the build, such as the commit'),
+  versioning: option('<behavior>', 'the behavior of runs in flight when there is another build', {
+    choices: Object.keys(VERSIONING_CHOICES) as (keyof typeof VERSIONING_CHOICES)[],
+  }),
+} as const;
+
+/** The values of these options. */
+export type VersioningFlags = Values<typeof VERSIONING_OPTIONS>;
 
 /** Returns the versioning of a worker; undefined without the flags. Throws a UsageError if some of them are missing. */
 export function chosenVersioning({ deployment, buildId, versioning }: VersioningFlags): Versioning | undefined {

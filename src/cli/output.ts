@@ -90,7 +90,7 @@ export function tableLines(
   const columns = header.map((one) => (typeof one === 'string' ? { title: one } : one));
   const { columns: room = Infinity } = output;
   const widths = columns.map(({ title }, index) => Math.max(textWidth(title), ...rows.map((row) => textWidth(row[index] ?? ''))));
-  const shown = fittedColumns(columns, widths, room);
+  const shown = fitColumns(columns, widths, room);
   const line = (cells: readonly string[]): string => {
     const padded = shown.map(({ index, width }) => padToWidth(cutToWidth(cells[index] ?? '', width), width));
     return cutToWidth(padded.join(GAP).trimEnd(), room);
@@ -99,13 +99,13 @@ export function tableLines(
 }
 
 /** A column that is shown, and its width. */
-interface ShownColumn {
+interface FittedColumn {
   index: number;
   width: number;
 }
 
 /** Returns the columns that are shown, each with a width, so that they fit the room if they can. */
-function fittedColumns(columns: readonly Column[], widths: readonly number[], room: number): ShownColumn[] {
+function fitColumns(columns: readonly Column[], widths: readonly number[], room: number): FittedColumn[] {
   let shown = columns.map(({ title, least }, index) => {
     const width = widths[index] ?? 0;
     return { index, width, least: least === undefined ? width : Math.min(width, Math.max(least, textWidth(title))) };
@@ -118,11 +118,11 @@ function fittedColumns(columns: readonly Column[], widths: readonly number[], ro
     if (total <= room || next === undefined) break;
     shown = shown.filter(({ index }) => index !== next.index);
   }
-  return narrowedColumns(shown, room - GAP.length * (shown.length - 1));
+  return narrowColumns(shown, room - GAP.length * (shown.length - 1));
 }
 
 /** Takes from the widest columns first, and from none more than it can spare. */
-function narrowedColumns(shown: readonly (ShownColumn & { least: number })[], room: number): ShownColumn[] {
+function narrowColumns(shown: readonly (FittedColumn & { least: number })[], room: number): FittedColumn[] {
   const result = shown.map((one) => ({ ...one }));
   let over = result.reduce((sum, { width }) => sum + width, 0) - room;
   while (over > 0) {
@@ -206,7 +206,7 @@ const RESULT_BYTES = 1_000;
 const RESULT_LINES = 12;
 
 /** Returns a text on one line: its beginning, or with `full` all of it. */
-export function shownLine(text: string, full = false): string {
+export function lineText(text: string, full = false): string {
   return printableLine(full ? text : oneLine(text, LINE_BYTES));
 }
 

@@ -31,7 +31,7 @@ export interface Terminal {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
 
-/** The script of npm whose process this is, if it is the command itself: `npx longhaul worker`, or a script that runs nothing beside it. */
+/** The script of npm whose process this is, if it is the command itself: `npx longhaul worker`, or a script that runs nothing next to it. */
 const OWN_SCRIPT = /^(?:longhaul|'longhaul'|"longhaul")(?:\s[^&|;]*)?$/;
 
 /** Milliseconds between two looks at the parent process. */

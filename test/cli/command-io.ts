@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { CommandIo } from '../../src/cli/command.ts';
+import type { CommandIo } from '../../src/cli/define-command.ts';
 import { Output } from '../../src/cli/output.ts';
 
 /** Input and output of a command in place of a terminal, with its whole output kept. */

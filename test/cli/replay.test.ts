@@ -38,7 +38,7 @@ test('a folder of histories is replayed, and the exit code is 0 if all of them r
   const count = names.length;
   expect(count).toBeGreaterThan(10);
   expect(stdout.match(/^ok /gm)).toHaveLength(count);
-  expect(stderr).toBe(`${count} of ${count} runs go on with this code.\n`);
+  expect(stderr).toBe(`${count} of ${count} runs continue with this code.\n`);
   expect(exitCode).toBe(0);
 });
 
@@ -50,7 +50,7 @@ test('a difference is reported with the run, its step, and the command that diff
     ok        completed-with-parallel-tools (F/good.json)
     "
   `);
-  expect(stderr).toBe('1 of 2 runs go on with this code; 1 diverged.\n');
+  expect(stderr).toBe('1 of 2 runs continue with this code; 1 diverged.\n');
   expect(exitCode).toBe(9);
 });
 

@@ -6,7 +6,8 @@ import type { DefaultOutput } from '../../core/domain/result.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import type { SessionView } from '../../core/domain/sessions.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
-import { type CommandIo, isCut, type ServerFlags, serverOptions, wholeRunId, withClient } from '../command.ts';
+import { isCut, serverOptions, wholeRunId, withClient } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { exchangeLines, newestExchanges, raiseHint } from '../commands/sessions.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -17,7 +18,8 @@ import { liveService, type LiveService, streamedItems, whyNoService } from '../r
 import type { InteractiveStreams } from '../terminal.ts';
 import { Conversation, type Followed } from './conversation.ts';
 import { CHAT_HELP, Interruptions, type Lines, type Reaction, readLine } from './input.ts';
-import { type ChatFlags, type OpenChat, openChat, saySessionEnd, sessionEnd, type SessionEnd } from './open-chat.ts';
+import type { ChatFlags } from '../session-commands.ts';
+import { type OpenChat, openChat, saySessionEnd, sessionEnd, type SessionEnd } from './open-chat.ts';
 
 /** Returns the stream of a chat; without one, or once it turns out that there is none, the person is told why the answers come whole. */
 function liveText({ output, terminal }: CommandIo, service: LiveService | undefined): Pick<OpenChat, 'live'> {
@@ -32,7 +34,7 @@ function liveText({ output, terminal }: CommandIo, service: LiveService | undefi
 }
 
 /**
- * Talks to a session, which goes on when the person leaves: on a terminal with prompts, decisions in place and interrupts; otherwise
+ * Talks to a session, which continues when the person leaves: on a terminal with prompts, decisions in place and interrupts; otherwise
  * line by line from stdin, with the answers on stdout.
  */
 export async function chat(io: CommandIo, flags: ChatFlags): Promise<number> {
@@ -60,7 +62,7 @@ async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: Ch
 export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
   const { signal } = io.terminal;
   const sayHowToGoOn = (): void =>
-    io.output.note(`To go on: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
+    io.output.note(`To continue: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
   signal.addEventListener('abort', sayHowToGoOn, { once: true });
   try {
     const end = await answerLines(io, flags, open);
@@ -209,11 +211,12 @@ export class TerminalChat {
     const { output } = this.#io;
     if (!this.#hasBegun) return output.note('The session has not begun: there was no message.');
     if (this.#conversation.isUnanswered('message')) output.note('The session may have taken the message: it answers it then.');
-    if (this.#conversation.isUnanswered('interruption')) output.note('The session has not answered the interruption: the turn may go on.');
-    output.note(`The session goes on. To come back: ${printableLine(this.#comeBackHint)}`);
+    if (this.#conversation.isUnanswered('interruption'))
+      output.note('The session has not answered the interruption: the turn may continue.');
+    output.note(`The session continues. To come back: ${printableLine(this.#comeBackHint)}`);
   }
 
-  /** Shows the last exchanges of a session that has begun, and the turn that goes on. */
+  /** Shows the last exchanges of a session that has begun, and the turn that continues. */
   async #comeBack(): Promise<Followed> {
     const { status, session } = this.#open;
     if (status === undefined) return 'continue';
@@ -226,7 +229,7 @@ export class TerminalChat {
     this.#sayLimit(status.session);
     const { turn } = status.session;
     if (turn === undefined) return 'continue';
-    output.note(`Turn ${turn} goes on.`);
+    output.note(`Turn ${turn} is running.`);
     return this.#ended(await this.#conversation.follow(turn));
   }
 
@@ -395,7 +398,7 @@ export class TerminalLines implements Lines {
   }
 }
 
-/** Returns the command that goes on with a conversation, to copy into a shell. */
+/** Returns the command that continues a conversation, to copy into a shell. */
 export function comeBackHint(
   { agent, sessionId }: { agent: string; sessionId: string },
   flags: ServerFlags,

@@ -4,13 +4,12 @@ import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { isToolCall, outputText } from '../../core/domain/content.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { type Event, isResponse } from '../../core/domain/record.ts';
-import { oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
+import { printable, shellCommand } from '../../core/domain/text.ts';
 import type { Duration } from '../../core/domain/time.ts';
-import { resultText } from '../../core/domain/tool-calls.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { type CommandIo, osUser, type ServerFlags, serverOptions } from '../command.ts';
-import { type Output, visibleJson } from '../output.ts';
-import { eventHeadline } from '../render/event-lines.ts';
+import { osUser, serverOptions } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
+import { chatEventLines } from '../render/event-lines.ts';
 import { LiveText, responseText, SILENCE_MS } from '../render/live.ts';
 import { askDecision, type Interruptions, type Lines } from './input.ts';
 import type { FollowLive } from './open-chat.ts';
@@ -100,7 +99,7 @@ export class Conversation {
   }
 
   /**
-   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: goes on with the next
+   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: continues with the next
    * turn, if this one has not read the message.
    */
   async follow(number: number, messageId?: string): Promise<Followed> {
@@ -116,7 +115,7 @@ export class Conversation {
     return typeof followed === 'string' ? followed : this.follow(followed.turn, followed.messageId);
   }
 
-  /** Ends what goes on for the person who has left. */
+  /** Ends what continues for the person who has left. */
   end(): void {
     this.#turn?.end();
     this.#reading?.abort();
@@ -147,8 +146,8 @@ export class Conversation {
     const waits = new WaitingCalls();
     let offset = this.#offset;
     const events = session.run.events({ from: offset, follow: true, signal });
-    const nextEvent = (): Promise<IteratorResult<Event>> => handled(events.next());
-    const tick = (): Promise<'tick'> => handled(sleep(everyMs, signal).then(() => 'tick' as const));
+    const nextEvent = (): Promise<IteratorResult<Event>> => withoutUnhandledRejection(events.next());
+    const tick = (): Promise<'tick'> => withoutUnhandledRejection(sleep(everyMs, signal).then(() => 'tick' as const));
     let [event, time] = [nextEvent(), tick()];
     for (;;) {
       const happened = await Promise.race([event, time]);
@@ -270,12 +269,12 @@ export class Conversation {
   #sayPaused(): void {
     const { io, flags, session } = this.#parts;
     const resume = shellCommand('resume', { operands: [session.id], options: serverOptions(flags), program: io.output.program });
-    io.output.note(`The session is paused. It goes on after:\n  ${resume}`);
+    io.output.note(`The session is paused. It continues after:\n  ${resume}`);
   }
 }
 
 /** Returns the value. Its failure is no unhandled rejection if the wait for it ends before. */
-function handled<Value>(value: Promise<Value>): Promise<Value> {
+function withoutUnhandledRejection<Value>(value: Promise<Value>): Promise<Value> {
   value.catch(() => undefined);
   return value;
 }
@@ -298,35 +297,6 @@ class WaitingCalls {
     this.#isPaused = isPaused;
     return isPaused && !before;
   }
-}
-
-/** The bytes of arguments or of a result that a line shows. */
-const SHOWN_BYTES = 200;
-
-/** Returns an event of a session as lines of the conversation: the text of the model, its calls with their results, and what was decided. */
-export function chatEventLines(event: Event, output: Pick<Output, 'look'>): string[] {
-  const { content, given, compaction, turn, author } = event;
-  if (given) return [];
-  if (compaction !== undefined) return [output.look('dim', '  (the earlier conversation was shortened)')];
-  const headline = eventHeadline(event);
-  return [
-    ...content.flatMap((item): string[] => {
-      if (isToolCall(item)) return [`  → ${output.look('cyan', printableLine(item.name))} ${shortResult(visibleJson(item.arguments))}`];
-      if (item.type === 'tool_result') {
-        const result = shortResult(resultText(item.content));
-        return [item.status === 'error' ? `  ← ${output.look('red', `error: ${result}`)}` : `  ← ${result}`];
-      }
-      const text = printable(outputText(item.content));
-      if (text.trim() === '') return [];
-      if (item.role === 'user') return [output.look('bold', `${printableLine(author)}: ${text}`)];
-      return text.split('\n');
-    }),
-    ...(headline === undefined || turn?.status === 'completed' ? [] : [`  ${output.look(headline.look, printableLine(headline.text))}`]),
-  ];
-}
-
-function shortResult(text: string): string {
-  return oneLine(printableLine(text), SHOWN_BYTES);
 }
 
 /** The requests about a turn that a session may not have answered yet. */

@@ -3,7 +3,8 @@ import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
-import { type CommandIo, osUser, type ServerFlags } from '../command.ts';
+import { osUser } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { approvalLines } from '../render/approvals.ts';
 
 /** The run that waits, and the terminal on which its decisions are asked for. */
@@ -61,7 +62,7 @@ async function decide(
   }
 }
 
-/** A decision as it was entered: about the call, or about how to go on asking. */
+/** A decision as it was entered: about the call, or about how to continue asking. */
 export type EnteredDecision =
   | { type: 'approve'; arguments?: JsonObject }
   | { type: 'reject'; reason?: string }
@@ -101,7 +102,7 @@ function readAnswer(text: string, schema: JsonObject | undefined): EnteredDecisi
   if (text === '') return { type: 'unclear', say: 'Write an answer.' };
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return { type: 'respond', content: text };
-  const value = parsed(text);
+  const value = parseJson(text);
   return value === undefined
     ? { type: 'unclear', say: `Write the answer as JSON of type ${JSON.stringify(type)}.` }
     : { type: 'respond', content: value };
@@ -109,12 +110,12 @@ function readAnswer(text: string, schema: JsonObject | undefined): EnteredDecisi
 
 /** Returns the decision for arguments that were entered as JSON. */
 export function readArguments(line: string): EnteredDecision {
-  const value = parsed(line);
+  const value = parseJson(line);
   if (isJsonObject(value)) return { type: 'approve', arguments: value };
-  return { type: 'unclear', say: 'That is no JSON object: the call still waits.' };
+  return { type: 'unclear', say: 'That is not a JSON object: the call still waits.' };
 }
 
-function parsed(text: string): JsonValue | undefined {
+function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
@@ -172,14 +173,14 @@ export function readLine(line: string): EnteredLine {
   }
 }
 
-/** The Ctrl-C of a person in a chat: the first one while a turn goes on interrupts the turn, and any other leaves. */
+/** The Ctrl-C of a person in a chat: the first one while a turn continues interrupts the turn, and any other leaves. */
 export class Interruptions {
   /** Resolves once the person leaves. Never rejects. */
   readonly left: Promise<'left'>;
   /** True once the person has left. */
   hasLeft = false;
   #resolveLeft: (left: 'left') => void = () => undefined;
-  /** Interrupts the turn that goes on. Undefined without a turn, and once that was done. */
+  /** Interrupts the turn that continues. Undefined without a turn, and once that was done. */
   #interrupt: (() => void) | undefined;
 
   constructor(lines: Pick<Lines, 'onInterruption'>) {

@@ -5,28 +5,16 @@ import type { SessionHandle } from '../../client/session-handle.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import type { JsonObject } from '../../core/domain/json.ts';
 import type { ModelName } from '../../core/domain/model.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { StatusView } from '../../core/protocol.ts';
-import { type ServerFlags, serverOptions } from '../command.ts';
+import { serverOptions } from '../command.ts';
+import type { ServerFlags } from '../define-command.ts';
 import { EXIT_CODES, exitCodeOfResult, exitOfError } from '../exit-codes.ts';
-import { type SessionLimitFlags, sessionLimitOptions } from '../options.ts';
+import { sessionLimitOptions } from '../options.ts';
 import type { Output } from '../output.ts';
-
-/** The options of `longhaul chat`. */
-export interface ChatFlags extends ServerFlags, SessionLimitFlags {
-  agent: string;
-  /** Default: the name of the agent and a UUID. */
-  session?: string;
-  title?: string;
-  deps?: JsonObject;
-  model?: string;
-  tag?: string[];
-  /** The limit of steps of each turn. */
-  steps?: number;
-}
+import type { ChatFlags } from '../session-commands.ts';
 
 /** A session to talk to, and its status if it has begun. */
 export interface OpenChat {
@@ -57,13 +45,13 @@ async function statusOf(client: LonghaulClient, sessionId: string): Promise<Stat
   }
 }
 
-/** Throws if the run with that id is no session of the agent that goes on. Before its first step, the messages to it tell. */
+/** Throws if the run with that id is not a session of the agent that continues. Before its first step, the messages to it tell. */
 async function requireOpen(
   client: LonghaulClient,
   { runId, agentName, status, session, events }: StatusView,
   agent: string,
 ): Promise<void> {
-  if (session === undefined && events > 0) throw new UsageError(`Run "${runId}" is no session: choose another id for --session`);
+  if (session === undefined && events > 0) throw new UsageError(`Run "${runId}" is not a session: choose another id for --session`);
   if (agentName !== agent) throw new UsageError(`Session "${runId}" is one of agent "${agentName}", not "${agent}"`);
   if (!isTerminal(status)) return;
   const { text } = await sessionEnd(client.handle(runId));
@@ -105,15 +93,15 @@ export async function sessionEnd(run: EndingRun, signal?: AbortSignal): Promise<
     const exitCode = exitCodeOfResult(result);
     if (status === 'completed') return { exitCode, text: 'is closed' };
     if (status === 'cancelled') return { exitCode, text: `was cancelled${cancelReason === undefined ? '' : `: ${cancelReason}`}` };
-    return { exitCode, ...failed(code, error ?? status) };
+    return { exitCode, ...errorEnd(code, error ?? status) };
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'run_terminated' && code !== 'run_timed_out') throw error;
-    return { exitCode: EXIT_CODES[exitOfError(error)].code, ...failed(code, errorMessage(error)) };
+    return { exitCode: EXIT_CODES[exitOfError(error)].code, ...errorEnd(code, errorMessage(error)) };
   }
 }
 
-function failed(code: string | undefined, why: string): Pick<SessionEnd, 'text' | 'errorCode'> {
+function errorEnd(code: string | undefined, why: string): Pick<SessionEnd, 'text' | 'errorCode'> {
   return {
     text: `has ended with an error${code === undefined ? '' : ` (${code})`}: ${why}`,
     ...(code === undefined ? {} : { errorCode: code }),

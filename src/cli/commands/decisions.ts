@@ -1,48 +1,18 @@
 import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../client/approvals.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
-import { type ApprovalView, decider, type Remember } from '../../core/domain/approvals.ts';
+import { type ApprovalView, decider } from '../../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { type CommandIo, osUser, type ServerFlags, serverOptions, underId, withClient, withRun } from '../command.ts';
+import { osUser, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { DECIDED } from '../render/event-lines.ts';
-
-/** The options of every decision. */
-export interface DecisionFlags extends ServerFlags {
-  runId: string;
-  /** Default: the only call that waits. */
-  callId?: string;
-  /** Default: the digest of the pending approval. */
-  digest?: string;
-  /** The run that waits, if several runs of the tree have a call of that id. */
-  in?: string;
-  /** Default: the name of the OS user. */
-  by?: string;
-  id?: string;
-}
-
-/** The options of `longhaul approve`. */
-export interface ApproveFlags extends DecisionFlags {
-  arguments?: JsonObject;
-  remember?: Remember;
-}
-
-/** The options of `longhaul reject`. */
-export interface RejectFlags extends DecisionFlags {
-  reason?: string;
-  remember?: Remember;
-}
-
-/** The options of `longhaul respond`. */
-export interface RespondFlags extends DecisionFlags {
-  text?: string;
-  value?: JsonValue;
-}
+import type { DecisionFlags, ApproveFlags, RejectFlags, RespondFlags, RevokeFlags, ApprovalsFlags } from '../steer-commands.ts';
 
 /** The part of a run handle that decisions need. */
 export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
@@ -86,14 +56,14 @@ type SendDecision = (about: DecidedOn, options: { id: string; by?: string }) => 
 
 async function decide(io: CommandIo, run: DecidableRun, given: DecisionFlags, send: SendDecision): Promise<number> {
   const flags = io.output.json ? given : await withWholeIds(run, given);
-  const about = await decidedOn(run, flags);
+  const about = await resolveDecidedCall(run, flags);
   const by = flags.by ?? osUser();
-  const receipt = await underId(flags.id, (id) => send(about, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(flags.id, (id) => send(about, { id, ...(by === undefined ? {} : { by }) }));
   reportDecision(io, run.runId, receipt, flags);
   return 0;
 }
 
-async function decidedOn(run: DecidableRun, flags: DecisionFlags): Promise<DecidedOn> {
+async function resolveDecidedCall(run: DecidableRun, flags: DecisionFlags): Promise<DecidedOn> {
   const { callId, digest, in: owner } = flags;
   if (callId === undefined) return waitingCall(run, flags);
   if (owner === undefined) return digest === undefined ? callId : { callId, digest };
@@ -179,12 +149,6 @@ function responseOf({ runId, text, value }: RespondFlags): JsonValue {
   throw new UsageError(`There is no answer: write ${ANYWHERE} respond "${runId}" --text "…", or --value with JSON`);
 }
 
-/** The options of `longhaul revoke`. */
-export interface RevokeFlags extends ServerFlags {
-  runId: string;
-  decisionId: string;
-}
-
 /** Ends a remembered decision. One that is not remembered is no error. */
 export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => revokeDecision(io, client.handle<unknown>(runId), flags));
@@ -201,15 +165,6 @@ export async function revokeDecision(
   else if (receipt.revoked) output.print(`Decision "${decisionId}" holds for no further calls of run "${run.runId}"`);
   else output.print(`No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`);
   return 0;
-}
-
-/** The options of `longhaul approvals`. */
-export interface ApprovalsFlags extends ServerFlags {
-  runId?: string;
-  agent?: string;
-  tool?: string;
-  limit?: number;
-  follow?: boolean;
 }
 
 /** Milliseconds between two queries of a run that is followed. */

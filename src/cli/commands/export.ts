@@ -4,19 +4,12 @@ import { rename, rm } from 'node:fs/promises';
 import type { ExportLine, ExportSummary, MissingRange } from '../../client/export-run.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { fileArchive } from '../../stores/file-archive.ts';
-import { type CommandIo, type ServerFlags, withRun } from '../command.ts';
+import { withRun } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-
-/** The options of `longhaul export`. */
-export interface ExportFlags extends ServerFlags {
-  runId: string;
-  /** The file to which the lines are written, instead of stdout. */
-  output?: string;
-  /** The folder of a file archive. */
-  archive?: string;
-}
+import type { ExportFlags } from '../record-commands.ts';
 
 /** Writes a run as JSON Lines. The exit code says if parts are missing. */
 export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: ExportFlags): Promise<number> {
@@ -72,7 +65,7 @@ function reportExport(
   file: string | undefined,
 ): void {
   const counted = `${events} events and ${steps} steps of ${executions} ${executions === 1 ? 'execution' : 'executions'}`;
-  output.note(`Run "${runId}": ${counted}${file === undefined ? '' : ` in ${file}`}${live ? '; it goes on' : ''}`);
+  output.note(`Run "${runId}": ${counted}${file === undefined ? '' : ` in ${file}`}${live ? '; it continues' : ''}`);
   if (gaps.length > 0) output.note(`Missing events: offsets ${gaps.map(rangeText(0)).join(', ')}`);
   if (missingSteps.length > 0) output.note(`Missing steps: ${missingSteps.map(rangeText(1)).join(', ')}`);
   if (notArchived.length > 0) output.note(`Not in the archive of the run: offsets ${notArchived.map(rangeText(0)).join(', ')}`);

@@ -2,19 +2,12 @@ import { existsSync } from 'node:fs';
 import { UsageError } from '../../core/domain/errors.ts';
 import { identityOf } from '../../core/domain/run.ts';
 import { printableLine } from '../../core/domain/text.ts';
-import { type Duration, isoTime, milliseconds } from '../../core/domain/time.ts';
+import { isoTime, milliseconds } from '../../core/domain/time.ts';
 import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';
-import type { Scope } from '../../server/auth/caller.ts';
-import { actingPrincipal, type CommandIo, type ServerFlags } from '../command.ts';
+import { actingPrincipal } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { pointInTime, tableLines } from '../output.ts';
-
-/** The options of `longhaul keys create`. */
-export interface CreateKeyFlags extends KeysFlags {
-  name: string;
-  scope: Scope[];
-  agent?: string[];
-  expires?: Duration;
-}
+import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from '../record-commands.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
 export async function createKey({ output, terminal }: CommandIo, flags: CreateKeyFlags): Promise<number> {
@@ -59,11 +52,6 @@ function cells(key: ApiKey, now: number): string[] {
   ];
 }
 
-/** The options of `longhaul keys revoke`. */
-export interface RevokeKeyFlags extends KeysFlags {
-  keyId: string;
-}
-
 /** Revokes an API key: servers refuse it from their next request on. Needs no server. */
 export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: RevokeKeyFlags): Promise<number> {
   const file = keysFile(flags, terminal.env);
@@ -97,12 +85,6 @@ export function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: numb
 const FILE_VARIABLE = 'LONGHAUL_KEYS_FILE';
 
 const USUAL_FILE = './longhaul-keys.json';
-
-/** The options of all commands about API keys. */
-export interface KeysFlags extends ServerFlags {
-  /** The file with the keys. */
-  file?: string;
-}
 
 /** Returns the path of the file with the keys: from `--file`, else from `LONGHAUL_KEYS_FILE`, else in the current folder. */
 export function keysFile({ file }: { file?: string }, env: NodeJS.ProcessEnv): string {

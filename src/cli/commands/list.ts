@@ -1,30 +1,20 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { inBatches } from '../../temporal/waiting.ts';
-import type { RunStatus } from '../../core/domain/run.ts';
-import { type CommandIo, type ServerFlags, withClient } from '../command.ts';
+import { withClient } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { printableLine } from '../../core/domain/text.ts';
 import { type Column, leastOfIds, type Output, tableLines } from '../output.ts';
 import { principalText } from '../render/facts.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
-
-/** The options of `longhaul list`. */
-export interface ListFlags extends ServerFlags {
-  agent?: string;
-  status?: RunStatus;
-  query?: string;
-  tag?: string;
-  /** The name of a tool, or true for any. */
-  waiting?: string | true;
-  limit: number;
-}
+import type { ListFlags } from '../run-commands.ts';
 
 /** Lists runs, newest first: a table, or one JSON object per line. */
 export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
   const { output, terminal } = io;
   const entries: ListedRun[] = [];
   await withClient(io, flags, async ({ client }) => {
-    for await (const entry of listedRuns(client, flags)) {
+    for await (const entry of listRuns(client, flags)) {
       terminal.signal.throwIfAborted();
       if (output.json) output.printJson({ ...entry, agentName: entry.agentName ?? null, status: entry.status ?? null });
       else entries.push(entry);
@@ -40,7 +30,7 @@ export async function list(io: CommandIo, flags: ListFlags): Promise<number> {
 const ASKED_AT_ONCE = 10;
 
 /** Yields the runs; those that wait for a person with what they were asked, which the server has with each run, and no list. */
-function listedRuns(client: LonghaulClient, flags: ListFlags): AsyncIterable<ListedRun> {
+function listRuns(client: LonghaulClient, flags: ListFlags): AsyncIterable<ListedRun> {
   const runs = client.list(filterOf(flags));
   return flags.waiting === undefined ? runs : inBatches(runs, ASKED_AT_ONCE, (entry) => withQuestion(client, entry));
 }

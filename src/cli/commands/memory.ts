@@ -5,8 +5,10 @@ import { isoTime } from '../../core/domain/time.ts';
 import { fileMemory } from '../../memory/file-memory.ts';
 import { type MemoryEntry, memoryNamespace, memoryOwner, type MemoryStore } from '../../memory/memory-store.ts';
 import { sqliteMemory } from '../../memory/sqlite-memory.ts';
-import { actingPrincipal, type CommandIo, type ServerFlags } from '../command.ts';
+import { actingPrincipal } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { pointInTime, tableLines } from '../output.ts';
+import type { MemoryFlags, ForgetMemoryFlags } from '../record-commands.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
@@ -46,11 +48,6 @@ async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerat
   } while (cursor !== undefined);
 }
 
-/** The options of `longhaul memory forget`. */
-export interface ForgetMemoryFlags extends MemoryFlags {
-  key?: string;
-}
-
 /** Removes one entry of a memory, those of an agent or a scope, or all of a user. Needs no server. */
 export async function forgetMemory({ output, terminal }: CommandIo, flags: ForgetMemoryFlags): Promise<number> {
   const { memory, key } = flags;
@@ -67,15 +64,6 @@ export async function forgetMemory({ output, terminal }: CommandIo, flags: Forge
   if (output.json) output.printJson({ removed });
   else output.print(removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
   return 0;
-}
-
-/** The options that name a part of a memory. The tenant and the user are those that the command acts for. */
-export interface MemoryFlags extends ServerFlags {
-  memory: string;
-  /** The name of the memory: that of the agent, unless the agent has another. */
-  agent?: string;
-  /** The scope of steps of programs. */
-  scope?: string;
 }
 
 /** Opens the memory in a file: a file memory if its name ends in `.json`, and otherwise a SQLite memory. Throws a UsageError if there is no such file: opening it would create one. */

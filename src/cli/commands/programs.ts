@@ -6,27 +6,15 @@ import { allSteps, type ProgramDocument } from '../../core/domain/program-docume
 import { counted, printableLine } from '../../core/domain/text.ts';
 import { checkProgram, type KnownNames } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
-import { type CommandIo, type ServerFlags, wholeRunId, withClient, withRun } from '../command.ts';
+import { wholeRunId, withClient, withRun } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule, problemsOfDefinition, type ProgramFile, readJson, readProgramFile } from '../input-files.ts';
-import { sharedStartOptions, type StartingFlags } from '../options.ts';
+import { sharedStartOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { traceLines } from '../render/tree-lines.ts';
-import { printStarted } from './start.ts';
-
-/** The options of `longhaul run`. */
-export interface RunFlags extends StartingFlags {
-  /** The name of a program, or a file. */
-  target: string;
-  inputJson?: JsonObject;
-  inputFile?: string;
-  /** The name of a program of the module. */
-  program?: string;
-  /** The id of an earlier run. */
-  resume?: string;
-  /** The address of a step. */
-  from?: string;
-}
+import { printStartedRun } from './start.ts';
+import type { RunFlags, CheckFlags, TraceFlags } from '../run-commands.ts';
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {
@@ -40,7 +28,7 @@ export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number
       ...(resume === undefined ? {} : { resume: { ...resume, run: await wholeRunId(io, client, { ...flags, runId: resume.run }) } }),
     };
     const { runId } = await client.startProgram(program, options);
-    return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(runId), of: { program: name } });
+    return await printStartedRun(io, flags, { client, server, handle: client.handle<unknown>(runId), of: { program: name } });
   });
 }
 
@@ -84,13 +72,6 @@ async function readInput({ terminal }: CommandIo, { inputJson, inputFile }: RunF
   const input = await readJson(inputFile, 'input', terminal);
   if (isJsonObject(input)) return input;
   throw new UsageError(`The input in "${inputFile}" is not a JSON object`);
-}
-
-/** The options of `longhaul check`. */
-export interface CheckFlags extends ServerFlags {
-  file: string;
-  /** The module whose names a program may use. */
-  agents?: string;
 }
 
 /** The report on one program, as `--json` prints it. */
@@ -174,11 +155,6 @@ export function namesOfModule({ agents, programs, tools, anchors, providers, mem
     providers: providers === undefined ? DEFAULT_PROVIDERS : Object.keys(providers),
     hasMemory: memory !== undefined,
   };
-}
-
-/** The options of `longhaul trace`. */
-export interface TraceFlags extends ServerFlags {
-  runId: string;
 }
 
 /** Prints the trace of a run, while it continues and after it has ended. */

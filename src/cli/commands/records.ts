@@ -12,16 +12,11 @@ import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { fileArchive } from '../../stores/file-archive.ts';
 import { fileStore } from '../../stores/payload-store.ts';
 import { redisStreams } from '../../streams/redis/redis-streams.ts';
-import { actingPrincipal, type CommandIo, type ServerFlags, userKeyOf, withClient, withRun } from '../command.ts';
+import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import type { Output } from '../output.ts';
 import { memoryIn } from './memory.ts';
-
-/** The options of `longhaul save`. */
-export interface SaveFlags extends ServerFlags {
-  runId: string;
-  /** The file to which the document is written, instead of stdout. */
-  output?: string;
-}
+import type { SaveFlags, DeleteFlags, ForgetFlags } from '../record-commands.ts';
 
 /** Writes the context of a run as a JSON document, which a run can be started from. */
 export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {
@@ -54,16 +49,8 @@ async function writeWhole(file: string, text: string): Promise<void> {
   }
 }
 
-/** The options of commands that delete a run. */
-export interface DeletionFlags extends ServerFlags, StoreFlags {
-  /** Ends the run and those below it first. */
-  end?: boolean;
-}
-
-/** The options of `longhaul delete`. */
-export interface DeleteFlags extends DeletionFlags {
-  runId: string;
-}
+/** The options of commands that delete a run or a session. */
+type DeletionFlags = Omit<DeleteFlags, 'runId'>;
 
 /** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
 export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
@@ -94,17 +81,6 @@ export async function removeRun({ output }: CommandIo, client: LonghaulClient, {
     );
   sayStoresLeft(output, without);
   return 0;
-}
-
-/** The options of `longhaul forget`. */
-export interface ForgetFlags extends ServerFlags, StoreFlags {
-  /** The file of a memory. */
-  memory?: string;
-  /** The address of the Redis of the workers' sink. */
-  streams?: string;
-  /** The stores that no worker has, with commas between them. */
-  without?: string;
-  yes?: boolean;
 }
 
 /** The names of the stores on the command line: as options, and in `--without`. */
@@ -201,12 +177,7 @@ function listOf(stores: readonly MissingStore[]): string {
 }
 
 /** The options that name the stores of runs. */
-export interface StoreFlags {
-  /** The folder of a file archive. */
-  archive?: string;
-  /** The folder of a file store. */
-  payloadStore?: string;
-}
+type StoreFlags = Pick<DeleteFlags, 'archive' | 'payloadStore'>;
 
 /** The kinds of stores that hold parts of a run, with the options that name them. */
 const STORE_OPTIONS = { payloadStore: '--payload-store', archive: '--archive' } as const;
@@ -226,7 +197,8 @@ export function storesIn({ archive, payloadStore }: StoreFlags): Pick<LonghaulCl
 function requireFolder(option: string, path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new UsageError(`${option} names "${path}", which does not exist: write the folder that your workers have`);
-  if (!found.isDirectory()) throw new UsageError(`${option} names "${path}", which is no folder: write the folder that your workers have`);
+  if (!found.isDirectory())
+    throw new UsageError(`${option} names "${path}", which is not a folder: write the folder that your workers have`);
 }
 
 /** Returns the kinds of stores of runs that the options do not name. */

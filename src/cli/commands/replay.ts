@@ -4,23 +4,13 @@ import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/r
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
-import { chosenCodec, type CommandIo, type ServerFlags, withClient } from '../command.ts';
+import { chosenCodec, withClient } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { untilInterrupted } from '../terminal.ts';
 import type { ReplayedRun, ServerRuns } from './replay-server.ts';
-
-/** The options of `longhaul replay`. */
-export interface ReplayFlags extends ServerFlags {
-  /** Files and folders of histories; empty for those of the server. */
-  paths: string[];
-  workflows?: string;
-  agent?: string;
-  query?: string;
-  type?: string;
-  limit: number;
-  save?: string;
-}
+import type { ReplayFlags } from '../record-commands.ts';
 
 /** Replays histories with the current workflow code, and reports each run that this code would leave stuck. */
 export async function replay(io: CommandIo, flags: ReplayFlags): Promise<number> {
@@ -68,7 +58,7 @@ function summary({ ok, diverged, failed }: Record<ReplayReport['verdict'], numbe
   const runs = ok + diverged + failed;
   if (runs === 0) return 'No runs to replay: without --type, only runs of agents are replayed, not workflows of your own.';
   const bad = [diverged === 0 ? '' : `${diverged} diverged`, failed === 0 ? '' : `${failed} failed`].filter((text) => text !== '');
-  return `${ok} of ${runs} ${runs === 1 ? 'run goes' : 'runs go'} on with this code${bad.length === 0 ? '.' : `; ${bad.join(', ')}.`}`;
+  return `${ok} of ${runs} ${runs === 1 ? 'run continues' : 'runs continue'} with this code${bad.length === 0 ? '.' : `; ${bad.join(', ')}.`}`;
 }
 
 async function workflowsOf({ workflows }: ReplayFlags): Promise<ReplayerOptions> {

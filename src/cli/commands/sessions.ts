@@ -4,26 +4,30 @@ import type { SessionHandle } from '../../client/session-handle.ts';
 import { outputText } from '../../core/domain/content.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { Event, TurnNote } from '../../core/domain/record.ts';
-import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
+import { isTerminal } from '../../core/domain/run.ts';
 import { type SessionLimitReached, sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import { type CommandIo, osUser, type ServerFlags, serverOptions, underId, withClient, withRun } from '../command.ts';
+import { osUser, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
-import { type SessionLimitFlags, sessionLimitOptions } from '../options.ts';
+import { sessionLimitOptions } from '../options.ts';
 import { type Column, leastOfIds, type Output, pointInTime, tableLines } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
 import { turnText } from '../render/event-lines.ts';
 import { principalText, sessionFacts } from '../render/facts.ts';
-import { type DeletionFlags, removeRun, type SaveFlags, storesIn, writeSaved } from './records.ts';
-
-/** The options of `longhaul session show`. */
-export interface ShowSessionFlags extends ServerFlags {
-  sessionId: string;
-  /** The number of newest turns to show. */
-  last: number;
-}
+import { removeRun, storesIn, writeSaved } from './records.ts';
+import type {
+  ShowSessionFlags,
+  SessionsFlags,
+  RaiseSessionFlags,
+  ResetSessionFlags,
+  SaveSessionFlags,
+  LoadSessionFlags,
+  CloseSessionFlags,
+  DeleteSessionFlags,
+} from '../session-commands.ts';
 
 /** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
 export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: ShowSessionFlags): Promise<number> {
@@ -34,7 +38,7 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
     const { session } = status;
     if (session === undefined)
       throw new UsageError(
-        `Run "${sessionId}" is no session, or has not begun: ${commandText('show', sessionId, flags, output)} shows a run`,
+        `Run "${sessionId}" is not a session, or has not begun: ${commandText('show', sessionId, flags, output)} shows a run`,
       );
     const [exchanges, approvals] = await Promise.all([
       newestExchanges(run, { events: status.events, count: last }),
@@ -95,15 +99,6 @@ function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, outpu
   ]);
 }
 
-/** The options of `longhaul sessions`. */
-export interface SessionsFlags extends ServerFlags {
-  agent?: string;
-  status?: RunStatus;
-  tag?: string;
-  query?: string;
-  limit: number;
-}
-
 /** The bytes of a title that the table shows; `--json` shows all. */
 const TITLE_BYTES = 60;
 
@@ -162,13 +157,6 @@ export function sessionLines(
   return tableLines(header, rows, output);
 }
 
-/** The options of `longhaul session raise`. */
-export interface RaiseSessionFlags extends ServerFlags, SessionLimitFlags {
-  sessionId: string;
-  by?: string;
-  id?: string;
-}
-
 /** Raises limits of a whole session, and prints its turns and amounts against the new limits. */
 export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Promise<number> {
   const { output } = io;
@@ -179,7 +167,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
   }
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
-    const receipt = await underId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+    const receipt = await sendWithId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
     const status = await session.status();
     const now = status.session;
     if (output.json) output.printJson({ sessionId, id: receipt.id, status: receipt.status, limits: now?.limits ?? null });
@@ -191,12 +179,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
   });
 }
 
-/** The options of `longhaul session reset`. */
-export interface ResetSessionFlags extends ServerFlags {
-  sessionId: string;
-}
-
-/** Empties the conversation of a session, after the turn that goes on. */
+/** Empties the conversation of a session, after the turn that continues. */
 export async function resetSession({ output, ...io }: CommandIo, { sessionId: given, ...flags }: ResetSessionFlags): Promise<number> {
   return withRun({ output, ...io }, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
@@ -206,25 +189,11 @@ export async function resetSession({ output, ...io }: CommandIo, { sessionId: gi
   });
 }
 
-/** The options of `longhaul session save`. */
-export interface SaveSessionFlags extends Omit<SaveFlags, 'runId'> {
-  sessionId: string;
-}
-
 /** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
 export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
   return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
     writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
   );
-}
-
-/** The options of `longhaul session load`. */
-export interface LoadSessionFlags extends ServerFlags {
-  sessionId: string;
-  /** The file of a saved context; `-` is stdin. */
-  file: string;
-  agent: string;
-  title?: string;
 }
 
 /** Begins a session with the conversation and the deps of a saved context. It waits for its first message. */
@@ -241,13 +210,7 @@ export async function loadSession(io: CommandIo, { sessionId, file, agent, title
   });
 }
 
-/** The options of `longhaul session close`. */
-export interface CloseSessionFlags extends ServerFlags {
-  sessionId: string;
-  by?: string;
-}
-
-/** Closes a session, after the turn that goes on. */
+/** Closes a session, after the turn that continues. */
 export async function closeSession(io: CommandIo, { sessionId: given, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
@@ -255,14 +218,9 @@ export async function closeSession(io: CommandIo, { sessionId: given, by = osUse
     const { turn } = await session.close(by === undefined ? {} : { by });
     if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...(turn === undefined ? {} : { turn }) });
     else if (turn === undefined) output.print(`Session "${sessionId}" is closed`);
-    else output.print(`Session "${sessionId}" closes after turn ${turn}, which goes on`);
+    else output.print(`Session "${sessionId}" closes after turn ${turn}, which is running`);
     return 0;
   });
-}
-
-/** The options of `longhaul session delete`. */
-export interface DeleteSessionFlags extends DeletionFlags {
-  sessionId: string;
 }
 
 /** The time for which a session may take to close: it is idle, so that a worker needs a moment. */
@@ -270,7 +228,7 @@ const CLOSING_MS = 30_000;
 
 /**
  * Closes a session that is idle and removes it, with its archive and its spilled results. One that does not exist is no error. Throws
- * `run_open`, and changes nothing, while a turn goes on, unless `end` cancels it.
+ * `run_open`, and changes nothing, while a turn continues, unless `end` cancels it.
  */
 export async function deleteSession(io: CommandIo, { sessionId, ...flags }: DeleteSessionFlags): Promise<number> {
   const stores = storesIn(flags);
@@ -301,11 +259,11 @@ async function closeIfIdle(client: LonghaulClient, sessionId: string): Promise<v
   }
 }
 
-/** Throws `run_open` if a session has something to do. A run that is no session is refused when it is closed. */
+/** Throws `run_open` if a session has something to do. A run that is not a session is refused when it is closed. */
 function requireIdle(sessionId: string, { session, queued, status }: StatusView): void {
   const busy =
     session?.turn !== undefined
-      ? `Turn ${session.turn} of session "${sessionId}" goes on`
+      ? `Turn ${session.turn} of session "${sessionId}" is running`
       : queued > 0
         ? `A message to session "${sessionId}" waits`
         : session !== undefined && status !== 'idle'
@@ -326,7 +284,7 @@ export interface Exchange {
   messages: string[];
   /** The last text of the model. Empty if there was none. */
   answer: string;
-  /** Absent while the turn goes on. */
+  /** Absent while the turn continues. */
   end?: TurnNote;
 }
 

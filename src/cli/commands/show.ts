@@ -6,7 +6,8 @@ import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
-import { type CommandIo, findUi, runLink, type ServerFlags, serverOptions, withRun } from '../command.ts';
+import { findUi, runLink, serverOptions, withRun } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type Output, tableLines } from '../output.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { eventLines } from '../render/event-lines.ts';
@@ -16,13 +17,7 @@ import { hookLines, indented, programLines, timelineLines } from '../render/time
 import { programTimelineOf, timelineOf } from '../render/timeline.ts';
 import { treeLines } from '../render/tree-lines.ts';
 import { waitForResult } from './start.ts';
-
-/** The options of `longhaul show`. */
-export interface ShowFlags extends ServerFlags {
-  runId: string;
-  /** All of each text, instead of its beginning. */
-  full?: boolean;
-}
+import type { ShowFlags, TreeFlags, EventsFlags, ResultFlags } from '../run-commands.ts';
 
 /**
  * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
@@ -30,13 +25,13 @@ export interface ShowFlags extends ServerFlags {
  */
 export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
   const { output, terminal } = io;
-  const { shown, link } = await withRun(io, flags, async ({ client, server, runId }) => {
+  const { view, link } = await withRun(io, flags, async ({ client, server, runId }) => {
     const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
-    return { shown: found, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
+    return { view: found, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
   });
   const look = { output, link, flags, full: flags.full === true };
-  const lines = 'workflowType' in shown ? ownWorkflowLines(shown, look) : runLines(shown, look);
-  if (output.json) output.printJson({ ...withoutRecords(shown), ...(link === undefined ? {} : { uiUrl: link }) });
+  const lines = 'workflowType' in view ? ownWorkflowLines(view, look) : runLines(view, look);
+  if (output.json) output.printJson({ ...withoutRecords(view), ...(link === undefined ? {} : { uiUrl: link }) });
   else for (const line of lines) output.print(line);
   return 0;
 }
@@ -50,9 +45,9 @@ async function runOrWorkflow(client: LonghaulClient, id: string): Promise<RunVie
   }
 }
 
-function withoutRecords(shown: RunView | OwnWorkflow): object {
-  if ('workflowType' in shown) return { version: 1, ...shown };
-  const { records: _records, ...fields } = shown;
+function withoutRecords(view: RunView | OwnWorkflow): object {
+  if ('workflowType' in view) return { version: 1, ...view };
+  const { records: _records, ...fields } = view;
   return fields;
 }
 
@@ -65,7 +60,7 @@ export function runLines(run: RunView, { output, link, flags = {}, full = false 
     ...(run.units === null
       ? timelineLines(timelineOf(run.records), output, { waiting, full })
       : programLines(programTimelineOf(run.records), output, { waiting, isOver: isTerminal(run.status), full })),
-    ...paragraphs('Goes on', run.running, runningLines, output),
+    ...paragraphs('Running', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
     ...paragraphs('Hooks of the run', run.hooks ?? [], (one) => hookLines([one], output), output),
@@ -95,7 +90,7 @@ function paragraphs<One>(title: string, all: readonly One[], lines: (one: One) =
   return all.flatMap((one, index) => ['', ...(index === 0 ? [output.look('bold', title)] : []), ...lines(one).map((line) => `  ${line}`)]);
 }
 
-/** The output that such a workflow is shown with. */
+/** The output that such a workflow is printed on. */
 interface WorkflowLook {
   output: Pick<Output, 'look'>;
   /** The workflow in the Temporal UI. */
@@ -108,7 +103,7 @@ export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = 
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
   const facts: [string, string][] = [
     ['Workflow', printable(workflowId)],
-    ['Type', `${printable(workflowType)}: a workflow of your own, no run of an agent`],
+    ['Type', `${printable(workflowType)}: a workflow of your own, not a run of an agent`],
     ['Status', status],
     ['Started', startTime],
     ...(endTime === null ? [] : [['Ended', endTime] satisfies [string, string]]),
@@ -122,25 +117,13 @@ export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = 
   return [...lines, '', ...tableLines(['CHILD RUN', 'AGENT', 'STATUS'], rows, output), '', output.look('cyan', printableLine(hint))];
 }
 
-/** The options of `longhaul tree`. */
-export interface TreeFlags extends ServerFlags {
-  runId: string;
-}
-
-/** Prints a run with the runs below it, while they go on and after they have ended. */
+/** Prints a run with the its descendants, while they continue and after they have ended. */
 export async function tree(io: CommandIo, flags: TreeFlags): Promise<number> {
   const { output } = io;
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
   if (output.json) output.printJson(found);
   else for (const line of treeLines(found, output)) output.print(line);
   return 0;
-}
-
-/** The options of `longhaul events`. */
-export interface EventsFlags extends ServerFlags {
-  runId: string;
-  follow?: boolean;
-  from: number;
 }
 
 /** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
@@ -167,14 +150,6 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
     }
   });
   return 0;
-}
-
-/** The options of `longhaul result`. */
-export interface ResultFlags extends ServerFlags {
-  runId: string;
-  /** Milliseconds. */
-  waitTimeout?: number;
-  withSteps?: boolean;
 }
 
 /** Waits for the end of a run and prints its answer. */
@@ -237,12 +212,12 @@ type Progressing = Pick<RunHandle<unknown>, 'status'>;
 
 /** Prints the progress that calls of a run report, each time it changes, until the signal is aborted. Never rejects. */
 export async function followProgress(run: Progressing, output: Output, signal: AbortSignal, everyMs = EVERY_MS): Promise<void> {
-  let shown = '';
+  let printed = '';
   while (!signal.aborted) {
     const running = await callsWithProgress(run);
     const now = JSON.stringify(running);
-    if (now !== shown && !signal.aborted) for (const call of running) printProgress(call, output);
-    shown = now;
+    if (now !== printed && !signal.aborted) for (const call of running) printProgress(call, output);
+    printed = now;
     await delay(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -4,7 +4,7 @@ import type { EarlierOpening } from '../../client/saved-context.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
+import type { JsonValue } from '../../core/domain/json.ts';
 import type { ModelName } from '../../core/domain/model.ts';
 import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
 import type { RunOpening } from '../../core/domain/run-input.ts';
@@ -12,17 +12,16 @@ import { printable, printableLine, shellCommand } from '../../core/domain/text.t
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import {
-  type CommandIo,
   type ConnectedClient,
   findUi,
   resolveServerLocation,
   runLink,
-  type ServerFlags,
   type ServerLocation,
   serverOptions,
   wholeRunId,
   withClient,
 } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { readJson } from '../input-files.ts';
 import { sharedStartOptions, type StartingFlags } from '../options.ts';
@@ -32,27 +31,14 @@ import { resultLine, unitStatus } from '../render/facts.ts';
 import { LiveRun, liveService, SILENCE_MS, streamedItems } from '../render/live.ts';
 import { stepLines } from '../render/timeline-lines.ts';
 import { Interruption, textOrStdin } from '../terminal.ts';
-
-/** The options of `longhaul start`. */
-export interface StartFlags extends StartingFlags {
-  agent: string;
-  input?: string;
-  inputJson?: JsonValue;
-  messagesJson?: JsonValue;
-  /** The file of a saved context; `-` is stdin. */
-  load?: string;
-  /** The id of a run that has ended. */
-  previous?: string;
-  model?: string;
-  settings?: JsonObject;
-}
+import type { StartFlags } from '../run-commands.ts';
 
 /** Starts a run and prints its id; with `--wait`, waits and prints the answer. */
 export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
   const opening = await readOpening(io, flags);
   return await withClient(io, flags, async ({ client, server }) => {
     const handle = await client.start(flags.agent, startOptions(flags, await withWholeIds(io, client, { flags, opening })));
-    return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(handle.runId), of: { agent: flags.agent } });
+    return await printStartedRun(io, flags, { client, server, handle: client.handle<unknown>(handle.runId), of: { agent: flags.agent } });
   });
 }
 
@@ -65,7 +51,7 @@ interface StartedRun {
 }
 
 /** Prints the id of a run that was started, or waits for its result, as the flags say. Returns the exit code. */
-export async function printStarted(io: CommandIo, flags: StartingFlags, { client, server, handle, of }: StartedRun): Promise<number> {
+export async function printStartedRun(io: CommandIo, flags: StartingFlags, { client, server, handle, of }: StartedRun): Promise<number> {
   const { runId } = handle;
   const ui = await findUi(server, io.terminal.env);
   const link = ui === undefined ? undefined : runLink(ui, server.namespace, runId);
@@ -177,7 +163,7 @@ export async function waitForResult(
   const sayHowToWait = (): void => {
     if (signal.reason instanceof Interruption && signal.reason.exitCode !== 0) {
       const again = shellCommand('result', { operands: [handle.runId], options: serverOptions(flags), program: output.program });
-      output.note(`The run goes on. Wait for it again: ${again}`);
+      output.note(`The run continues. Wait for it again: ${again}`);
     }
   };
   const { watchForWorker } = await import('../../client/missing-workers.ts');

@@ -1,22 +1,15 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { MessageMode } from '../../core/domain/content.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
-import { type CommandIo, osUser, type ServerFlags, serverOptions, underId, withRun } from '../command.ts';
-import { type LimitFlags, limitOptions } from '../options.ts';
+import { osUser, serverOptions, sendWithId, withRun } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
+import { limitOptions } from '../options.ts';
 import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
-
-/** The options of `longhaul send`. */
-export interface SendFlags extends ServerFlags {
-  runId: string;
-  text: string;
-  mode: MessageMode;
-  id?: string;
-}
+import type { SendFlags, PauseFlags, CancelFlags, RetryFlags, RaiseFlags, SetPermissionsFlags } from '../steer-commands.ts';
 
 /** Sends a message to a running run and prints the event and the step at which it is read. */
 export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
@@ -30,7 +23,7 @@ export async function sendText(
   run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
   { text, mode, id: ownId }: SendFlags,
 ): Promise<number> {
-  const receipt = await underId(ownId, (id) => run.send(text, { id, mode }));
+  const receipt = await sendWithId(ownId, (id) => run.send(text, { id, mode }));
   if (output.json) {
     output.printJson({ runId: run.runId, ...receipt });
     return 0;
@@ -39,11 +32,6 @@ export async function sendText(
   if (status === 'duplicate') output.print(`Message "${id}" had been accepted before: nothing changes`);
   else output.print(`Message "${id}" is accepted: event ${offset ?? '?'} or later, read before step ${beforeStep ?? '?'}`);
   return 0;
-}
-
-/** The options of `longhaul pause` and `longhaul resume`. */
-export interface PauseFlags extends ServerFlags {
-  runId: string;
 }
 
 /** Pauses a run: it starts nothing new after its current step. */
@@ -64,16 +52,8 @@ export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> 
     paused: (await found.client.handle(found.runId).resume()).paused,
   }));
   if (io.output.json) io.output.printJson({ runId, paused });
-  else io.output.print(`Run "${runId}" goes on`);
+  else io.output.print(`Run "${runId}" continues`);
   return 0;
-}
-
-/** The options of `longhaul cancel`. */
-export interface CancelFlags extends ServerFlags {
-  runId: string;
-  reason: string;
-  /** Default: the name of the OS user. */
-  by?: string;
 }
 
 /** Requests the cancellation of a run. A run that has ended already is no error. */
@@ -90,13 +70,7 @@ export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }:
   return 0;
 }
 
-/** The options of `longhaul retry`. */
-export interface RetryFlags extends ServerFlags {
-  runId: string;
-  fromStep?: number;
-}
-
-/** Lets a run that has ended go on from a step. */
+/** Continues a run that has ended from one of its steps. */
 export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
 }
@@ -114,7 +88,7 @@ export async function retryOf(
   }
   output.print(run.runId);
   output.note(
-    `It goes on from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
+    `It continues from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
   );
   if (receipt.dropped.length > 0) {
     output.note(`Requests after that step are no longer part of the run, and can be sent again: ${receipt.dropped.join(', ')}`);
@@ -122,14 +96,7 @@ export async function retryOf(
   return 0;
 }
 
-/** The options of `longhaul raise`. */
-export interface RaiseFlags extends ServerFlags, LimitFlags {
-  runId: string;
-  by?: string;
-  id?: string;
-}
-
-/** Raises limits of a run while it goes on or waits, and prints the new limits. */
+/** Raises limits of a run while it continues or waits, and prints the new limits. */
 export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
   const limits = limitsOf(flags);
   return withRun(io, flags, async ({ client, runId }) => raiseLimits(io, client.handle<unknown>(runId), { ...flags, limits }));
@@ -141,7 +108,7 @@ export async function raiseLimits(
   run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
   { limits, by = osUser(), id: ownId }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
 ): Promise<number> {
-  const receipt = await underId(ownId, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(ownId, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
   else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
   else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);
@@ -152,15 +119,6 @@ function limitsOf(flags: RaiseFlags): LimitOptions {
   const limits = limitOptions(flags);
   if (Object.keys(limits).length > 0) return limits;
   throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${flags.runId}" --steps 20, or another of its options`);
-}
-
-/** The options of `longhaul set-permissions`. */
-export interface SetPermissionsFlags extends ServerFlags {
-  runId: string;
-  /** The permissions as JSON. */
-  permissions: string;
-  by?: string;
-  id?: string;
 }
 
 /** Sets the permissions of a run, and prints if they hold already. */
@@ -175,7 +133,7 @@ export async function setPermissionsOfRun(
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
   { permissions, by = osUser(), id: ownId }: Pick<SetPermissionsFlags, 'by' | 'id'> & { permissions: PermissionOptions },
 ): Promise<number> {
-  const receipt = await underId(ownId, (id) => run.setPermissions(permissions, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...(by === undefined ? {} : { by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
   else if (receipt.status === 'duplicate') output.print(`Permissions had been set by "${receipt.id}" before: nothing changes`);
   else if (receipt.status === 'set') output.print(`The permissions of run "${run.runId}" are set`);

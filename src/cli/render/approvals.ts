@@ -2,7 +2,8 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import { type ApprovalView, decider, decisionHints, type RememberedDecision, updateForm } from '../../core/domain/approvals.ts';
 import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { type CommandIo, type ServerFlags, serverOptions } from '../command.ts';
+import { serverOptions } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type Output, pointInTime, visibleJson, visibleText } from '../output.ts';
 import { subjectFacts } from './facts.ts';
 import { indented } from './timeline-lines.ts';
@@ -112,7 +113,7 @@ export async function noteWaitingApprovals(
     const isPaused = approvals.status === 'paused';
     if (isPaused && !wasPaused) {
       const resume = shellCommand('resume', { operands: [runId], options: serverOptions(flags), program: output.program });
-      output.note(`The run is paused. It goes on after:\n  ${resume}`);
+      output.note(`The run is paused. It continues after:\n  ${resume}`);
     }
     wasPaused = isPaused;
   }

@@ -1,17 +1,17 @@
-import { type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
-import { type ContentItem, outputText, type ToolCall, type ToolResult } from '../../core/domain/content.ts';
+import { decider, type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
+import { type ContentItem, outputText, type ToolCall } from '../../core/domain/content.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import type { LimitChanges, LimitRaise } from '../../core/domain/limits.ts';
 import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
 import type { Event, MemoryNote, RefreshNote, TurnNote } from '../../core/domain/record.ts';
-import { printable, printableLine } from '../../core/domain/text.ts';
+import { oneLine, printable, printableLine } from '../../core/domain/text.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
 import { dollars, type EstimatedUsage, type Spent, type UsageStats } from '../../core/domain/usage.ts';
 import type { StepNote } from '../../core/domain/verdicts.ts';
-import { type Look, visibleJson } from '../output.ts';
+import { type Look, type Output, lineText, visibleJson } from '../output.ts';
 
 /** Options for printing events. */
 interface EventPrintOptions {
@@ -62,35 +62,113 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
   });
 }
 
-function entriesOf(event: Event): Entry[] {
-  const { author, content, usage, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
-  const entries = content.map((item) => entryOf(item, caller === 'code' ? `${author}'s code` : author));
+/** A part of what an event says, in order: every layout below shows these, each in its own form. */
+type EventPart =
+  | { type: 'message'; text: string; byUser: boolean }
+  | { type: 'call'; call: ToolCall }
+  | { type: 'result'; name: string; text: string; isError: boolean }
+  | { type: 'fact'; text: string; look: Look };
+
+/** Returns what an event says: its content, and then the fact that it records besides. */
+function eventParts(event: Event): EventPart[] {
   const headline = eventHeadline(event);
-  if (headline !== undefined) entries.push({ author, ...headline });
+  return [...event.content.map(contentPart), ...(headline === undefined ? [] : [{ type: 'fact' as const, ...headline }])];
+}
+
+function contentPart(item: ContentItem): EventPart {
+  switch (item.type) {
+    case 'message':
+      return { type: 'message', text: outputText(item.content), byUser: item.role === 'user' };
+    case 'tool_call':
+      return { type: 'call', call: item };
+    case 'tool_result':
+      return { type: 'result', name: item.name, text: resultText(item.content), isError: item.status === 'error' };
+  }
+}
+
+function entriesOf(event: Event): Entry[] {
+  const { author, usage, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
+  const writer = caller === 'code' ? `${author}'s code` : author;
+  const entries = eventParts(event).map((part): Entry => {
+    switch (part.type) {
+      case 'message':
+        return { author: writer, text: part.text };
+      case 'call':
+        return { author: writer, text: `→ ${callText(part.call)}`, look: 'cyan' };
+      case 'result':
+        if (part.isError) return { author: part.name, text: `← error: ${part.text}`, look: 'red' };
+        return { author: part.name, text: `← ${part.text === '' ? '(nothing)' : part.text}` };
+      case 'fact':
+        return { author, text: part.text, look: part.look };
+    }
+  });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
   if (changes.length > 0) entries.push({ author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
   for (const { message } of notices) entries.push({ author, text: `note: ${message}`, look: 'yellow' });
   if (entries.length === 0) entries.push({ author, text: '(an empty answer)', look: 'dim' });
   if (usage !== undefined) entries.push({ author, text: usageText(usage, estimated), look: 'dim' });
-  if (failedAttempts !== undefined) entries.push({ author, text: `${spentText(failedAttempts)} in attempts that failed`, look: 'dim' });
+  if (failedAttempts !== undefined)
+    entries.push({ author, text: `${attemptsUsageText(failedAttempts)} in attempts that failed`, look: 'dim' });
   return entries;
 }
 
-function entryOf(item: ContentItem, author: string): Entry {
-  switch (item.type) {
+/** Returns an event as one line of a timeline, `author · text · fact`. Its notices are not among them. */
+export function eventLine(event: Event, output: Pick<Output, 'look'>, full = false): string {
+  const parts = eventParts(event);
+  const fact = parts.find((part) => part.type === 'fact');
+  const items = parts.flatMap((part) => (part.type === 'fact' ? [] : [partText(part)])).join(' ');
+  const author = event.decision === undefined ? event.author : decider(event.decision);
+  const text = lineText([items, fact?.text ?? ''].filter((one) => one.trim() !== '').join(' · '), full);
+  return `${output.look('bold', printableLine(author))} · ${fact === undefined ? text : output.look(fact.look, text)}`;
+}
+
+/** Returns an event as lines of a timeline: one for what it says, and one for each of its notices. */
+export function timelineEventLines(event: Event, output: Pick<Output, 'look'>, full: boolean): string[] {
+  const { author, notices = [] } = event;
+  const noted = notices.map(({ message }) => output.look('yellow', lineText(`note: ${message}`, full)));
+  return [
+    ...(notices.length === 0 || eventParts(event).length > 0 ? [eventLine(event, output, full)] : []),
+    ...noted.map((text) => `${output.look('bold', printableLine(author))} · ${text}`),
+  ];
+}
+
+function partText(part: Exclude<EventPart, { type: 'fact' }>): string {
+  switch (part.type) {
     case 'message':
-      return { author, text: outputText(item.content) };
-    case 'tool_call':
-      return { author, text: `→ ${callText(item)}`, look: 'cyan' };
-    case 'tool_result':
-      return resultEntry(item);
+      return part.text;
+    case 'call':
+      return `→ ${part.call.name} ${JSON.stringify(part.call.arguments)}`;
+    case 'result':
+      return `← ${part.isError ? 'error: ' : ''}${part.text}`;
   }
 }
 
-function resultEntry({ name, status, content }: ToolResult): Entry {
-  const text = resultText(content);
-  if (status === 'error') return { author: name, text: `← error: ${text}`, look: 'red' };
-  return { author: name, text: `← ${text === '' ? '(nothing)' : text}` };
+/** The bytes of arguments or of a result that a line of a conversation shows. */
+const CHAT_BYTES = 200;
+
+/** Returns an event of a session as lines of the conversation: the text of the model, its calls with their results, and what was decided. */
+export function chatEventLines(event: Event, output: Pick<Output, 'look'>): string[] {
+  if (event.given) return [];
+  if (event.compaction !== undefined) return [output.look('dim', '  (the earlier conversation was shortened)')];
+  return eventParts(event).flatMap((part): string[] => {
+    switch (part.type) {
+      case 'message': {
+        const text = printable(part.text);
+        if (text.trim() === '') return [];
+        return part.byUser ? [output.look('bold', `${printableLine(event.author)}: ${text}`)] : text.split('\n');
+      }
+      case 'call':
+        return [`  → ${output.look('cyan', printableLine(part.call.name))} ${chatText(visibleJson(part.call.arguments))}`];
+      case 'result':
+        return [`  ← ${part.isError ? output.look('red', `error: ${chatText(part.text)}`) : chatText(part.text)}`];
+      case 'fact':
+        return event.turn?.status === 'completed' ? [] : [`  ${output.look(part.look, printableLine(part.text))}`];
+    }
+  });
+}
+
+function chatText(text: string): string {
+  return oneLine(printableLine(text), CHAT_BYTES);
 }
 
 /** Returns a change of the deps as its tool wrote it: `append cart "table"`. */
@@ -133,7 +211,7 @@ function usageText(usage: UsageStats | null, estimated: EstimatedUsage | undefin
 }
 
 /** Returns the usage of failed attempts. */
-function spentText({ reported, estimated }: Spent): string {
+function attemptsUsageText({ reported, estimated }: Spent): string {
   return [...(reported === undefined ? [] : [reportedText(reported)]), ...(estimated === undefined ? [] : [estimatedText(estimated)])].join(
     ', ',
   );
@@ -217,9 +295,9 @@ export function eventHeadline({
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
-  if (decision !== undefined) return { text: decidedText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
-  if (refused !== undefined) return { text: refusedText(refused), look: 'yellow' };
-  if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
+  if (decision !== undefined) return { text: eventDecisionText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
+  if (refused !== undefined) return { text: refusalText(refused), look: 'yellow' };
+  if (raised !== undefined) return { text: limitRaiseText(raised), look: 'green' };
   if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
   if (guardrails !== undefined) return guardrailText(guardrails);
   if (memory !== undefined) return memoryText(memory);
@@ -256,7 +334,7 @@ export function decisionText({ type, arguments: edited, content, reason, remembe
 }
 
 /** Returns a decision as text, for output that already shows its author. */
-function decidedText(decision: Decision): string {
+function eventDecisionText(decision: Decision): string {
   const { type, toolName, callId, arguments: limits, reason } = decision;
   if (toolName !== RAISE_LIMITS) return decisionText(decision, `${toolName} (call ${callId})`);
   if (type === 'approve') return `approved raised limits: ${limitsText(limits as LimitChanges)}`;
@@ -264,12 +342,12 @@ function decidedText(decision: Decision): string {
 }
 
 /** Returns a refused request as text, with the reason. */
-function refusedText({ request, callId, code, message }: RefusedRequest): string {
+function refusalText({ request, callId, code, message }: RefusedRequest): string {
   return `${request}${callId === undefined ? '' : ` of call ${callId}`} was refused (${code}): ${message}`;
 }
 
 /** Returns raised limits as text. */
-function raisedText({ limits }: LimitRaise): string {
+function limitRaiseText({ limits }: LimitRaise): string {
   return `raised limits: ${limitsText(limits)}`;
 }
 

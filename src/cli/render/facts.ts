@@ -160,12 +160,12 @@ export function sessionFacts(session: SessionView, startTime: string | null): [n
 }
 
 function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
-  const goesOn = turn === undefined ? '' : `, turn ${turn} goes on`;
+  const goesOn = turn === undefined ? '' : `, turn ${turn} is running`;
   const idle = turn === undefined && idleSince !== undefined ? `, the last one ended at ${pointInTime(idleSince)}` : '';
   return `${turns}${ofAtMost(limits.turns)}${goesOn}${idle}`;
 }
 
-/** Returns the amounts of all turns, with those of the runs below: limits count these. */
+/** Returns the amounts of all turns, with those of the descendants: limits count these. */
 function usedText({ spent, limits }: SessionView): string {
   const { tokens, cost } = sessionTotals(spent);
   return [

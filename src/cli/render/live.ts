@@ -148,7 +148,7 @@ export interface LiveService {
 
 /**
  * Returns the service that may stream the runs of a Temporal server: the one in `LONGHAUL_SERVICE`, with the credentials in
- * `LONGHAUL_SERVICE_TOKEN`, or the usual one beside a server on this machine. Undefined for `LONGHAUL_SERVICE=none`, and for another server.
+ * `LONGHAUL_SERVICE_TOKEN`, or the usual one next to a server on this machine. Undefined for `LONGHAUL_SERVICE=none`, and for another server.
  */
 export function liveService(env: NodeJS.ProcessEnv, address: string): LiveService | undefined {
   const { LONGHAUL_SERVICE: url, LONGHAUL_SERVICE_TOKEN: token } = env;

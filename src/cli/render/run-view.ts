@@ -76,7 +76,7 @@ export interface RunView {
   records: RunRecord[];
   /** The turns and the limits of a session; null for other runs. */
   session: SessionView | null;
-  /** The units of a program; of a run that goes on, those that have begun. Null for an agent. */
+  /** The units of a program; of a run that continues, those that have begun. Null for an agent. */
   units: readonly UnitResult[] | null;
 }
 
@@ -191,7 +191,7 @@ export type ReadableRun = Pick<RunHandle<unknown>, 'steps' | 'export'> & { event
  * beginning the server has removed, its history is read, as far as it is left.
  */
 export async function runRecords(run: ReadableRun, { live }: { live: boolean }): Promise<RunRecord[]> {
-  if (!live) return await exported(run);
+  if (!live) return await readExport(run);
   try {
     const events: Event[] = [];
     for await (const event of run.events()) events.push(event);
@@ -200,11 +200,11 @@ export async function runRecords(run: ReadableRun, { live }: { live: boolean }):
     return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
   } catch (error) {
     if (errorCode(error) !== 'history_removed') throw error;
-    return await exported(run);
+    return await readExport(run);
   }
 }
 
-async function exported(run: ReadableRun): Promise<RunRecord[]> {
+async function readExport(run: ReadableRun): Promise<RunRecord[]> {
   const records: RunRecord[] = [];
   for await (const line of run.export()) if (line.type === 'event' || line.type === 'step') records.push(line);
   return records;

@@ -1,11 +1,10 @@
 import { decider, type Decision } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../../core/domain/content.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
-import type { Event } from '../../core/domain/record.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
-import { type Output, resultLines, shownLine } from '../output.ts';
-import { attemptProblems, decisionText, endReason, eventHeadline, STATUS_LOOKS } from './event-lines.ts';
+import { type Output, resultLines, lineText } from '../output.ts';
+import { attemptProblems, decisionText, endReason, eventLine, STATUS_LOOKS, timelineEventLines } from './event-lines.ts';
 import type { EndOf, ProgramItem, StepItem, StepPart, TimelineItem } from './timeline.ts';
 
 /** Returns the timeline of a run for people: a paragraph for each step, and lines for the events between steps. */
@@ -17,40 +16,8 @@ export function timelineLines(
   return items.flatMap((item, index) => {
     if (item.type === 'step') return ['', ...stepLines(item.step, output, { ...item, waiting, full })];
     const isFirst = items[index - 1]?.type !== 'event';
-    return [...(isFirst ? [''] : []), ...eventLines(item.event, output, full)];
+    return [...(isFirst ? [''] : []), ...timelineEventLines(item.event, output, full)];
   });
-}
-
-/** Returns an event as a line, and each of its notices as one. */
-function eventLines(event: Event, output: Pick<Output, 'look'>, full: boolean): string[] {
-  const { author, content, notices = [] } = event;
-  const hasOwn = notices.length === 0 || content.length > 0 || eventHeadline(event) !== undefined;
-  const noted = notices.map(({ message }) => output.look('yellow', shownLine(`note: ${message}`, full)));
-  return [
-    ...(hasOwn ? [eventLine(event, output, full)] : []),
-    ...noted.map((text) => `${output.look('bold', printableLine(author))} · ${text}`),
-  ];
-}
-
-/** Returns an event as one line. */
-function eventLine(event: Event, output: Pick<Output, 'look'>, full = false): string {
-  const headline = eventHeadline(event);
-  const author = event.decision === undefined ? event.author : decider(event.decision);
-  const items = event.content.map(itemText).join(' ');
-  const text = shownLine([items, headline?.text ?? ''].filter((part) => part.trim() !== '').join(' · '), full);
-  return `${output.look('bold', printableLine(author))} · ${headline === undefined ? text : output.look(headline.look, text)}`;
-}
-
-/** Returns an item as text. Calls and results are part of an event between steps only if the run was started with them. */
-function itemText(item: ContentItem): string {
-  switch (item.type) {
-    case 'message':
-      return outputText(item.content);
-    case 'tool_call':
-      return `→ ${item.name} ${JSON.stringify(item.arguments)}`;
-    case 'tool_result':
-      return `← ${item.status === 'error' ? 'error: ' : ''}${resultText(item.content)}`;
-  }
 }
 
 /** The lines of code that a step shows. */
@@ -94,7 +61,7 @@ function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: 
   return [
     ...(isCode
       ? [`  → ${name}`, ...codeLines(code, details.full)]
-      : [`  → ${name} ${shownLine(JSON.stringify(call.arguments), details.full)}`]),
+      : [`  → ${name} ${lineText(JSON.stringify(call.arguments), details.full)}`]),
     ...(details.decisions ?? [])
       .filter(({ callId }) => callId === call.callId)
       .map((decision) => decisionLine(decision, output, details.full)),
@@ -112,7 +79,7 @@ function codeLines(code: string, full = false): string[] {
 }
 
 function decisionLine(decision: Decision, output: Pick<Output, 'look'>, full: boolean | undefined): string {
-  const text = shownLine(decisionText(decision, `by ${decider(decision)}`), full);
+  const text = lineText(decisionText(decision, `by ${decider(decision)}`), full);
   return decision.type === 'reject' ? `  ✗ ${output.look('red', text)}` : `  ✓ ${output.look('green', text)}`;
 }
 
@@ -126,7 +93,7 @@ function outcomeLines(call: ToolCallRecord, output: Pick<Output, 'look'>, { unan
 /** Returns the line that says how the outcome of a lost call was verified. */
 function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
   if (verified === undefined) return [];
-  return [`  ✓ ${output.look('yellow', shownLine(verifiedText(verified)))}`];
+  return [`  ✓ ${output.look('yellow', lineText(verifiedText(verified)))}`];
 }
 
 /** Returns the lines of a text, indented. */
@@ -223,14 +190,14 @@ function endText(end: EndOf | undefined, { output, isOver, full }: ProgramContex
   const reason = endReason(end);
   const took = status === 'skipped' ? '' : ` in ${seconds.toFixed(2)}s`;
   const text = `${output.look(STATUS_LOOKS[status], status)}${took}${reused ? ', as in an earlier run' : ''}`;
-  return `${output.look('dim', '·')} ${text}${reason === undefined ? '' : `: ${shownLine(reason, full)}`}`;
+  return `${output.look('dim', '·')} ${text}${reason === undefined ? '' : `: ${lineText(reason, full)}`}`;
 }
 
 /** Returns the lines of a part. An attempt other than the first begins with its number. */
 function partLines(part: StepPart, { output, waiting, full }: ProgramContext): string[] {
   if (part.type === 'decision') {
     const { decision } = part;
-    const text = shownLine(decisionText(decision, `by ${decider(decision)}`), full);
+    const text = lineText(decisionText(decision, `by ${decider(decision)}`), full);
     return [decision.type === 'reject' ? `✗ ${output.look('red', text)}` : `✓ ${output.look('green', text)}`];
   }
   const { content, note } = part;
@@ -240,7 +207,7 @@ function partLines(part: StepPart, { output, waiting, full }: ProgramContext): s
   const lines = [
     ...(child === undefined ? [] : [`→ run ${output.look('cyan', printableLine(child))}`]),
     ...content.flatMap((item) => itemLines(item, { output, waiting, full })),
-    ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, shownLine(problem, full))}`),
+    ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, lineText(problem, full))}`),
   ];
   return part.begins === undefined ? lines : [output.look('dim', `attempt ${part.begins}`), ...lines];
 }
@@ -248,10 +215,10 @@ function partLines(part: StepPart, { output, waiting, full }: ProgramContext): s
 function itemLines(item: ContentItem, { output, waiting, full }: Omit<ProgramContext, 'isOver'>): string[] {
   switch (item.type) {
     case 'message':
-      return [shownLine(outputText(item.content), full)];
+      return [lineText(outputText(item.content), full)];
     case 'tool_call':
       return [
-        `→ ${output.look('cyan', printableLine(item.name))} ${shownLine(JSON.stringify(item.arguments), full)}`,
+        `→ ${output.look('cyan', printableLine(item.name))} ${lineText(JSON.stringify(item.arguments), full)}`,
         ...(waiting.has(item.toolCallId) ? [`… ${output.look('yellow', 'waits for a decision')}`] : []),
       ];
     case 'tool_result':

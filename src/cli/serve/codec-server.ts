@@ -1,13 +1,8 @@
 import { startCodecServer } from '../../codec/codec-server.ts';
-import { chosenCodec, type CommandIo, encodes, type ServerFlags } from '../command.ts';
+import { chosenCodec, encodes } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-
-/** The options of `longhaul codec-server`. */
-export interface CodecServerFlags extends ServerFlags {
-  host?: string;
-  port?: number;
-  allowOrigin?: string[];
-}
+import type { CodecServerFlags } from '../serve-commands.ts';
 
 /** The environment variable with the token that callers must send as `Authorization: Bearer <token>`. */
 const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
@@ -29,7 +24,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
     token,
     port: flags.port ?? USUAL_CODEC_PORT,
     allowsOrigin: (origin) => origins.includes(origin),
-    onRefusal: refusals((line) => output.note(line)),
+    onRefusal: reportRefusals((line) => output.note(line)),
     ...(flags.host === undefined ? {} : { host: flags.host }),
   });
   try {
@@ -51,7 +46,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
 }
 
 /** Reports why requests are refused, but not the same reason twice in a row: the Temporal CLI retries many times. */
-export function refusals(say: (line: string) => void): (line: string) => void {
+export function reportRefusals(say: (line: string) => void): (line: string) => void {
   let last = '';
   return (line) => {
     if (line !== last) say(`The codec server has refused a request (${line})`);

@@ -9,7 +9,8 @@ import type { Handler } from '../../server/index.ts';
 import { type HttpServer, listen, type ListenOptions } from '../../server/node-server.ts';
 import { resolveServer } from '../../temporal/server-connection.ts';
 import { sleep } from '../../temporal/waiting.ts';
-import { chosenCodec, type CommandIo, type ServerFlags, type ServerLocation } from '../command.ts';
+import { chosenCodec, type ServerLocation } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, type LogFlags } from '../options.ts';
 import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, workflowsFile } from './serve-agents.ts';
@@ -135,7 +136,7 @@ async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, grac
   const client = await connectTo(server, options);
   const closing = new AbortController();
   const handler = serviceHandler(client, io, { agentsModule, closing: closing.signal });
-  const opened = listening(io, handler, flags.httpPort, closing.signal);
+  const opened = listenOrReport(io, handler, flags.httpPort, closing.signal);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing.abort();
@@ -148,7 +149,7 @@ async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, grac
 }
 
 /** Listens once the worker before has left the port, or tells the user that it does not. */
-async function listening({ output }: CommandIo, handler: Handler, port: number, signal: AbortSignal): Promise<HttpServer | undefined> {
+async function listenOrReport({ output }: CommandIo, handler: Handler, port: number, signal: AbortSignal): Promise<HttpServer | undefined> {
   try {
     return await listenOnceFree(handler, { host: HOST, port, signal, withinMs: PORT_WITHIN_MS });
   } catch (error) {

@@ -9,33 +9,14 @@ import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../..
 import { DevServerError } from '../../dev-server/start-flags.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { chosenCodec, type CommandIo, encodes, findUi, resolveServerLocation, type ServerFlags } from '../command.ts';
-import { flaggedLog, type LogFlags } from '../options.ts';
+import { chosenCodec, encodes, findUi, resolveServerLocation } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
+import { flaggedLog } from '../options.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import { refusals, USUAL_CODEC_PORT } from './codec-server.ts';
+import { reportRefusals, USUAL_CODEC_PORT } from './codec-server.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { workflowsFile } from './serve-agents.ts';
-
-/** The options of `longhaul dev`. */
-export interface DevFlags extends ServerFlags, LogFlags {
-  agents?: string;
-  port?: number;
-  uiPort?: number;
-  /** The file that keeps runs. */
-  db?: string;
-  /** True to keep runs in memory alone. */
-  memory?: boolean;
-  /** The module of the user's own workflows. */
-  workflows?: string;
-  /** True to restart the worker when a file changes. */
-  watch?: boolean;
-  /** The time that running calls may take to end at shutdown, in milliseconds. */
-  grace?: number;
-  /** The port of the HTTP service. */
-  httpPort?: number;
-  /** False: the worker answers no HTTP requests. */
-  http?: boolean;
-}
+import type { DevFlags } from '../serve-commands.ts';
 
 /** The port that clients use by default, and the usual port of the Temporal UI. */
 const USUAL_PORT = 7233;
@@ -76,7 +57,7 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   }
 }
 
-function checkWorkerFlags({ agents, workflows, watch = false, httpPort, http = true }: DevFlags): void {
+function checkWorkerFlags({ agents, workflows, watch = false, httpPort, http }: DevFlags): void {
   workflowsFile(workflows);
   if (httpPort !== undefined && !http)
     throw new UsageError('--no-http means no HTTP service, and --http-port is its port: leave one of them out');
@@ -115,7 +96,7 @@ async function keepingRuns(io: CommandIo, flags: DevFlags, start: (dbFile: strin
   makeFolder(dirname(db), { isOwn: flags.db === undefined });
   const file = await holdRunFile(db, io.terminal.signal);
   try {
-    return keptBy(file, await start(db));
+    return releaseAtEnd(file, await start(db));
   } catch (error) {
     file.release();
     throw error;
@@ -136,7 +117,7 @@ function makeFolder(folder: string, { isOwn }: { isOwn: boolean }): void {
 }
 
 /** Returns the server of a file: the end of the server lets others have the file. */
-function keptBy(file: RunFile, server: DevServer): DevServer {
+function releaseAtEnd(file: RunFile, server: DevServer): DevServer {
   file.tell(server.address);
   return { ...server, stop: () => server.stop().finally(() => file.release()) };
 }
@@ -182,7 +163,7 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
 }
 
 /** Chooses the port of the HTTP service. Each worker of the session listens there. */
-async function chosenHttpPort(io: CommandIo, { http = true, httpPort }: DevFlags): Promise<number | undefined> {
+async function chosenHttpPort(io: CommandIo, { http, httpPort }: DevFlags): Promise<number | undefined> {
   if (!http) return undefined;
   const chosen = httpPort ?? (await usualPort(USUAL_HTTP_PORT, dimNotes(io)));
   return chosen ?? (await freePorts([undefined]))[0];
@@ -205,7 +186,7 @@ async function work(
 
 /** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
 async function untilServerEnds({ server }: Session, working: Promise<number>): Promise<number> {
-  const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and go on`;
+  const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and continue`;
   const ended = server.ended?.then(() => {
     throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
   });
@@ -242,7 +223,7 @@ export async function announceSession(
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
   const facts = [
     ['Temporal', `${address} (namespace "${namespace}")`],
-    ...(server.cliPath === undefined ? [] : [['Runs', keptText(server.dbFile)] as const]),
+    ...(server.cliPath === undefined ? [] : [['Runs', dataLocationText(server.dbFile)] as const]),
     ['UI', uiUrl ?? 'unknown'],
     ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
     ...(httpUrl === undefined ? [] : [['HTTP', httpUrl] as const]),
@@ -259,7 +240,7 @@ export async function announceSession(
   output.print('\nCtrl-C ends it.');
 }
 
-function keptText(dbFile: string | undefined): string {
+function dataLocationText(dbFile: string | undefined): string {
   if (dbFile === undefined) return 'in memory: gone when this ends';
   return `kept in ${dbFile}. To begin anew, end this and delete ${dirname(dbFile) === '.longhaul' ? '.longhaul' : `${dbFile}*`}`;
 }
@@ -305,7 +286,7 @@ export async function startDevCodecServer(
   let server: CodecServer | undefined;
   if (encodes(codec)) {
     const allowsOrigin = (origin: string): boolean => origins.has(origin);
-    server = await startCodecServer({ codec, port: await port(), allowsOrigin, onRefusal: refusals(say) });
+    server = await startCodecServer({ codec, port: await port(), allowsOrigin, onRefusal: reportRefusals(say) });
   }
   return {
     endpoint: server?.url,

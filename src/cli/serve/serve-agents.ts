@@ -4,7 +4,8 @@ import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { LogChoice } from '../../log/log-writer.ts';
-import { type CommandIo, type ServerFlags, type ServerLocation, withClient } from '../command.ts';
+import { type ServerLocation, withClient } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { AgentsModule } from '../input-files.ts';
 import type { Output } from '../output.ts';
@@ -45,7 +46,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   });
   const running = worker.run();
   const drain = (): void => {
-    output.note(`Draining: calls in flight may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+    output.note(`Draining: calls in flight may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
     worker.shutdown();
   };
   if (signal.aborted) drain();

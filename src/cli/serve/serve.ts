@@ -12,30 +12,15 @@ import { type EndingService, type HttpServer, listen, shutDown } from '../../ser
 import { reportText } from '../../server/problems.ts';
 import { memoryStreams } from '../../streams/memory-streams.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
-import { actingPrincipal, chosenCodec, type CommandIo, type ConnectedClient, type ServerFlags, userKeyOf, withClient } from '../command.ts';
+import { actingPrincipal, chosenCodec, type ConnectedClient, userKeyOf, withClient } from '../command.ts';
+import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { keysFile } from '../commands/keys.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
-import { flaggedLog, handlerOptions, type HttpFlags, type LogFlags } from '../options.ts';
+import { flaggedLog, handlerOptions } from '../options.ts';
 import { Interruption } from '../terminal.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
-
-/** The options of `longhaul serve`. */
-export interface ServeFlags extends ServerFlags, LogFlags, HttpFlags, Partial<AuthenticationFlags> {
-  /** The module of the agents. */
-  agents?: string;
-  /** False: no worker runs inside. */
-  worker?: boolean;
-  /** The module of the user's own workflows. */
-  workflows?: string;
-  port?: number;
-  /** The path before every route. */
-  prefix?: string;
-  /** The time for which it still takes requests after SIGTERM, in milliseconds, so that proxies see that it is not ready. */
-  drain?: number;
-  /** The time that requests, and then calls of the worker, may take to end at shutdown, in milliseconds. */
-  grace?: number;
-}
+import type { ServeFlags } from '../serve-commands.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8787;
@@ -46,7 +31,7 @@ const DEFAULT_GRACE_MS = 30_000;
 export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
-  const hasWorker = flags.agents !== undefined && flags.worker !== false;
+  const hasWorker = flags.agents !== undefined && flags.worker;
   const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
   const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
   await checkNamespace(io, flags);
@@ -98,7 +83,7 @@ async function answerUntilInterrupted(
   const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);
   const graceMs = flags.grace ?? DEFAULT_GRACE_MS;
   const noticed = drainMs > 0 ? `in ${drainMs / 1000} s it takes no more requests, and ` : '';
-  output.note(`Closing: ${noticed}requests under way may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+  output.note(`Closing: ${noticed}requests under way may continue for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
   await shutDown({ server, draining, closing, drainMs, graceMs });
 }
 

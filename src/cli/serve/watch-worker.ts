@@ -4,11 +4,11 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../temporal/waiting.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { CommandIo } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
 import { DevBundle, type DevWorkerFlags, type DevWorkerLocation, type DevWorkerReady } from './dev-worker.ts';
 
 const MODULE = fileURLToPath(import.meta.url);
-/** The program of the worker, beside this file: TypeScript in the repository and JavaScript in the package. */
+/** The program of the worker, next to this file: TypeScript in the repository and JavaScript in the package. */
 const PROCESS = resolve(dirname(MODULE), `dev-worker-process${extname(MODULE)}`);
 
 /** The options of a worker that restarts when a file changes. */
@@ -20,7 +20,7 @@ export interface WatchOptions {
 }
 
 /**
- * Runs a worker until the terminal's signal, and replaces it each time a code file beside the agents or the workflows
+ * Runs a worker until the terminal's signal, and replaces it each time a code file next to the agents or the workflows
  * changes. The old worker takes nothing new and finishes its calls while the new one starts, so runs continue.
  */
 export async function watchWorker(io: CommandIo, { flags, location, ready }: WatchOptions): Promise<number> {

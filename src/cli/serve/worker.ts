@@ -1,17 +1,10 @@
 import { loadAgentsModule } from '../input-files.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
-import { chosenCodec, type CommandIo, type ServerFlags } from '../command.ts';
-import { chosenVersioning, flaggedLog, type LogFlags, type VersioningFlags } from '../options.ts';
+import { chosenCodec } from '../command.ts';
+import type { CommandIo } from '../define-command.ts';
+import { chosenVersioning, flaggedLog } from '../options.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
-
-/** The options of `longhaul worker`. */
-export interface WorkerFlags extends ServerFlags, VersioningFlags, LogFlags {
-  agents: string;
-  /** The module of the user's own workflows. */
-  workflows?: string;
-  /** The time that running calls may take to end at shutdown, in milliseconds. */
-  grace?: number;
-}
+import type { WorkerFlags } from '../serve-commands.ts';
 
 const DEFAULT_GRACE_MS = 300_000;
 

@@ -27,7 +27,7 @@ test('a file is no folder of a store', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'longhaul-stores-'));
   const file = join(folder, 'a.txt');
   await writeFile(file, '');
-  expect(() => storesIn({ archive: file })).toThrow('which is no folder');
+  expect(() => storesIn({ archive: file })).toThrow('which is not a folder');
   expect(Object.keys(storesIn({ archive: folder, payloadStore: folder }))).toEqual(['archive', 'payloadStore']);
   await rm(folder, { recursive: true });
 });

@@ -84,7 +84,7 @@ test('a retry prints the run id on stdout, and on stderr the step from which it 
   expect(await retryOf(person.io, run, { fromStep: 3 })).toBe(0);
   expect(person.stdout()).toBe('clerk-1\n');
   expect(person.stderr()).toBe(
-    'It goes on from step 3. Wait for it: npx longhaul result clerk-1\n' +
+    'It continues from step 3. Wait for it: npx longhaul result clerk-1\n' +
       'Requests after that step are no longer part of the run, and can be sent again: send, raise\n',
   );
   const machine = commandIo({ json: true });

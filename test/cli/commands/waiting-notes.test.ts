@@ -27,7 +27,7 @@ test('a command that waits for a run prints its pending calls once, with the com
     since  2026-01-02T03:04:05Z
     npx longhaul approve clerk-1 c1 --namespace shop
     npx longhaul reject clerk-1 c1 --reason '…' --namespace shop
-The run is paused. It goes on after:
+The run is paused. It continues after:
   npx longhaul resume clerk-1 --namespace shop
 `);
 });

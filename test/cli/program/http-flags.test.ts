@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addHttpOptions, handlerOptions, type HttpFlags } from '../../../src/cli/options.ts';
+import { addOptions } from '../../../src/cli/define-command.ts';
+import { HTTP_OPTIONS, handlerOptions, type HttpFlags } from '../../../src/cli/options.ts';
 import { settingsOf } from '../../../src/server/server-options.ts';
 import { callCli } from '../call-cli.ts';
 
 function optionsOf(...args: string[]): ReturnType<typeof handlerOptions> {
-  const command = addHttpOptions(new Command('serve').exitOverride().configureOutput({ writeErr: () => undefined }));
+  const command = new Command('serve').exitOverride().configureOutput({ writeErr: () => undefined });
+  addOptions(command, HTTP_OPTIONS);
   const options = handlerOptions(command.parse(args, { from: 'user' }).opts<HttpFlags>());
   // The handler takes them.
   settingsOf(options);

@@ -177,7 +177,7 @@ describe('in a package of "npm init -y"', () => {
   test.each(['agents.ts', 'agents.js'])('an ES module %s is refused with the remedy', async (name) => {
     expect(await inCommonJs({ [name]: `import 'node:fs';\nexport const agents = [${AGENT('a')}];` }, name)).toBe(
       `The agents module "FOLDER/${name}" cannot be loaded: "FOLDER/${name}" is an ES module, but "FOLDER/package.json" has ` +
-        `"type": "commonjs", as "npm init -y" writes it: run npm pkg set type=module beside it, or name the file "${name.replace('.', '.m')}"`,
+        `"type": "commonjs", as "npm init -y" writes it: run npm pkg set type=module next to it, or name the file "${name.replace('.', '.m')}"`,
     );
   });
 
@@ -193,7 +193,7 @@ describe('in a package of "npm init -y"', () => {
     error.stack = `/project/tools.ts:3\nexport const tools = [];\n^^^^^^\n\nSyntaxError: Unexpected token 'export'\n    at node:internal`;
     expect(importProblem('agents.mts', '.mts', error)).toBe(
       'The agents module "agents.mts" cannot be loaded: "/project/tools.ts" is an ES module, but "package.json" has "type": "commonjs", ' +
-        'as "npm init -y" writes it: run npm pkg set type=module beside it, or name the file "tools.mts"',
+        'as "npm init -y" writes it: run npm pkg set type=module next to it, or name the file "tools.mts"',
     );
   });
 });

@@ -60,7 +60,7 @@ test('edited arguments that the tool does not take are told, and the call is ask
     'Run it? (',
     'The argum',
   ]);
-  expect(kept.stderr()).toContain('That is no JSON object: the call still waits.');
+  expect(kept.stderr()).toContain('That is not a JSON object: the call still waits.');
   expect(kept.stderr()).toContain('amount: expected number');
   expect(decided).toMatchObject([['approve', 'c1', { arguments: { amount: 4 } }]]);
 });

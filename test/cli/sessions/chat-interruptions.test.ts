@@ -62,7 +62,7 @@ test('a second Ctrl-C leaves while the interruption has no answer', async () => 
   await until(() => chat.requests.some(([name]) => name === 'send'));
   await new Promise((resolve) => setTimeout(resolve, 5));
   await leaves(chat);
-  expect(chat.kept.stderr()).toContain('The session has not answered the interruption: the turn may go on.');
+  expect(chat.kept.stderr()).toContain('The session has not answered the interruption: the turn may continue.');
 });
 
 test('two Ctrl-C at once leave', async () => {

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { chatEventLines } from '../../../src/cli/chat/conversation.ts';
 import { exchangeLines, exchangesOf, raiseHint, sessionLines } from '../../../src/cli/commands/sessions.ts';
 import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/facts.ts';
-import { refreshText, turnText } from '../../../src/cli/render/event-lines.ts';
+import { chatEventLines, refreshText, turnText } from '../../../src/cli/render/event-lines.ts';
 import type { SessionListEntry } from '../../../src/client/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { noUsage } from '../../../src/core/domain/usage.ts';
@@ -119,7 +118,7 @@ test('the facts of a session are its title, its turns, and what all turns have u
     limitReached: { limit: 'costUsd', message: '$2 are spent' } as const,
   };
   expect(sessionFacts(limited, AT)).toEqual([
-    ['Turns', '3, turn 3 goes on'],
+    ['Turns', '3, turn 3 is running'],
     ['Used', '900 tokens, $0.25 of at most $2.00, 7 steps, 1 tool call'],
     ['Deadline', '2026-01-02T04:04:05Z'],
     ['Limit', '$2 are spent: messages are refused until the limit is raised'],

@@ -28,7 +28,7 @@ test('chat reads messages from a pipe, prints an answer for each, and a second c
   const chat = ['chat', 'assistant', '--session', id, '--title', 'A talk', '--turns', '3'];
   const first = await cli(testbed, chat, { stdin: 'hello\n\nand more?\r\n' });
   expect(first).toMatchObject({ exitCode: 0, stdout: 'one\ufffd[2J\ntwo\n' });
-  expect(first.stderr).toContain(`To go on: npx longhaul chat assistant --session ${id}`);
+  expect(first.stderr).toContain(`To continue: npx longhaul chat assistant --session ${id}`);
   const second = await cli(testbed, [...chat, '--json'], { stdin: 'again' });
   expect(json(second.stdout)).toMatchObject([{ turn: 3, status: 'completed', output: 'three' }]);
 
@@ -118,12 +118,12 @@ test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted on
   interrupting.abort(new Interruption('SIGINT'));
   const left = await chatting;
   expect(left).toMatchObject({ exitCode: 130, stdout: '' });
-  expect(left.stderr).toContain(`To go on: npx longhaul chat assistant --session ${id}`);
-  expect((await cli(testbed, ['session', 'show', id])).stdout).toContain('turn 1 goes on');
+  expect(left.stderr).toContain(`To continue: npx longhaul chat assistant --session ${id}`);
+  expect((await cli(testbed, ['session', 'show', id])).stdout).toContain('turn 1 is running');
 
   const open = await cli(testbed, ['session', 'delete', id]);
   expect(open).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on: delete it once it is idle, or with --end now`);
+  expect(open.stderr).toContain(`Turn 1 of session "${id}" is running: delete it once it is idle, or with --end now`);
   // The refused deletion has not closed the session.
   const session = testbed.client.session(assistant, { id });
   await session.interrupt();

@@ -155,7 +155,7 @@ test('if no worker polls, start --wait says so, and Ctrl-C or a time limit leave
   expect(await again).toMatchObject({
     exitCode: 130,
     stdout: '',
-    stderr: `The run goes on. Wait for it again: npx longhaul result ${runId} --address ${testbed.address}\n`,
+    stderr: `The run continues. Wait for it again: npx longhaul result ${runId} --address ${testbed.address}\n`,
   });
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([say('at last')]) } });
   expect(await cli(testbed, ['result', runId])).toMatchObject({ exitCode: 0, stdout: 'at last\n' });

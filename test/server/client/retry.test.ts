@@ -44,7 +44,7 @@ test('a run whose model failed for good is retried from that step, and keeps the
   expect(retried).toEqual({
     exitCode: 0,
     stdout: `${run.runId}\n`,
-    stderr: `It goes on from step 3. Wait for it: npx longhaul result ${run.runId} --address ${testbed.address}\n`,
+    stderr: `It continues from step 3. Wait for it: npx longhaul result ${run.runId} --address ${testbed.address}\n`,
   });
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3, error: null });
   expect([scripted.requests.length, looked]).toEqual([4, ['a', 'b']]);

@@ -1,0 +1,111 @@
+import { bind, type BoundCommand } from './define-command.ts';
+import * as records from './record-commands.ts';
+import * as runs from './run-commands.ts';
+import * as serving from './serve-commands.ts';
+import * as sessions from './session-commands.ts';
+import * as steering from './steer-commands.ts';
+
+/** A heading of the list of commands, with its commands in order. */
+export interface CommandGroup {
+  heading: string;
+  commands: readonly BoundCommand[];
+}
+
+/** Every command, with its code. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  {
+    heading: 'Serve agents',
+    commands: [
+      bind(serving.DEV, async () => (await import('./serve/dev.ts')).dev),
+      bind(serving.WORKER, async () => (await import('./serve/worker.ts')).worker),
+      bind(serving.SERVE, async () => (await import('./serve/serve.ts')).serve),
+      bind(serving.CODEC_SERVER, async () => (await import('./serve/codec-server.ts')).codecServer),
+    ],
+  },
+  {
+    heading: 'Start and inspect runs',
+    commands: [
+      bind(runs.START, async () => (await import('./commands/start.ts')).start),
+      bind(runs.SHOW, async () => (await import('./commands/show.ts')).show),
+      bind(runs.TREE, async () => (await import('./commands/show.ts')).tree),
+      bind(runs.EVENTS, async () => (await import('./commands/show.ts')).events),
+      bind(runs.RESULT, async () => (await import('./commands/show.ts')).result),
+      bind(runs.LIST, async () => (await import('./commands/list.ts')).list),
+      bind(runs.TRACE, async () => (await import('./commands/programs.ts')).trace),
+    ],
+  },
+  {
+    heading: 'Sessions',
+    commands: [
+      bind(sessions.CHAT, async () => (await import('./chat/chat.ts')).chat),
+      bind(sessions.SESSIONS, async () => (await import('./commands/sessions.ts')).sessions),
+      bind(sessions.SHOW_SESSION, async () => (await import('./commands/sessions.ts')).showSession),
+      bind(sessions.RAISE_SESSION, async () => (await import('./commands/sessions.ts')).raiseSession),
+      bind(sessions.RESET_SESSION, async () => (await import('./commands/sessions.ts')).resetSession),
+      bind(sessions.SAVE_SESSION, async () => (await import('./commands/sessions.ts')).saveSession),
+      bind(sessions.LOAD_SESSION, async () => (await import('./commands/sessions.ts')).loadSession),
+      bind(sessions.CLOSE_SESSION, async () => (await import('./commands/sessions.ts')).closeSession),
+      bind(sessions.DELETE_SESSION, async () => (await import('./commands/sessions.ts')).deleteSession),
+    ],
+  },
+  {
+    heading: 'Programs',
+    commands: [
+      bind(runs.CHECK, async () => (await import('./commands/programs.ts')).check),
+      bind(runs.RUN, async () => (await import('./commands/programs.ts')).runProgram),
+    ],
+  },
+  {
+    heading: 'Decide and steer',
+    commands: [
+      bind(steering.APPROVALS, async () => (await import('./commands/decisions.ts')).approvals),
+      bind(steering.APPROVE, async () => (await import('./commands/decisions.ts')).approve),
+      bind(steering.REJECT, async () => (await import('./commands/decisions.ts')).reject),
+      bind(steering.RESPOND, async () => (await import('./commands/decisions.ts')).respond),
+      bind(steering.REVOKE, async () => (await import('./commands/decisions.ts')).revoke),
+      bind(steering.SEND, async () => (await import('./commands/steer.ts')).send),
+      bind(steering.PAUSE, async () => (await import('./commands/steer.ts')).pause),
+      bind(steering.RESUME, async () => (await import('./commands/steer.ts')).resume),
+      bind(steering.RAISE, async () => (await import('./commands/steer.ts')).raise),
+      bind(steering.SET_PERMISSIONS, async () => (await import('./commands/steer.ts')).setPermissions),
+      bind(steering.CANCEL, async () => (await import('./commands/steer.ts')).cancel),
+      bind(steering.RETRY, async () => (await import('./commands/steer.ts')).retry),
+    ],
+  },
+  {
+    heading: 'Keep, move and remove data',
+    commands: [
+      bind(records.EXPORT, async () => (await import('./commands/export.ts')).exportRun),
+      bind(records.SAVE, async () => (await import('./commands/records.ts')).saveRun),
+      bind(records.DELETE, async () => (await import('./commands/records.ts')).deleteRun),
+      bind(records.FORGET, async () => (await import('./commands/records.ts')).forget),
+      bind(records.LIST_MEMORY, async () => (await import('./commands/memory.ts')).listMemory),
+      bind(records.FORGET_MEMORY, async () => (await import('./commands/memory.ts')).forgetMemory),
+    ],
+  },
+  {
+    heading: 'Operate',
+    commands: [
+      bind(records.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
+      bind(records.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
+      bind(records.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),
+      bind(records.REPLAY, async () => (await import('./commands/replay.ts')).replay),
+    ],
+  },
+];
+
+/** Words that several commands begin with, such as `session show`. */
+export const PARENTS: Readonly<Record<string, { summary: string; description: string }>> = {
+  session: {
+    summary: 'show, raise, reset, save, load, close or delete a session',
+    description: 'Commands about one session. "longhaul chat" talks to one, and "longhaul sessions" lists them.',
+  },
+  memory: {
+    summary: 'list or forget entries of a memory',
+    description: 'Commands about a memory in a file. --user and --tenant say whose entries are meant.',
+  },
+  keys: {
+    summary: 'create, list or revoke API keys',
+    description: 'Commands about the API keys of "longhaul serve", which are kept in a file without their secrets.',
+  },
+};

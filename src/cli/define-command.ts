@@ -1,0 +1,183 @@
+import { Argument, type Command as Parser, Option as ParserOption } from 'commander';
+import type { Output } from './output.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a table declares of an option or an argument, besides its operand and its meaning. */
+interface Details {
+  /** The letter of its short form. */
+  short?: string;
+  /** Reads the value; throws an InvalidArgumentError that says what to write. `before`: the value so far, of an option that may be repeated. */
+  read?: (text: string, before: never) => unknown;
+  choices?: readonly string[];
+  default?: string | number;
+  required?: true;
+  /** More about it, for the manual alone (Markdown). */
+  manual?: string;
+}
+
+/** An option or an argument of a command. `always`: each call has a value, so the type of the flags has no `undefined`. */
+export interface Declared<Value = unknown, Always extends boolean = boolean> extends Details {
+  /** `<file>`, or `[tool]` if it may be left out. Absent: a switch. */
+  operand?: string;
+  meaning: string;
+  /** A switch that is on by default: `--no-http` turns `http` off. */
+  negated?: true;
+  always: Always;
+  /** Only the compiler reads it. */
+  value?: Value;
+}
+
+/** Options or arguments by the names of their flags: `inputJson` is `--input-json`. */
+export type Table = Readonly<Record<string, Declared>>;
+
+type Read<Given> = Given extends { read: (text: string, before: never) => infer Value }
+  ? Value
+  : Given extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : string;
+type OptionValue<Operand, Given> = Operand extends `[${string}` ? Read<Given> | true : Read<Given>;
+type IsAlways<Given> = Given extends { required: true } | { default: unknown } ? true : false;
+
+/** Declares an option with a value: a text, one of the `choices`, or what `read` makes of the text. */
+export function option<const Operand extends string, const Given extends Details = Details>(
+  operand: Operand,
+  meaning: string,
+  details?: Given,
+): Declared<OptionValue<Operand, Given>, IsAlways<Given>> {
+  const always = details?.required === true || details?.default !== undefined;
+  return { operand, meaning, ...details, always: always as IsAlways<Given> };
+}
+
+/** Declares a switch. */
+export function flag(meaning: string, details?: Pick<Details, 'short' | 'manual'>): Declared<boolean, false> {
+  return { meaning, ...details, always: false };
+}
+
+/** Declares a switch that is on by default: the flag `http` is turned off by `--no-http`, which has this meaning. */
+export function offSwitch(meaning: string, details?: Pick<Details, 'manual'>): Declared<boolean, true> {
+  return { meaning, negated: true, ...details, always: true };
+}
+
+type ArgumentValue<Operand> = Operand extends `${string}...]` ? string[] : string;
+type IsGiven<Operand> = Operand extends `[${string}` ? (Operand extends `${string}...]` ? true : false) : true;
+
+/** Declares an argument: `<run>`, `[call]`, `[histories...]`. */
+export function argument<const Operand extends string>(
+  operand: Operand,
+  meaning: string,
+): Declared<ArgumentValue<Operand>, IsGiven<Operand>> {
+  return { operand, meaning, always: (operand.startsWith('<') || operand.endsWith('...]')) as IsGiven<Operand> };
+}
+
+type ValueOf<One> = One extends Declared<infer Value> ? Value : never;
+
+/** The values that a call has for a table. */
+export type Values<Of extends Table> = {
+  [Name in keyof Of as Of[Name] extends Declared<unknown, true> ? Name : never]: ValueOf<Of[Name]>;
+} & { [Name in keyof Of as Of[Name] extends Declared<unknown, true> ? never : Name]?: ValueOf<Of[Name]> };
+
+/** The options that every command has. */
+export const SERVER_OPTIONS = {
+  address: option('<host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233'),
+  namespace: option('<name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"'),
+  taskQueue: option('<name>', 'the task queue of runs and workers (default: "longhaul")'),
+  tenant: option('<name>', 'act for this tenant: only its runs are reached; else LONGHAUL_TENANT', {
+    manual: 'Without a tenant and a user, all runs are reached ([principals.md](principals.md))',
+  }),
+  user: option('<name>', 'act for this user, in the same way; else LONGHAUL_USER'),
+  codec: option('<parts>', 'the codec: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC', {
+    manual: 'If `LONGHAUL_ENCRYPTION_KEYS` is set, everything is encrypted ([codec.md](codec.md))',
+  }),
+  json: flag('one JSON value on stdout, for machines; one per line for lists'),
+} as const;
+
+/** The values of these options. */
+export type ServerFlags = Values<typeof SERVER_OPTIONS>;
+
+/** A command as data: what it takes, and its texts for the help and the manual. */
+export interface CommandDeclaration<Args extends Table = Table, Options extends Table = Table> {
+  /** The words behind `longhaul`: `start`, `session show`. */
+  name: string;
+  /** One line, for the list of commands. */
+  summary: string;
+  description: string;
+  args?: Args;
+  options?: Options;
+  /** What the help says behind the options. */
+  notes?: string;
+}
+
+/** Declares a command. Parsing, checks, help and the table of the manual follow from it; the compiler infers its flags. */
+export function defineCommand<const Args extends Table = Table, const Options extends Table = Table>(
+  declaration: CommandDeclaration<Args, Options>,
+): CommandDeclaration<Args, Options> {
+  return declaration;
+}
+
+/** The arguments and options that the code of a command receives. */
+export type FlagsOf<Command> =
+  Command extends CommandDeclaration<infer Args, infer Options> ? ServerFlags & KnownValues<Args> & KnownValues<Options> : never;
+
+/** The values of a table; of a command without one, none. */
+type KnownValues<Of extends Table> = string extends keyof Of ? unknown : Values<Of>;
+
+/** The terminal and the output of a command. */
+export interface CommandIo {
+  terminal: Terminal;
+  output: Output;
+}
+
+/** The code of a command: does the work and returns the exit code. Throws errors that the user can act on. */
+type CommandAction<Flags> = (io: CommandIo, flags: Flags) => Promise<number>;
+
+/** A command with its code, which may be large: it is loaded only when the command is called. */
+export interface BoundCommand {
+  declaration: CommandDeclaration;
+  load: () => Promise<CommandAction<never>>;
+}
+
+/** Binds a declaration to its code. The compiler compares the flags that the code takes with those that are declared. */
+export function bind<Args extends Table, Options extends Table>(
+  declaration: CommandDeclaration<Args, Options>,
+  load: () => Promise<CommandAction<FlagsOf<CommandDeclaration<Args, Options>>>>,
+): BoundCommand {
+  return { declaration, load };
+}
+
+/** Adds a declared command to the parser of the command above it. `run` is called with its code and the flags of a call. */
+export function addCommand(
+  parent: Parser,
+  { declaration, load }: BoundCommand,
+  run: (load: BoundCommand['load'], flags: ServerFlags) => Promise<void>,
+): void {
+  const { name, summary, description, args = {}, options = {}, notes } = declaration;
+  const parser = parent.command(name.split(' ').at(-1) ?? name);
+  parser.summary(summary).description(description);
+  for (const [, { operand = '', meaning }] of Object.entries(args)) parser.addArgument(new Argument(operand, meaning));
+  addOptions(parser, options);
+  if (notes !== undefined) parser.addHelpText('after', `\n${notes}`);
+  const names = Object.keys(args);
+  parser.action(async (...given: unknown[]) => {
+    const values = names.flatMap((key, index) => (given[index] === undefined ? [] : [[key, given[index]] as const]));
+    await run(load, { ...parser.optsWithGlobals<ServerFlags>(), ...Object.fromEntries(values) });
+  });
+}
+
+/** Adds the options of a table to a parser, in its order. */
+export function addOptions(parser: Parser, options: Table): void {
+  for (const [name, declared] of Object.entries(options)) {
+    const { meaning, read, choices, default: otherwise, required } = declared;
+    const parsed = new ParserOption(optionForm(name, declared), meaning);
+    if (choices !== undefined) parsed.choices(choices);
+    if (read !== undefined) parsed.argParser(read as (text: string, before: unknown) => unknown);
+    if (otherwise !== undefined) parsed.default(otherwise);
+    if (required) parsed.makeOptionMandatory();
+    parser.addOption(parsed);
+  }
+}
+
+/** Returns an option as it is written: `-a, --agents <module>`, `--no-http`. */
+export function optionForm(name: string, { short, operand, negated }: Declared): string {
+  const long = `--${negated ? 'no-' : ''}${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return `${short === undefined ? '' : `-${short}, `}${long}${operand === undefined ? '' : ` ${operand}`}`;
+}

@@ -1,0 +1,114 @@
+import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
+import { type CommandDeclaration, type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
+import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { openapiDocument } from '../../src/server/openapi.ts';
+import { ROUTES } from '../../src/server/routes/all-routes.ts';
+
+/** The pages whose tables are made from the declarations of the product. */
+export const PAGES = ['docs/cli.md', 'docs/http.md'];
+
+/** A table of a page: its name, and everything up to its end. */
+const TABLE = /(<!-- table: ([^>]+) -->\n)[^]*?(<!-- end of table -->)/g;
+
+/** Returns the page with its tables as the declarations have them now. Throws for the name of a table that nothing declares. */
+export function withTables(page: string): string {
+  return page.replaceAll(TABLE, (_, begin: string, name: string, end: string) => `${begin}\n${tableNamed(name)}\n\n${end}`);
+}
+
+/** The commands that the tables of a page name. */
+export function commandsIn(page: string): string[] {
+  return [...page.matchAll(TABLE)].flatMap(([, , name = '']) => (name.startsWith('longhaul ') ? commandNames(name) : []));
+}
+
+/** The commands that have options or arguments to describe. */
+export function describedCommands(): string[] {
+  return [...declarations().values()].filter(({ options = {} }) => Object.keys(options).length > 0).map(({ name }) => name);
+}
+
+function tableNamed(name: string): string {
+  switch (name) {
+    case 'options of all commands':
+      return table(['option', 'meaning'], optionRows(SERVER_OPTIONS));
+    case 'exit codes':
+      return table(
+        ['code', 'meaning'],
+        Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning]),
+      );
+    case 'query parameters':
+      return table(['route', 'parameter', 'meaning'], queryRows());
+    default:
+      return commandTable(commandNames(name));
+  }
+}
+
+/** Returns the names in `longhaul session show, session raise`. */
+function commandNames(name: string): string[] {
+  return name.replace(/^longhaul /, '').split(', ');
+}
+
+function declarations(): Map<string, CommandDeclaration> {
+  return new Map(COMMAND_GROUPS.flatMap(({ commands }) => commands.map(({ declaration }) => [declaration.name, declaration])));
+}
+
+/** Returns the table of a command, or of several, each of whose options is then behind the last word of its command. */
+function commandTable(names: readonly string[]): string {
+  const known = declarations();
+  const rows = names.flatMap((name) => {
+    const declaration = known.get(name);
+    if (declaration === undefined) throw new Error(`There is no command "${name}"`);
+    const { args = {}, options = {} } = declaration;
+    const prefix = names.length === 1 ? '' : `${name.split(' ').at(-1)} `;
+    return [...Object.values(args).map((one) => row(`${prefix}${one.operand}`, one)), ...optionRows(options, prefix)];
+  });
+  return table(['argument or option', 'meaning'], rows);
+}
+
+function optionRows(options: Table, prefix = ''): string[][] {
+  return Object.entries(options).map(([name, declared]) => row(`${prefix}${optionForm(name, declared)}`, declared));
+}
+
+function row(form: string, { meaning, choices, default: otherwise, required, manual }: Declared): string[] {
+  const facts = [
+    ...(required ? ['Required'] : []),
+    ...(choices === undefined ? [] : [`One of ${choices.map((choice) => `\`${choice}\``).join(', ')}`]),
+    ...(otherwise === undefined ? [] : [`Default: ${otherwise}`]),
+    ...(manual === undefined ? [] : [manual]),
+  ];
+  return [`\`${form}\``, [withoutTags(meaning), ...facts].join('. ')];
+}
+
+/** Markdown would take `<bytes>` for a tag. */
+function withoutTags(text: string): string {
+  return text.replaceAll(/[\w=-]*<[^>]+>/g, (form) => `\`${form}\``);
+}
+
+interface Operation {
+  parameters?: { name: string; in: string; description?: string; schema: { enum?: readonly string[] } }[];
+}
+
+/** Returns the query parameters of all routes, from the schemas by which their requests are checked. */
+function queryRows(): string[][] {
+  const { paths } = openapiDocument(ROUTES, '') as { paths: Record<string, Record<string, Operation>> };
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { parameters = [] }]) =>
+      parameters
+        .filter((parameter) => parameter.in === 'query')
+        .map(({ name, description, schema }, index) => [
+          index === 0 ? `\`${method.toUpperCase()} ${path}\`` : '',
+          `\`${name}\``,
+          description?.replace(/\.$/, '') ?? valuesText(name, schema),
+        ]),
+    ),
+  );
+}
+
+/** What is known of a parameter whose name says the rest. */
+function valuesText(name: string, { enum: values }: { enum?: readonly string[] }): string {
+  return values === undefined ? `Only this ${name}` : `One of ${values.map((one) => `\`${one}\``).join(', ')}`;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [header, header.map(() => '---'), ...rows.map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')))]
+    .map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
+    .join('\n');
+}
