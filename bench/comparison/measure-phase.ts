@@ -1,7 +1,7 @@
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { weighChain } from '../figures/chain-history.ts';
-import { startFakeProvider } from '../script/fake-provider.ts';
+import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import { inTurn } from '../figures/in-turn.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { Phase } from './peer-phases.ts';

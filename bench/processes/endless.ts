@@ -4,7 +4,7 @@ import { createWorker } from '../../worker/index.ts';
 import { EndlessClock } from '../endless/endless-clock.ts';
 import type { EndlessReply, EndlessRequest, EndlessSetting } from '../endless/endless-messages.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 /**
  * The worker of the endless run, alone in its process: the memory of the process and the duration of the steps are the cost of

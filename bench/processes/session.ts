@@ -7,7 +7,7 @@ import { EMPTY } from '../session/empty-protocol.ts';
 import { now } from '../figures/machine-clock.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from '../session/session-messages.ts';
 import { talker } from '../session/talker.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 /** The worker of sessions, alone in its process: the memory of the process is the cost of the sessions. */
 

@@ -1,6 +1,6 @@
 import { redisStreams } from '../../src/client/index.ts';
 import { startWorkers, type WorkersSetting } from '../stream/stream-workers.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 /** The workers of runs that stream, in a process apart from the readers. Ends with the process that started it. */
 

@@ -4,7 +4,7 @@ import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { startRedis } from '../sides/redis-process.ts';
 import { WorkerProcess } from '../sides/worker-process.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { startWorkers, type WorkersSetting } from './stream-workers.ts';
 import type { Sink } from './stream-options.ts';
 import { startTokenProvider } from './token-script.ts';

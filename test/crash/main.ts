@@ -1,7 +1,7 @@
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { everyNth } from '../matrix-sample.ts';
-import { checkLines, closingLine } from '../storm/check.ts';
-import { secondsSince } from '../storm/timings.ts';
+import { checkLines, closingLine } from '../processes/check.ts';
+import { secondsSince } from '../processes/timings.ts';
 import { withResources, withTestbeds } from './processes/shared-resources.ts';
 import type { SharedResources } from './processes/crash-testbed.ts';
 import { runPass } from './runs/matrix.ts';

@@ -1,6 +1,6 @@
 import { arrivalsStorm } from './arrivals/arrivals-storm.ts';
 import { approvalsStorm } from './approvals/approvals-storm.ts';
-import { type Check, checkLines, closingLine } from './check.ts';
+import { type Check, checkLines, closingLine } from '../processes/check.ts';
 import { messagesStorm } from './messages/messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';

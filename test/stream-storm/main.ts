@@ -1,10 +1,10 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleToFile } from '../../bench/sides/workflow-bundle.ts';
+import { bundleToFile } from '../processes/workflow-bundle.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
-import { checkLines, closingLine } from '../storm/check.ts';
+import { checkLines, closingLine } from '../processes/check.ts';
 import { redisProgram } from '../streams/redis-server.ts';
 import { parseOptions, type StormOptions, USAGE } from './options.ts';
 import { type StreamStormOutcome, streamStorm } from './storm.ts';

@@ -5,7 +5,7 @@ import { describeMachine, type Machine } from '../../figures/machine.ts';
 import { BOUNDED_YOUNG_GENERATION } from '../../sides/measured-memory.ts';
 import { startRedis } from '../../sides/redis-process.ts';
 import { WorkerProcess } from '../../sides/worker-process.ts';
-import { bundleToFile } from '../../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../../test/processes/workflow-bundle.ts';
 import { startTokenProvider } from '../token-script.ts';
 import type { ServedSink } from './serve-options.ts';
 import type { ReadersReply, ReadersRequest, ReadersSetting, ServiceReply, ServiceRequest, ServiceSetting } from './serving-messages.ts';

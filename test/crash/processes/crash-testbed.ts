@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
-import { CrashServer } from './crash-server.ts';
+import { CrashServer } from '../../processes/crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
+import { bundleToFile } from '../../processes/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';

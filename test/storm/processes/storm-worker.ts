@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { KillableProcess } from './killable-process.ts';
+import { KillableProcess } from '../../processes/program-process.ts';
 
 /** The settings of a worker's process, passed as the JSON of its first argument. */
 export interface WorkerSetting {

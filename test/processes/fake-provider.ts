@@ -9,7 +9,7 @@ export interface FakeProvider {
   stop: () => void;
 }
 
-const PROGRAM = fileURLToPath(new URL('provider-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../bench/script/provider-process.ts', import.meta.url));
 
 /** Starts a fake provider on a free port of the loopback interface: by default that of the script. Throws if its process ends at once. */
 export async function startFakeProvider(program: string = PROGRAM): Promise<FakeProvider> {
