@@ -109,6 +109,7 @@ export class ProgramProcess<Request extends Message = never, Reply extends Messa
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void => {
         forget();
+        this.#unanswered.delete(failed);
         reject(error);
       };
       const forget = this.listen(type, (reply) => {
@@ -119,7 +120,9 @@ export class ProgramProcess<Request extends Message = never, Reply extends Messa
       });
       if (this.#child === undefined) return failed(new Error('The program has no process'));
       this.#unanswered.add(failed);
-      this.#child.send(request);
+      this.#child.send(request, (error) => {
+        if (error !== null) failed(error);
+      });
     });
   }
 

@@ -31,7 +31,7 @@ if (!json) say(JSON.stringify(figures, null, 2));
 endCommand(checks, json ? figures : undefined);
 
 async function storm(): Promise<StreamStormOutcome> {
-  await using stage = await openStage({ say });
+  await using stage = await openStage(say);
   const { address, namespace } = stage;
   const place = { address, namespace, taskQueue: 'stream-storm', bundlePath: await bundleFor(stage), workers };
   return await streamStorm(place, { runs, seed, say });

@@ -69,7 +69,7 @@ export type WithTestbed = <Result>(options: TestbedOptions, work: (testbed: Stor
  * names is not used, because other runs may use it.
  */
 export async function withTestbeds<Result>(say: Say, work: (withTestbed: WithTestbed) => Promise<Result>): Promise<Result> {
-  await using stage = await openStage({ say });
+  await using stage = await openStage(say);
   const { address, namespace } = stage;
   const bundlePath = await bundleFor(stage, WORKFLOWS);
   const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath } } });
