@@ -59,7 +59,7 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
   } finally {
     await Promise.all([...handles.values()].map((handle) => handle.stop({ type: 'stop' })));
     await client.close();
-    provider.stop();
+    await provider.stop();
     await server.stop();
   }
 }

@@ -61,7 +61,7 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
   } finally {
     await worker.stop();
     await client.close();
-    provider.stop();
+    await provider.stop();
     await bundle.remove();
     await server.stop();
   }

@@ -56,7 +56,7 @@ export async function withSurroundings<Result>(
     await Promise.all(started.map((side) => side.stop()));
     await client.close();
     await connection.close();
-    provider.stop();
+    await provider.stop();
     await server.stop();
   }
 }
