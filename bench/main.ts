@@ -2,6 +2,7 @@ import { measureCrowd } from './endless/crowd.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
+import { beginCommand } from '../test/processes/command.ts';
 import { impossibleFigures } from './figures/impossible-figures.ts';
 import { measureHistories } from './latency/histories.ts';
 import { measureLatency } from './latency/latency.ts';
@@ -19,10 +20,6 @@ import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
 
 /** `npm run bench`: measures, reports its progress on stderr, and prints one JSON object as its last line. */
 
-function say(line: string): void {
-  process.stderr.write(`[bench] ${line}\n`);
-}
-
 /** The object of the last line: the main figures first, and then those that explain them. */
 async function report(surroundings: Surroundings, options: Extract<BenchOptions, { command: 'history' | 'latency' }>): Promise<object> {
   const { rounds, resultChars, steps, tier } = options;
@@ -33,15 +30,6 @@ async function report(surroundings: Surroundings, options: Extract<BenchOptions,
     return { tier, steps, ...longhaul, loop, ...setting() };
   }
   return { ...latencyReport(options, await measureLatency(surroundings, options, say)), ...setting() };
-}
-
-function readOptions(): BenchOptions {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}\n`);
-    process.exit(2);
-  }
 }
 
 async function measured(asked: BenchOptions): Promise<object> {
@@ -60,9 +48,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }
 
-const options = readOptions();
-// The worker's own handler would drain it and leave the runs waiting. Server and provider end with this process.
-process.once('SIGINT', () => process.exit(130));
+const { options, say } = beginCommand('bench', { parse: parseOptions, usage: USAGE });
 const figures = await measured(options);
 const impossible = impossibleFigures(figures);
 if (!options.quiet) say(JSON.stringify(figures, null, 2));

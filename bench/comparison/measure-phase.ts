@@ -1,21 +1,23 @@
+import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { weighChain } from '../figures/chain-history.ts';
-import { startFakeProvider } from '../script/fake-provider.ts';
+import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import { inTurn } from '../figures/in-turn.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { Phase } from './peer-phases.ts';
 import type { PhaseSamples } from './peer-samples.ts';
 import { callsMadeBy, PEER_SIDES, type SideName } from './peer-sides.ts';
 import { takeTurn, type Turn } from './peer-turn.ts';
-import { SideHandle } from '../sides/side-handle.ts';
+import type { SideProcess } from '../sides/side-messages.ts';
+import { ProgramProcess } from '../../test/processes/program-process.ts';
 
 type Say = (line: string) => void;
 
 /** The environment of a set-up. */
 interface Stage {
   client: LonghaulClient;
-  handles: Map<SideName, SideHandle>;
+  handles: Map<SideName, SideProcess>;
 }
 
 const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
@@ -33,7 +35,7 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
   const provider = await startFakeProvider();
   const { address, namespace } = server;
   const client = await connect({ address, namespace });
-  const handles = new Map<SideName, SideHandle>();
+  const handles = new Map<SideName, SideProcess>();
   try {
     for (const side of phase.sides) {
       const { resultChars, codec } = phase;
@@ -46,16 +48,18 @@ export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples
         tier: 'remote' as const,
         calls: callsMadeBy(side),
       };
-      handles.set(side, await SideHandle.start(PEER_SIDES[side].program, setting));
+      const handle: SideProcess = new ProgramProcess(fileURLToPath(PEER_SIDES[side].program), setting);
+      handles.set(side, handle);
+      await handle.start();
     }
     const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
     const stage = { client, handles };
     if (phase.timed) await warmUp(phase, stage);
     return { phase, machine, ...(await measureRounds(phase, stage, say)) };
   } finally {
-    await Promise.all([...handles.values()].map((handle) => handle.stop()));
+    await Promise.all([...handles.values()].map((handle) => handle.stop({ type: 'stop' })));
     await client.close();
-    provider.stop();
+    await provider.stop();
     await server.stop();
   }
 }

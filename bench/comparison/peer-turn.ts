@@ -5,8 +5,7 @@ import { runHistory } from '../../src/history/history-events.ts';
 import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency/latency.ts';
 import type { Ending, Sample } from './peer-samples.ts';
 import type { SideName } from './peer-sides.ts';
-import type { SideHandle } from '../sides/side-handle.ts';
-import type { SideRun } from '../sides/side-messages.ts';
+import type { SideProcess, SideRun } from '../sides/side-messages.ts';
 import { callsOf } from '../sides/side.ts';
 import { rounded, sum } from '../figures/statistics.ts';
 
@@ -33,19 +32,23 @@ export interface Turn {
  * Runs one turn of a side: `atOnce` runs at once, with their times and CPU. Throws if one ends without its answer, unless the
  * server terminated it at its limit.
  */
-export async function takeTurn(handle: SideHandle, client: Client, { side, steps, atOnce }: TurnPlan): Promise<Turn> {
+export async function takeTurn(handle: SideProcess, client: Client, { side, steps, atOnce }: TurnPlan): Promise<Turn> {
   const runIds = Array.from({ length: atOnce }, () => `peers-${side}-${randomUUID()}`);
-  const cpuBefore = await handle.cpuMs();
+  const { ms: cpuBefore } = await handle.ask({ type: 'cpu' }, 'cpu');
   const start = performance.now();
-  const runs = await within(TURN_WITHIN_MS, side, Promise.all(runIds.map((runId) => handle.run(runId, steps))));
+  const runs = await within(
+    TURN_WITHIN_MS,
+    side,
+    Promise.all(runIds.map((runId) => handle.ask({ type: 'run', runId, steps }, 'ran', (ran) => ran.runId === runId))),
+  );
   const ms = performance.now() - start;
-  const cpu = (await handle.cpuMs()) - cpuBefore;
+  const { ms: cpuAfter } = await handle.ask({ type: 'cpu' }, 'cpu');
   const endings = await Promise.all(runs.map((run) => endingOf(client, run, steps)));
   const timed = runs.map((run): TimedRun => ({ ms: run.ms, gaps: gapsBetween(run.starts) }));
   const sample: Sample = {
     ending: endings.find(({ type }) => type === 'killed') ?? { type: 'completed' },
     latency: roundFigures(timed, ms),
-    cpuMsPerCall: rounded(cpu / sum(runs.map(({ starts }) => starts.length)), 3),
+    cpuMsPerCall: rounded((cpuAfter - cpuBefore) / sum(runs.map(({ starts }) => starts.length)), 3),
     stepMs: timed.length === 1 ? timed.flatMap(stepTimes).map((step) => rounded(step, 2)) : [],
   };
   return { sample, runId: runIds[0] ?? '', retries: Math.max(...runs.map(({ retries }) => retries)) };

@@ -10,7 +10,7 @@ import type { CrowdOptions } from '../options/options.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { promptFor, TOOL_NAME } from '../script/scripted-run.ts';
 import { rounded } from '../figures/statistics.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 
 type Say = (line: string) => void;
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
-import { WorkerProcess } from '../sides/worker-process.ts';
+import { ProgramProcess } from '../../test/processes/program-process.ts';
 import type { EndlessReply, EndlessRequest, EndlessSetting, WorkerSample, StepTimes } from './endless-messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/endless.ts', import.meta.url));
@@ -9,15 +9,17 @@ const PROGRAM = fileURLToPath(new URL('../processes/endless.ts', import.meta.url
 export class EndlessWorker {
   /** The readings of its memory since the last `watch`. */
   readonly samples: WorkerSample[] = [];
-  readonly #process: WorkerProcess<EndlessRequest, EndlessReply>;
+  readonly #process: ProgramProcess<EndlessRequest, EndlessReply>;
 
-  private constructor(process: WorkerProcess<EndlessRequest, EndlessReply>) {
+  private constructor(process: ProgramProcess<EndlessRequest, EndlessReply>) {
     this.#process = process;
   }
 
   /** Starts the process and waits until its worker is created. Throws if it ends before. */
   static async start(setting: EndlessSetting): Promise<EndlessWorker> {
-    return new EndlessWorker(await WorkerProcess.start(PROGRAM, setting, MEASURED_MEMORY));
+    const process = new ProgramProcess<EndlessRequest, EndlessReply>(PROGRAM, setting, { execArgv: MEASURED_MEMORY });
+    await process.start();
+    return new EndlessWorker(process);
   }
 
   /** Rejects once the process has ended. */

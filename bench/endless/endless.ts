@@ -5,12 +5,12 @@ import { weighExecutions } from './endless-chain.ts';
 import { checkExport } from './endless-export.ts';
 import { endlessFigures } from './endless-figures.ts';
 import { EndlessWorker } from './endless-worker.ts';
-import { startFakeProvider } from '../script/fake-provider.ts';
+import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import { describeMachine } from '../figures/machine.ts';
 import type { EndlessOptions } from '../options/options.ts';
 import { promptFor } from '../script/scripted-run.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 
 type Say = (line: string) => void;
 
@@ -61,7 +61,7 @@ export async function measureEndless({ steps, resultChars }: EndlessOptions, say
   } finally {
     await worker.stop();
     await client.close();
-    provider.stop();
+    await provider.stop();
     await bundle.remove();
     await server.stop();
   }

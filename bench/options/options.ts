@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
-import { count, oneOf } from './option-values.ts';
+import { count, oneOf } from '../../test/processes/option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
 import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
 import { SERVE_FLAGS, SERVE_USAGE, serveOptions, type ServeBenchOptions } from '../stream/served/serve-options.ts';

@@ -4,20 +4,18 @@ import { createWorker } from '../../worker/index.ts';
 import { EndlessClock } from '../endless/endless-clock.ts';
 import type { EndlessReply, EndlessRequest, EndlessSetting } from '../endless/endless-messages.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { answerRequests, endAfter, readSetting, reply } from '../../test/processes/program.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 /**
  * The worker of the endless run, alone in its process: the memory of the process and the duration of the steps are the cost of
  * the run.
  */
 
-const { address, namespace, baseURL, resultChars, window, bundlePath } = JSON.parse(process.argv[2] ?? '') as EndlessSetting;
+const { address, namespace, baseURL, resultChars, window, bundlePath } = readSetting<EndlessSetting>();
 quietRuntime();
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-process.on('SIGINT', () => undefined);
 const clock = new EndlessClock();
-clock.sampled = (sample) => reply({ type: 'sampled', ...sample });
+clock.sampled = (sample) => reply<EndlessReply>({ type: 'sampled', ...sample });
 const worker = await createWorker({
   agents: [readerAgent(resultChars, { window })],
   providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
@@ -27,23 +25,14 @@ const worker = await createWorker({
   worker: { workflowBundle: { codePath: bundlePath }, interceptors: { activity: [clock.interceptor] } },
 });
 const running = worker.run();
-process.on('message', (request: EndlessRequest) => void serve(request));
-reply({ type: 'ready' });
-
-async function serve(request: EndlessRequest): Promise<void> {
-  switch (request.type) {
-    case 'watch':
-      clock.watch(request.runId, request.steps);
-      return reply({ type: 'watching' });
-    case 'report':
-      return reply({ type: 'report', ...clock.times() });
-    case 'stop':
-      worker.shutdown();
-      await running;
-      process.exit();
-  }
-}
-
-function reply(message: EndlessReply): void {
-  process.send?.(message);
-}
+answerRequests<EndlessRequest, EndlessReply>({
+  watch: ({ runId, steps }) => {
+    clock.watch(runId, steps);
+    return { type: 'watching' };
+  },
+  report: () => ({ type: 'report', ...clock.times() }),
+  stop: endAfter(() => {
+    worker.shutdown();
+    return running;
+  }),
+});

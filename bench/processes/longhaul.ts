@@ -3,7 +3,7 @@ import { connect } from '../../src/client/index.ts';
 import { codecOptions } from '../sides/codec-options.ts';
 import { longhaulSide } from '../sides/longhaul-side.ts';
 import { serveSide } from '../sides/side-process.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 await serveSide(async (setting, clock) => {
   quietRuntime();

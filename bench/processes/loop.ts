@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { loopSide } from '../sides/loop-side.ts';
 import { serveSide } from '../sides/side-process.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 await serveSide(async (setting, clock) => {
   quietRuntime();

@@ -1,13 +1,10 @@
 import { redisStreams } from 'longhaul/worker';
 import { startReporter } from '../stream/served/reporter-worker.ts';
 import type { ServiceSetting } from '../stream/served/serving-messages.ts';
+import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
 
-/** The worker of a service that has none inside, in a process of its own. Ends with the process that started it. */
+/** The worker of a service that has none inside, in a separate process. */
 
-const { sink, redisUrl, ...setting } = JSON.parse(process.argv[2] ?? '') as ServiceSetting;
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-process.on('SIGINT', () => undefined);
+const { sink, redisUrl, ...setting } = readSetting<ServiceSetting>();
 const stop = await startReporter(setting, sink === 'redis' ? redisStreams({ url: redisUrl }) : undefined);
-process.on('message', () => void stop().then(() => process.exit()));
-process.send?.({ type: 'ready' });
+answerRequests<{ type: 'stop' }, { type: 'ready' }>({ stop: endAfter(stop) });

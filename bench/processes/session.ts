@@ -7,17 +7,15 @@ import { EMPTY } from '../session/empty-protocol.ts';
 import { now } from '../figures/machine-clock.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from '../session/session-messages.ts';
 import { talker } from '../session/talker.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { answerRequests, endAfter, readSetting, reply } from '../../test/processes/program.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 /** The worker of sessions, alone in its process: the memory of the process is the cost of the sessions. */
 
-const { address, namespace, bundlePath, resultChars, cached } = JSON.parse(process.argv[2] ?? '') as SessionSetting;
+const { address, namespace, bundlePath, resultChars, cached } = readSetting<SessionSetting>();
 quietRuntime();
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-process.on('SIGINT', () => undefined);
 const clock = new EndlessClock();
-clock.sampled = (sample) => reply({ type: 'sampled', ...sample });
+clock.sampled = (sample) => reply<SessionReply>({ type: 'sampled', ...sample });
 const model = echoModel(resultChars);
 const worker = await createWorker({
   agents: [talker],
@@ -33,31 +31,23 @@ const worker = await createWorker({
   },
 });
 const running = worker.run();
-process.on('message', (request: SessionRequest) => void serve(request));
-reply({ type: 'ready' });
-
-async function serve(request: SessionRequest): Promise<void> {
-  switch (request.type) {
-    case 'watch':
-      clock.watch(request.runId, request.steps);
-      return reply({ type: 'watching' });
-    case 'report':
-      return reply({ type: 'report', ...clock.times() });
-    case 'calls': {
-      const calls = [...model.calledAt];
-      model.calledAt.clear();
-      return reply({ type: 'calls', calls });
-    }
-    case 'memory':
-      await collectHeaps();
-      return reply({ type: 'memory', rss: process.memoryUsage.rss() });
-    case 'stop':
-      worker.shutdown();
-      await running;
-      process.exit();
-  }
-}
-
-function reply(message: SessionReply): void {
-  process.send?.(message);
-}
+answerRequests<SessionRequest, SessionReply>({
+  watch: ({ runId, steps }) => {
+    clock.watch(runId, steps);
+    return { type: 'watching' };
+  },
+  report: () => ({ type: 'report', ...clock.times() }),
+  calls: () => {
+    const calls = [...model.calledAt];
+    model.calledAt.clear();
+    return { type: 'calls', calls };
+  },
+  memory: async () => {
+    await collectHeaps();
+    return { type: 'memory', rss: process.memoryUsage.rss() };
+  },
+  stop: endAfter(() => {
+    worker.shutdown();
+    return running;
+  }),
+});

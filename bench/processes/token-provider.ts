@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { tokenText } from '../stream/token.ts';
 import type { TokenScript } from '../stream/token-script.ts';
+import { readSetting, reply } from '../../test/processes/program.ts';
 
 /**
  * A provider of Chat Completions that streams tokens at a pace, and stamps each with the time at which it writes it. In a process of its own, so
@@ -65,7 +66,5 @@ function chunk(fields: object): object {
 }
 
 server.keepAliveTimeout = ONE_HOUR_MS;
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-process.on('SIGINT', () => undefined);
+readSetting();
+server.listen(0, '127.0.0.1', () => reply({ type: 'ready', port: (server.address() as AddressInfo).port }));

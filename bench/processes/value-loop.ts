@@ -6,7 +6,7 @@ import { promptFor } from '../script/scripted-run.ts';
 import { serveSide } from '../sides/side-process.ts';
 import { valueActivities } from '../value-loop/activities.ts';
 import { VALUE_LOOP } from '../value-loop/protocol.ts';
-import { quietRuntime } from './quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 
 const TASK_QUEUE = 'bench-value-loop';
 

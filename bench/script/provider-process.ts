@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerTo } from './scripted-request.ts';
 import type { AssistantMessage } from './scripted-run.ts';
+import { readSetting, reply } from '../../test/processes/program.ts';
 
 /**
  * A language model without delay: Chat Completions over HTTP, streamed if the request asks for it, with answers from the
@@ -68,7 +69,5 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 server.keepAliveTimeout = ONE_HOUR_MS;
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it when it is no longer needed.
-process.on('SIGINT', () => undefined);
+readSetting();
+server.listen(0, '127.0.0.1', () => reply({ type: 'ready', port: (server.address() as AddressInfo).port }));

@@ -4,7 +4,7 @@ import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded, sum } from '../figures/statistics.ts';
 import type { IdleSessionsOptions } from './session-options.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { questionText } from './question.ts';
 import { checkRecord, type CheckedRecord } from './session-record.ts';
 import { SessionWorker } from './session-worker.ts';

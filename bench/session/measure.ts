@@ -6,7 +6,7 @@ import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
 import type { SessionBenchOptions } from './session-options.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { askSession } from './ask-session.ts';
 import { checkRecord } from './session-record.ts';
 import { sessionFigures } from './session-figures.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { WorkerSample, StepTimes } from '../endless/endless-messages.ts';
 import { MEASURED_MEMORY } from '../sides/measured-memory.ts';
-import { WorkerProcess } from '../sides/worker-process.ts';
+import { ProgramProcess } from '../../test/processes/program-process.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from './session-messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('../processes/session.ts', import.meta.url));
@@ -10,15 +10,17 @@ const PROGRAM = fileURLToPath(new URL('../processes/session.ts', import.meta.url
 export class SessionWorker {
   /** The readings of its memory since the last `watch`. */
   readonly samples: WorkerSample[] = [];
-  readonly #process: WorkerProcess<SessionRequest, SessionReply>;
+  readonly #process: ProgramProcess<SessionRequest, SessionReply>;
 
-  private constructor(process: WorkerProcess<SessionRequest, SessionReply>) {
+  private constructor(process: ProgramProcess<SessionRequest, SessionReply>) {
     this.#process = process;
   }
 
   /** Starts the process and waits until its worker is created. Throws if it ends before. */
   static async start(setting: SessionSetting): Promise<SessionWorker> {
-    return new SessionWorker(await WorkerProcess.start(PROGRAM, setting, MEASURED_MEMORY));
+    const process = new ProgramProcess<SessionRequest, SessionReply>(PROGRAM, setting, { execArgv: MEASURED_MEMORY });
+    await process.start();
+    return new SessionWorker(process);
   }
 
   /** Rejects once the process has ended. */

@@ -1,3 +1,4 @@
+import type { ProgramProcess } from '../../test/processes/program-process.ts';
 import type { SideSurroundings } from './side.ts';
 
 /** The settings of a side's process, passed as the JSON of its first argument. */
@@ -25,3 +26,6 @@ export interface SideRun {
   /** The reason why the run has no final answer. */
   error?: string;
 }
+
+/** The process of a side. */
+export type SideProcess = ProgramProcess<SideRequest, SideReply>;

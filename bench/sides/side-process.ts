@@ -1,35 +1,24 @@
 import { CallClock } from './call-clock.ts';
 import type { Runner } from './side.ts';
-import type { SideReply, SideRequest, SideSetting } from './side-messages.ts';
+import { answerRequests, endAfter, readSetting } from '../../test/processes/program.ts';
+import type { SideReply, SideRequest, SideRun, SideSetting } from './side-messages.ts';
 
 /**
  * Serves one side from this process: its worker and the client that starts its runs, alone with an event loop, a heap and a CPU
- * clock. The same for all sides that are compared. Ends with the process that started it.
+ * clock. The same for all sides that are compared.
  */
 export async function serveSide(make: (setting: SideSetting, clock: CallClock) => Promise<Runner>): Promise<void> {
-  const setting = JSON.parse(process.argv[2] ?? '') as SideSetting;
+  const setting = readSetting<SideSetting>();
   const clock = new CallClock(setting.calls);
-  process.once('disconnect', () => process.exit());
-  // Ctrl-C in a terminal reaches this process too; the parent ends it.
-  process.on('SIGINT', () => undefined);
   const runner = await make(setting, clock);
-  process.on('message', (request: SideRequest) => void serve(request, runner, clock));
-  reply({ type: 'ready' });
+  answerRequests<SideRequest, SideReply>({
+    run: (request) => runOne(request, runner, clock),
+    cpu: () => ({ type: 'cpu', ms: cpuMs() }),
+    stop: endAfter(() => runner.stop()),
+  });
 }
 
-async function serve(request: SideRequest, runner: Runner, clock: CallClock): Promise<void> {
-  switch (request.type) {
-    case 'run':
-      return runOne(request, runner, clock);
-    case 'cpu':
-      return reply({ type: 'cpu', ms: cpuMs() });
-    case 'stop':
-      await runner.stop();
-      process.exit();
-  }
-}
-
-async function runOne({ runId, steps }: { runId: string; steps: number }, runner: Runner, clock: CallClock): Promise<void> {
+async function runOne({ runId, steps }: { runId: string; steps: number }, runner: Runner, clock: CallClock): Promise<SideRun> {
   const start = performance.now();
   let failure = {};
   try {
@@ -38,7 +27,7 @@ async function runOne({ runId, steps }: { runId: string; steps: number }, runner
     failure = { error: described(error) };
   }
   const ms = performance.now() - start;
-  reply({ type: 'ran', runId, ms, starts: clock.take(runId), retries: clock.retries, ...failure });
+  return { type: 'ran', runId, ms, starts: clock.take(runId), retries: clock.retries, ...failure };
 }
 
 function described(error: unknown): string {
@@ -50,8 +39,4 @@ function described(error: unknown): string {
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
-}
-
-function reply(message: SideReply): void {
-  process.send?.(message);
 }

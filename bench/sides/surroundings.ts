@@ -3,7 +3,7 @@ import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { CallClock } from './call-clock.ts';
-import { startFakeProvider } from '../script/fake-provider.ts';
+import { startFakeProvider } from '../../test/processes/fake-provider.ts';
 import type { CommandClock } from '../local/command-clock.ts';
 import { EMPTY_CALL } from '../local/protocol.ts';
 import { localSides } from '../local/sides.ts';
@@ -56,7 +56,7 @@ export async function withSurroundings<Result>(
     await Promise.all(started.map((side) => side.stop()));
     await client.close();
     await connection.close();
-    provider.stop();
+    await provider.stop();
     await server.stop();
   }
 }

@@ -1,6 +1,6 @@
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { percentile, rounded, sum } from '../figures/statistics.ts';
-import { quietRuntime } from '../processes/quiet-runtime.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
 import { measureAdded } from './added-history.ts';
 import type { StreamOptions } from './stream-options.ts';
 import { completed, readTokens, startScript } from './stream-run.ts';

@@ -1,4 +1,4 @@
-import { count, oneOf } from '../options/option-values.ts';
+import { count, oneOf } from '../../test/processes/option-values.ts';
 
 /** The sinks that `stream` measures. */
 export const SINKS = ['memory', 'redis'] as const;

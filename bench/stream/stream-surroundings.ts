@@ -3,8 +3,8 @@ import { connect, type LonghaulClient, memoryStreams, redisStreams } from '../..
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { startRedis } from '../sides/redis-process.ts';
-import { WorkerProcess } from '../sides/worker-process.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { ProgramProcess } from '../../test/processes/program-process.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 import { startWorkers, type WorkersSetting } from './stream-workers.ts';
 import type { Sink } from './stream-options.ts';
 import { startTokenProvider } from './token-script.ts';
@@ -57,7 +57,8 @@ async function inOneProcess(): Promise<Opened> {
 async function inTwoProcesses(): Promise<Opened> {
   const { url, stop } = await startRedis();
   const work = async (setting: WorkersSetting): Promise<() => Promise<void>> => {
-    const child = await WorkerProcess.start<{ type: 'stop' }, { type: 'ready' }>(PROGRAM, { ...setting, url }, []);
+    const child = new ProgramProcess<{ type: 'stop' }, { type: 'ready' }>(PROGRAM, { ...setting, url });
+    await child.start();
     return () => child.stop({ type: 'stop' });
   };
   return { streams: redisStreams({ url }), work, stop };

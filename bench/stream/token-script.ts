@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type FakeProvider, startFakeProvider } from '../script/fake-provider.ts';
+import { type FakeProvider, startFakeProvider } from '../../test/processes/fake-provider.ts';
 
 /** The first message of a run, as JSON: each answer streams so many tokens, and all but the last one call a tool. */
 export interface TokenScript {

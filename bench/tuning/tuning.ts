@@ -7,7 +7,7 @@ import type { TuningCommand } from '../options/options.ts';
 import { median, rounded } from '../figures/statistics.ts';
 import { type LoadName, LOADS, TunedWorker, type TuningStage } from './tuned-worker.ts';
 import { type TuningOption, TUNING_OPTIONS } from './tuning-options.ts';
-import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { bundleToFile } from '../../test/processes/workflow-bundle.ts';
 
 type Say = (line: string) => void;
 

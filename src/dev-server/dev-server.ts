@@ -16,7 +16,7 @@ const START_ATTEMPTS = 3;
 /**
  * Options of a server. `port` and `uiPort` fix a port; otherwise free ones are chosen. `ui` (or `uiPort`) turns the
  * Temporal UI on, which decodes payloads at `uiCodecEndpoint`. `dbFile` keeps runs across restarts.
- * `searchAttributes` are registered before the first run.
+ * `searchAttributes` are registered before the first run, and `dynamicConfig` are settings of the server, as `key=JSON`.
  */
 export interface DevServerOptions extends FindServerOptions {
   port?: number | undefined;
@@ -25,6 +25,7 @@ export interface DevServerOptions extends FindServerOptions {
   uiCodecEndpoint?: string | undefined;
   dbFile?: string | undefined;
   searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
+  dynamicConfig?: readonly string[] | undefined;
 }
 
 /**
@@ -73,8 +74,8 @@ async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: Dev
   const [port, uiPort] = await freePorts(withUi ? [options.port, options.uiPort] : [options.port]);
   if (port === undefined) throw new DevServerError('No free port was found.');
   const address = `${SERVER_IP}:${port}`;
-  const { uiCodecEndpoint, dbFile, searchAttributes } = options;
-  const args = startFlags({ port, uiPort, uiCodecEndpoint, dbFile, searchAttributes });
+  const { uiCodecEndpoint, dbFile, searchAttributes, dynamicConfig } = options;
+  const args = startFlags({ port, uiPort, uiCodecEndpoint, dbFile, searchAttributes, dynamicConfig });
 
   signal?.throwIfAborted();
   const server = startProcess({ file: found.cliPath, args, env: cliEnvironment(env) });

@@ -6,7 +6,7 @@ export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool'
 
 /**
  * The options that the flags of a dev server depend on. Without `uiPort` there is no UI, and without `dbFile` the
- * server keeps its data in memory. The UI decodes payloads at `uiCodecEndpoint`.
+ * server keeps its data in memory. The UI decodes payloads at `uiCodecEndpoint`. `dynamicConfig` is set in addition to the tuning.
  */
 interface StartFlags {
   port: number;
@@ -14,6 +14,7 @@ interface StartFlags {
   uiCodecEndpoint?: string | undefined;
   dbFile?: string | undefined;
   searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
+  dynamicConfig?: readonly string[] | undefined;
 }
 
 /** The address that every server started here listens on. Other machines cannot reach it. */
@@ -50,7 +51,7 @@ export function startFlags(options: StartFlags): string[] {
     `--port=${options.port}`,
     ui,
     ...codec,
-    ...repeat('--dynamic-config-value', TUNING),
+    ...repeat('--dynamic-config-value', [...TUNING, ...(options.dynamicConfig ?? [])]),
     ...database,
     ...repeat('--search-attribute', attributes),
   ];

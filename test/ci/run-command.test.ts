@@ -30,5 +30,8 @@ test('a command that leaves a process behind ends nevertheless', async () => {
 }, 20_000);
 
 test('a program that does not exist is a failure', async () => {
-  expect(await runCommand(['no-such-program'], options)).toMatchObject({ code: 127, output: expect.stringContaining('cannot be run') });
+  expect(await runCommand(['no-such-program'], options)).toMatchObject({
+    code: 127,
+    output: expect.stringContaining('no-such-program: not found'),
+  });
 });

@@ -1,11 +1,11 @@
-import { errorMessage } from '../../src/core/domain/errors.ts';
 import { everyNth } from '../matrix-sample.ts';
-import { checkLines, closingLine } from '../storm/check.ts';
-import { secondsSince } from '../storm/timings.ts';
+import { checkLines, closingLine } from '../processes/check.ts';
+import { beginCommand, endCommand } from '../processes/command.ts';
+import { secondsSince } from '../processes/timings.ts';
 import { withResources, withTestbeds } from './processes/shared-resources.ts';
 import type { SharedResources } from './processes/crash-testbed.ts';
 import { runPass } from './runs/matrix.ts';
-import { type CrashOptions, parseOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
 import { codeSubject } from './code/code-subject.ts';
@@ -25,23 +25,7 @@ import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
  * for after many kills instead. Exit code 0: all checks hold; 1: some do not.
  */
 
-function say(line: string): void {
-  process.stderr.write(`[crash] ${line}\n`);
-}
-
-function readOptions(): CrashOptions {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${errorMessage(error)}\n${USAGE}\n`);
-    process.exit(2);
-  }
-}
-
-const options = readOptions();
-// Servers and workers end with this process.
-process.once('SIGINT', () => process.exit(130));
-process.once('SIGTERM', () => process.exit(143));
+const { options, say } = beginCommand('crash', { parse: parseOptions, usage: USAGE });
 
 function report({ subject, pass, name, problems, histories, seconds }: Outcome): void {
   const where = histories === undefined ? [] : [`its histories are in ${histories}`];
@@ -103,9 +87,8 @@ if (options.recovery !== undefined) {
   const { problems, figures } = await measureRecovery(options.recovery, say);
   const check = { name: 'every run ends with its answer', problems };
   process.stdout.write(`${checkLines('recovery', check).join('\n')}\n`);
-  process.stdout.write(`${options.json ? JSON.stringify(figures) : JSON.stringify(figures, null, 2)}\n`);
-  process.stdout.write(`${closingLine([check])}\n`);
-  process.exit(problems.length === 0 ? 0 : 1);
+  if (!options.json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+  endCommand([check], options.json ? figures : undefined);
 }
 const start = performance.now();
 const summaries: Partial<Record<SubjectName, Summary>> = {};
@@ -119,6 +102,4 @@ const outcomes = await withResources({ say, queries: options.queries }, async (r
   }
   return all;
 });
-if (options.json) process.stdout.write(`${JSON.stringify({ ...summaries, seconds: secondsSince(start) })}\n`);
-process.stdout.write(`${closingLine(outcomes)}\n`);
-process.exit(outcomes.every(({ problems }) => problems.length === 0) ? 0 : 1);
+endCommand(outcomes, options.json ? { ...summaries, seconds: secondsSince(start) } : undefined);

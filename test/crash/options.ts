@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { count, oneOf } from '../processes/option-values.ts';
 import { type Pass, PASSES } from './pass.ts';
 import type { RecoveryOptions } from './recovery/recovery.ts';
 import { type SubjectName, SUBJECTS } from './subject.ts';
@@ -80,7 +81,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
   }
   return {
     only: subjects(values),
-    passes: values.pass.split(',').map((text) => chosen('pass', text, PASSES)),
+    passes: values.pass.split(',').map((text) => oneOf('pass', text, PASSES)),
     all: values.all,
     points: values.points.split(',').filter((text) => text !== ''),
     every: count('every', values.every ?? '1'),
@@ -108,19 +109,7 @@ function recoveryOptions(values: Partial<Record<'runs' | 'workers' | 'kills' | '
 function subjects({ only, scenario }: { only?: string; scenario?: string }): SubjectName[] {
   if (only !== undefined && scenario !== undefined) throw new Error('--scenario is another name of --only: give one of them');
   const [name, texts] = scenario === undefined ? (['only', only] as const) : (['scenario', scenario] as const);
-  return texts === undefined ? [...SUBJECTS] : texts.split(',').map((text) => chosen(name, text, SUBJECTS));
-}
-
-function chosen<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {
-  const known = choices.find((one) => one === text);
-  if (known !== undefined) return known;
-  throw new Error(`--${name} is "${text}": choose of ${choices.join(', ')}`);
-}
-
-function count(name: string, text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
-  throw new Error(`--${name} is "${text}": write a whole number of at least 1`);
+  return texts === undefined ? [...SUBJECTS] : texts.split(',').map((text) => oneOf(name, text, SUBJECTS));
 }
 
 function turn(text: string): number {

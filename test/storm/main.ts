@@ -1,6 +1,7 @@
 import { arrivalsStorm } from './arrivals/arrivals-storm.ts';
 import { approvalsStorm } from './approvals/approvals-storm.ts';
-import { type Check, checkLines, closingLine } from './check.ts';
+import { type Check, checkLines } from '../processes/check.ts';
+import { beginCommand, endCommand } from '../processes/command.ts';
 import { messagesStorm } from './messages/messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
@@ -19,19 +20,6 @@ const CACHED_RUNS = 50;
 /** Few cached runs and short executions: nearly every query and task of `queries` has to load its run. */
 const HARDLY_ANY_RUNS = 2;
 const FEW_EVENTS = 40;
-
-function say(line: string): void {
-  process.stderr.write(`[storm] ${line}\n`);
-}
-
-function readOptions(): StormOptions {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${errorMessage(error)}\n${USAGE}\n`);
-    process.exit(2);
-  }
-}
 
 function runPart(
   part: Part,
@@ -63,10 +51,7 @@ async function outcomeOf(part: Part, asked: StormOptions, withTestbed: WithTestb
   }
 }
 
-const options = readOptions();
-// Server and workers end with this process.
-process.once('SIGINT', () => process.exit(130));
-process.once('SIGTERM', () => process.exit(143));
+const { options, say } = beginCommand('storm', { parse: parseOptions, usage: USAGE });
 const checks: Check[] = [];
 const figures: Partial<Record<Part, object>> = {};
 await withTestbeds(say, async (withTestbed) => {
@@ -78,6 +63,4 @@ await withTestbeds(say, async (withTestbed) => {
     if (!options.json) say(JSON.stringify(outcome.figures, null, 2));
   }
 });
-if (options.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
-process.stdout.write(`${closingLine(checks)}\n`);
-process.exitCode = checks.every(({ problems }) => problems.length === 0) ? 0 : 1;
+endCommand(checks, options.json ? figures : undefined);

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { count, oneOf } from '../processes/option-values.ts';
 
 /** The parts of the storm. */
 export const PARTS = ['approvals', 'messages', 'busy', 'queries', 'arrivals'] as const;
@@ -50,7 +51,7 @@ export function parseOptions(args: readonly string[]): StormOptions {
     },
   });
   return {
-    parts: values.only.split(',').map(part),
+    parts: values.only.split(',').map((text) => oneOf('only', text, PARTS)),
     runs: count('runs', values.runs),
     messages: count('messages', values.messages),
     busySeconds: count('busy-seconds', values['busy-seconds']),
@@ -62,16 +63,4 @@ export function parseOptions(args: readonly string[]): StormOptions {
     hogs: count('hogs', values.hogs),
     json: values.json,
   };
-}
-
-function part(text: string): Part {
-  const known = PARTS.find((one) => one === text);
-  if (known !== undefined) return known;
-  throw new Error(`--only has "${text}": choose of ${PARTS.join(', ')}`);
-}
-
-function count(name: string, text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
-  throw new Error(`--${name} is "${text}": write a whole number of at least 1`);
 }

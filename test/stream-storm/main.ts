@@ -1,12 +1,11 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleToFile } from '../../bench/sides/workflow-bundle.ts';
-import { errorMessage } from '../../src/core/domain/errors.ts';
-import { startDevServer } from '../../src/dev-server/dev-server.ts';
-import { checkLines, closingLine } from '../storm/check.ts';
+import { checkLines } from '../processes/check.ts';
+import { beginCommand, endCommand } from '../processes/command.ts';
+import { bundleFor, openStage } from '../processes/stage.ts';
 import { redisProgram } from '../streams/redis-server.ts';
-import { parseOptions, type StormOptions, USAGE } from './options.ts';
+import { parseOptions, USAGE } from './options.ts';
 import { type StreamStormOutcome, streamStorm } from './storm.ts';
 
 /**
@@ -15,47 +14,25 @@ import { type StreamStormOutcome, streamStorm } from './storm.ts';
  * of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
-function say(line: string): void {
-  process.stderr.write(`[stream-storm] ${line}\n`);
-}
-
-function readOptions(): StormOptions {
-  try {
-    return parseOptions(process.argv.slice(2));
-  } catch (error) {
-    process.stderr.write(`${errorMessage(error)}\n${USAGE}\n`);
-    process.exit(2);
-  }
-}
-
-async function storm({ runs, workers, seed }: StormOptions): Promise<StreamStormOutcome> {
-  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
-  const bundle = await bundleToFile();
-  try {
-    const { address, namespace } = server;
-    return await streamStorm({ address, namespace, taskQueue: 'stream-storm', bundlePath: bundle.path, workers }, { runs, seed, say });
-  } finally {
-    await bundle.remove();
-    await server.stop();
-  }
-}
-
-const options = readOptions();
+const { options, say } = beginCommand('stream-storm', { parse: parseOptions, usage: USAGE });
 if (redisProgram === undefined) {
   process.stderr.write('redis-server is not installed: install it, for example by "apt-get install redis-server"\n');
   process.exit(2);
 }
-// All processes end with this one.
-process.once('SIGINT', () => process.exit(130));
-process.once('SIGTERM', () => process.exit(143));
-const { checks, figures, failed } = await storm(options);
+const { runs, workers, seed, json } = options;
+const { checks, figures, failed } = await storm();
 if (failed.length > 0) {
   const file = join(mkdtempSync(join(tmpdir(), 'longhaul-stream-storm-')), 'failed.json');
   writeFileSync(file, JSON.stringify(failed));
   say(`the items of the runs with problems are kept in ${file}`);
 }
 process.stdout.write(`${checks.flatMap((check) => checkLines('stream', check)).join('\n')}\n`);
-if (options.json) process.stdout.write(`${JSON.stringify(figures)}\n`);
-else say(JSON.stringify(figures, null, 2));
-process.stdout.write(`${closingLine(checks)}\n`);
-process.exit(checks.every(({ problems }) => problems.length === 0) ? 0 : 1);
+if (!json) say(JSON.stringify(figures, null, 2));
+endCommand(checks, json ? figures : undefined);
+
+async function storm(): Promise<StreamStormOutcome> {
+  await using stage = await openStage(say);
+  const { address, namespace } = stage;
+  const place = { address, namespace, taskQueue: 'stream-storm', bundlePath: await bundleFor(stage), workers };
+  return await streamStorm(place, { runs, seed, say });
+}

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { count } from '../processes/option-values.ts';
 
 /** The options of the command line, checked. */
 export interface StormOptions {
@@ -30,10 +31,4 @@ export function parseOptions(args: readonly string[]): StormOptions {
     seed: count('seed', values.seed),
     json: values.json,
   };
-}
-
-function count(name: string, text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
-  throw new Error(`--${name} is "${text}": write a whole number of at least 1`);
 }

@@ -1,7 +1,7 @@
 import { seeded } from '../crash/runs/random-kills.ts';
-import { atOnce } from '../storm/at-once.ts';
-import type { Check } from '../storm/check.ts';
-import { secondsSince } from '../storm/timings.ts';
+import { atOnce } from '../processes/at-once.ts';
+import type { Check } from '../processes/check.ts';
+import { secondsSince } from '../processes/timings.ts';
 import { type StormFigures, stormChecks } from './checks/storm-checks.ts';
 import { type StormPlace, withStorm } from './processes/storm-testbed.ts';
 import { approveWaiting } from './runs/approve-waiting.ts';

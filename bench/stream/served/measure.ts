@@ -1,4 +1,4 @@
-import { quietRuntime } from '../../processes/quiet-runtime.ts';
+import { quietRuntime } from '../../../test/processes/quiet-runtime.ts';
 import { measureBusy } from './busy-readers.ts';
 import { measureIdle } from './idle-readers.ts';
 import type { ServeBenchOptions } from './serve-options.ts';

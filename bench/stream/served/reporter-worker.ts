@@ -1,6 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import { createWorker, openai, type StreamSink } from 'longhaul/worker';
-import { quietRuntime } from '../../processes/quiet-runtime.ts';
+import { quietRuntime } from '../../../test/processes/quiet-runtime.ts';
 import type { WorkersSetting } from '../stream-workers.ts';
 import { reporter } from './reporter.ts';
 

@@ -1,4 +1,4 @@
-import { count, oneOf } from '../../options/option-values.ts';
+import { count, oneOf } from '../../../test/processes/option-values.ts';
 
 /**
  * The sinks that `serve` measures. With `memory` the worker is in the process of the service; with the others it has one of its own. `none`

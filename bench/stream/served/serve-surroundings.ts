@@ -4,8 +4,8 @@ import { startDevServer } from '../../../src/dev-server/dev-server.ts';
 import { describeMachine, type Machine } from '../../figures/machine.ts';
 import { BOUNDED_YOUNG_GENERATION } from '../../sides/measured-memory.ts';
 import { startRedis } from '../../sides/redis-process.ts';
-import { WorkerProcess } from '../../sides/worker-process.ts';
-import { bundleToFile } from '../../sides/workflow-bundle.ts';
+import { ProgramProcess } from '../../../test/processes/program-process.ts';
+import { bundleToFile } from '../../../test/processes/workflow-bundle.ts';
 import { startTokenProvider } from '../token-script.ts';
 import type { ServedSink } from './serve-options.ts';
 import type { ReadersReply, ReadersRequest, ReadersSetting, ServiceReply, ServiceRequest, ServiceSetting } from './serving-messages.ts';
@@ -14,8 +14,8 @@ import type { ReadersReply, ReadersRequest, ReadersSetting, ServiceReply, Servic
 export interface ServeSurroundings {
   /** The address of the service. */
   url: string;
-  service: WorkerProcess<ServiceRequest, ServiceReply>;
-  readers: WorkerProcess<ReadersRequest, ReadersReply>;
+  service: ProgramProcess<ServiceRequest, ServiceReply>;
+  readers: ProgramProcess<ReadersRequest, ReadersReply>;
   /** Starts runs beside the service, and decides. */
   client: LonghaulClient;
   machine: Machine;
@@ -55,14 +55,17 @@ export async function withService<Result>(
     redisUrl: redis?.url ?? '',
   };
   if (sink !== 'memory') {
-    const worker = await WorkerProcess.start<{ type: 'stop' }, { type: 'ready' }>(WORKER, setting, []);
+    const worker = new ProgramProcess<{ type: 'stop' }, { type: 'ready' }>(WORKER, setting);
+    await worker.start();
     all.defer(() => worker.stop({ type: 'stop' }));
   }
-  const service = await WorkerProcess.start<ServiceRequest, ServiceReply>(SERVICE, setting, [BOUNDED_YOUNG_GENERATION]);
+  const service = new ProgramProcess<ServiceRequest, ServiceReply>(SERVICE, setting, { execArgv: [BOUNDED_YOUNG_GENERATION] });
+  await service.start();
   all.defer(() => service.stop({ type: 'stop' }));
   const { url } = await service.ask({ type: 'where' }, 'where');
   const given: ReadersSetting = { url };
-  const readers = await WorkerProcess.start<ReadersRequest, ReadersReply>(READERS, given, []);
+  const readers = new ProgramProcess<ReadersRequest, ReadersReply>(READERS, given);
+  await readers.start();
   all.defer(() => readers.stop({ type: 'stop' }));
   return await measure({ url, service, readers, client, machine: await describeMachine(client.temporal) });
 }

@@ -1,4 +1,4 @@
-import { unless } from '../../storm/check.ts';
+import { unless } from '../../processes/check.ts';
 import { difference } from './difference.ts';
 import { effectProblems } from './effect-problems.ts';
 import { expectedRecord, textOf, type Unclear, unclearAt, type UnclearCalls } from './expectation.ts';

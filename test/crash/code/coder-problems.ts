@@ -1,4 +1,4 @@
-import { unless } from '../../storm/check.ts';
+import { unless } from '../../processes/check.ts';
 import { difference } from '../checks/difference.ts';
 import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import type { Effect } from '../processes/ledger.ts';

@@ -1,15 +1,58 @@
 import { Client, Connection, type WorkflowClientInterceptor } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
-import { CrashServer } from './crash-server.ts';
-import { CrashWorker } from './crash-worker.ts';
+import { CrashServer } from '../../processes/crash-server.ts';
+import { ProgramProcess } from '../../processes/program-process.ts';
+import type { Kill } from '../points/crash-trigger.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
 import { TASK_TIMEOUT_MS } from '../points/points.ts';
+
+/** The settings of a worker's process, passed as the JSON of its first argument. */
+export interface WorkerSetting {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  /** The workflows, bundled once for all workers. */
+  bundlePath: string;
+  /** The file of the ledger. */
+  ledger: string;
+  /** The file of the memory of programs. */
+  memory: string;
+  heartbeatMs: number;
+  /** Milliseconds without a heartbeat after which a call with effect `once` is given up. */
+  onceTimeoutMs: number;
+  /** The number of history events after which a run continues as new. */
+  eventsOfExecution: number;
+  /** The number of cached runs; the default of the SDK if it is left out. */
+  cached?: number;
+}
+
+/** A message to the process: the process to kill from now on, or none. */
+export interface ToWorker {
+  type: 'arm';
+  kill?: Kill;
+}
+
+/** A message from the process. */
+export type FromWorker = { type: 'ready' } | { type: 'armed' } | ({ type: 'waiting' } & Waiting);
+
+/** A pending approval. */
+export interface Waiting {
+  runId: string;
+  callId: string;
+  digest: string;
+}
+
+/** A worker that is started again at once if it is killed. */
+export type CrashWorker = ProgramProcess<ToWorker, FromWorker>;
+
+const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
 /** A worker, a server and a client for one run after the other, on one task queue. */
 export interface CrashTestbed {
@@ -95,7 +138,7 @@ export async function openTestbed(
     ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
     ...TIMING[pass],
   };
-  const worker = new CrashWorker(setting);
+  const worker: CrashWorker = new ProgramProcess<ToWorker, FromWorker>(WORKER, setting satisfies WorkerSetting, { isKilledByOthers: true });
   let connection: Connection | undefined;
   const close = async (): Promise<void> => {
     await connection?.close();
@@ -115,6 +158,6 @@ export async function openTestbed(
 /** Kills a process of the testbed, and resolves when it is dead. Its successor is then being started. */
 export async function kill(testbed: CrashTestbed, victim: Pass): Promise<void> {
   const { kills } = testbed[victim];
-  testbed[victim].kill();
+  void testbed[victim].kill();
   while (testbed[victim].kills === kills) await pause(1);
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleInto } from '../points/bundle.ts';
-import { CrashServer, findCli } from './crash-server.ts';
+import { CrashServer, findCli } from '../../processes/crash-server.ts';
 import { HistoryCheck } from '../checks/history-check.ts';
 import { type SharedResources, type CrashTestbed, type RunTiming, openTestbed } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';

@@ -1,13 +1,15 @@
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
 import { createWorker, fileMemory } from '../../../worker/index.ts';
 import { coderAgent } from '../code/coder-agent.ts';
 import { coderModel } from '../code/coder-model.ts';
+import { answerRequests, readSetting, reply } from '../../processes/program.ts';
+import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { activityPoints, currentExecution } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
 import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
-import type { FromWorker, ToWorker, WorkerSetting } from './crash-worker.ts';
+import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
 import { CrashTrigger } from '../points/crash-trigger.ts';
 import { attendant } from '../session/conversation.ts';
 import { attendantModel } from '../session/attendant-model.ts';
@@ -17,21 +19,13 @@ import { referenceModel } from '../reference/reference-model.ts';
 import { delegation } from '../tree/delegation.ts';
 import { delegationModel } from '../tree/delegation-model.ts';
 
-/** A worker of the crash matrix, in a process of its own. It ends with its parent, however the parent ends. */
+/** A worker of the crash matrix, in a separate process. */
 
-const setting = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'OFF' } }, shutdownSignals: [] });
-process.on('SIGINT', () => undefined);
+const setting = readSetting<WorkerSetting>();
+quietRuntime({ core: 'OFF' });
 
 const ledger = new Ledger(setting.ledger);
 const trigger = new CrashTrigger((runId, point) => ledger.reached(runId, point));
-const tell = (message: FromWorker): boolean | undefined => process.send?.(message);
-process.on('message', ({ kill }: ToWorker) => {
-  trigger.arm(kill);
-  tell({ type: 'armed' });
-});
 
 function reached(workflowId: string, point: string): void {
   const top = ofTopRun(workflowId, point);
@@ -66,7 +60,7 @@ const worker = await createWorker({
   taskQueue: setting.taskQueue,
   heartbeatEvery: setting.heartbeatMs,
   continueAsNew: { events: setting.eventsOfExecution },
-  notify: ({ runId, callId, digest }) => void tell({ type: 'waiting', runId, callId, digest }),
+  notify: ({ runId, callId, digest }) => reply<FromWorker>({ type: 'waiting', runId, callId, digest }),
   authorize: ({ by }) => ({ as: by ?? 'nobody' }),
   worker: {
     workflowBundle: { codePath: setting.bundlePath },
@@ -80,5 +74,10 @@ const worker = await createWorker({
 });
 // Otherwise it is written at the end of a process, and this process will be killed.
 flushCompileCache();
-tell({ type: 'ready' });
+answerRequests<ToWorker, FromWorker>({
+  arm: ({ kill }) => {
+    trigger.arm(kill);
+    return { type: 'armed' };
+  },
+});
 await worker.run();

@@ -1,5 +1,5 @@
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
-import type { Waiting } from '../processes/crash-worker.ts';
+import type { Waiting } from '../processes/crash-testbed.ts';
 import { retryWhileDown } from '../processes/retry-while-down.ts';
 import { ofTopRun } from '../points/points.ts';
 import { type Disturbance, killIdle } from '../runs/disturbance.ts';
@@ -32,12 +32,12 @@ export class ErrandDecisions {
     const { promise, reject } = Promise.withResolvers<never>();
     this.failed = promise;
     this.failed.catch(() => undefined);
-    testbed.worker.onWaiting = (waiting) => {
+    testbed.worker.listen('waiting', (waiting) => {
       const key = `${waiting.runId} ${waiting.callId}`;
       if (ofTopRun(waiting.runId, '').runId !== run.runId || this.#begun.has(key)) return;
       this.#begun.add(key);
       this.#decide(waiting).catch(reject);
-    };
+    });
   }
 
   async #decide({ runId, callId, digest }: Waiting): Promise<void> {

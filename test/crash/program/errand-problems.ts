@@ -1,4 +1,4 @@
-import { unless } from '../../storm/check.ts';
+import { unless } from '../../processes/check.ts';
 import { difference } from '../checks/difference.ts';
 import type { Hit } from '../subject.ts';
 import type { ErrandRecord } from './errand-record.ts';

@@ -4,17 +4,17 @@ import proto from '@temporalio/proto';
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
+import { bundleToFile } from '../../processes/workflow-bundle.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
-import { atOnce } from '../../storm/at-once.ts';
-import { KillableProcess } from '../../storm/processes/killable-process.ts';
-import { type Timings, timings } from '../../storm/timings.ts';
-import { CrashServer, findCli } from '../processes/crash-server.ts';
+import { atOnce } from '../../processes/at-once.ts';
+import { ProgramProcess } from '../../processes/program-process.ts';
+import { type Timings, timings } from '../../processes/timings.ts';
+import { CrashServer, findCli } from '../../processes/crash-server.ts';
 import { seeded } from '../runs/random-kills.ts';
 import { RECOVERING, ROUNDS } from './recovering-agent.ts';
 import { type Cause, CAUSES, causeOf, type OpenRun, type RecoveredRun, WaitLog } from './waits.ts';
-import type { RecoveringWorkerSetting } from './worker-process.ts';
+import type { RecoveringWorkerReply, RecoveringWorkerSetting } from './worker-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 
@@ -56,28 +56,18 @@ export interface Recovery {
   };
 }
 
-/** A worker in a process of its own. */
-class RecoveringWorker {
+/** A worker in a separate process. */
+class RecoveringWorker extends ProgramProcess<never, RecoveringWorkerReply> {
   identity: string | undefined;
-  readonly #process: KillableProcess;
 
   constructor(setting: RecoveringWorkerSetting) {
-    this.#process = new KillableProcess(PROGRAM, setting, (identity) => (this.identity = String(identity)));
+    super(PROGRAM, setting);
+    this.listen('ready', ({ identity }) => (this.identity = identity));
   }
 
-  start(): Promise<void> {
-    return this.#process.start();
-  }
-
-  /** Kills the process, and begins to start another. Resolves once the process is dead. */
-  async kill(): Promise<void> {
+  override async kill(): Promise<void> {
     this.identity = undefined;
-    await this.#process.stop();
-    void this.#process.start().catch(() => undefined);
-  }
-
-  stop(): Promise<void> {
-    return this.#process.stop();
+    await super.kill();
   }
 }
 

@@ -1,6 +1,8 @@
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
 import { createWorker } from '../../../worker/index.ts';
+import { readSetting, reply } from '../../processes/program.ts';
+import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { recoveringAgent, recoveringModel } from './recovering-agent.ts';
 
 /** The settings of the process, passed as the JSON of its first argument. */
@@ -12,13 +14,16 @@ export interface RecoveringWorkerSetting {
   bundlePath: string;
 }
 
-/** A worker with the defaults of the product, in a process of its own. Once it works it sends its identity. It ends with its parent. */
+/** The message of the process: its worker works, and has this identity. */
+export interface RecoveringWorkerReply {
+  type: 'ready';
+  identity: string | undefined;
+}
 
-const { address, namespace, taskQueue, bundlePath } = JSON.parse(process.argv[2] ?? '') as RecoveringWorkerSetting;
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'OFF' } }, shutdownSignals: [] });
-process.on('SIGINT', () => undefined);
+/** A worker with the defaults of the product, in a separate process. */
+
+const { address, namespace, taskQueue, bundlePath } = readSetting<RecoveringWorkerSetting>();
+quietRuntime({ core: 'OFF' });
 const worker = await createWorker({
   agents: [recoveringAgent()],
   providers: { recovery: recoveringModel() },
@@ -29,5 +34,5 @@ const worker = await createWorker({
 });
 // Otherwise it is written at the end of a process, and this process will be killed.
 flushCompileCache();
-process.send?.(worker.worker.options.identity);
+reply<RecoveringWorkerReply>({ type: 'ready', identity: worker.worker.options.identity });
 await worker.run();

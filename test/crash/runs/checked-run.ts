@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { executionHistory, historyJson } from '../../../src/history/history-events.ts';
 import { RunChain } from '../../../src/client/executions.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
-import { secondsSince } from '../../storm/timings.ts';
+import { secondsSince } from '../../processes/timings.ts';
 import { queryConstantly } from './query-constantly.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';

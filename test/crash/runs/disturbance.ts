@@ -13,7 +13,10 @@ export type Disturbance =
 export async function armFor({ pass, worker, server }: CrashTestbed, runId: string, disturbance: Disturbance): Promise<void> {
   const isReached = disturbance.type === 'at' && disturbance.point !== IDLE;
   const victim = pass === 'worker' ? worker.pid : server.pid;
-  await worker.arm(isReached ? { runId, point: disturbance.point, victim } : undefined);
+  await worker.whenReady();
+  const armed = isReached ? { kill: { runId, point: disturbance.point, victim } } : {};
+  // A worker that dies now is not armed: its successor runs on, and the run ends without a kill, which is a problem of it.
+  await worker.ask({ type: 'arm', ...armed }, 'armed').catch(() => undefined);
 }
 
 /** Kills the victim of a run that waits, if that is its disturbance. */

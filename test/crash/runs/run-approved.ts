@@ -1,7 +1,6 @@
 import { runHistory } from '../../../src/history/history-events.ts';
 import { RunChain } from '../../../src/client/executions.ts';
 import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
-import type { Waiting } from '../processes/crash-worker.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from './disturbance.ts';
@@ -54,9 +53,9 @@ export async function runApproved(
 /** Waits for the pending approval, and returns its digest. */
 function waitingOf({ worker }: CrashTestbed, runId: string): Promise<string> {
   return new Promise((resolve) => {
-    worker.onWaiting = (waiting: Waiting) => {
+    worker.listen('waiting', (waiting) => {
       if (waiting.runId === runId) resolve(waiting.digest);
-    };
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 import { outputText } from '../../../src/core/domain/content.ts';
-import { unless } from '../../storm/check.ts';
+import { unless } from '../../processes/check.ts';
 import { difference } from '../checks/difference.ts';
 import type { Hit } from '../subject.ts';
 import { answerTo, EFFECTS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';

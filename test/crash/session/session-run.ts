@@ -124,9 +124,9 @@ async function approve({ testbed, session, disturbance, deadline }: Held): Promi
     'The wait for the approval',
     deadline,
     new Promise<string>((resolve) => {
-      testbed.worker.onWaiting = (waiting) => {
+      testbed.worker.listen('waiting', (waiting) => {
         if (waiting.runId === session.id) resolve(waiting.digest);
-      };
+      });
     }),
   );
   await untilRun(testbed, { runId: session.id, deadline, isMet: ({ isIdle }) => isIdle });

@@ -33,11 +33,11 @@ export class DelegationDecisions {
     const { promise, reject } = Promise.withResolvers<never>();
     this.failed = promise;
     this.failed.catch(() => undefined);
-    testbed.worker.onWaiting = ({ runId, callId }) => {
+    testbed.worker.listen('waiting', ({ runId, callId }) => {
       if (ofTopRun(runId, '').runId !== run.runId || this.#begun.has(callId)) return;
       this.#begun.add(callId);
       this.#decide(callId).catch(reject);
-    };
+    });
   }
 
   async #decide(callId: string): Promise<void> {

@@ -4,11 +4,11 @@ import type { Event } from '../../../src/core/domain/record.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { type Answer, answerCounts, refusedWith, type SentDecision } from './answers.ts';
 import { approvalChecks, type DecidedRun } from './approvals-checks.ts';
-import { atOnce } from '../at-once.ts';
+import { atOnce } from '../../processes/at-once.ts';
 import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
-import { secondsSince, timings } from '../timings.ts';
+import { secondsSince, timings } from '../../processes/timings.ts';
 
 /** The number of clients that decide, each on a connection of its own. */
 const CLIENTS = 20;

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { Worker as Thread } from 'node:worker_threads';
 import { runHistory } from '../../../src/history/history-events.ts';
-import { unless } from '../check.ts';
-import { atOnce } from '../at-once.ts';
+import { unless } from '../../processes/check.ts';
+import { atOnce } from '../../processes/at-once.ts';
 import type { Outcome } from '../outcome.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
-import { secondsSince, timings } from '../timings.ts';
+import { secondsSince, timings } from '../../processes/timings.ts';
 
 /** Requests of this client at a time. */
 const AT_ONCE = 20;

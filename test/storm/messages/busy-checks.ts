@@ -1,4 +1,4 @@
-import { type Check, unless } from '../check.ts';
+import { type Check, unless } from '../../processes/check.ts';
 import type { FilledExecution } from './fill-execution.ts';
 import { decisionsIn, type MessagesRecord } from './messages-checks.ts';
 

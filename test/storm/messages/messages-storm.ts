@@ -9,7 +9,7 @@ import { readEffects } from '../processes/ledger.ts';
 import { decidePayments, type DecidedPayments } from './payments.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import { STOP, type TalkerInput } from '../processes/storm-model.ts';
-import { secondsSince, timings } from '../timings.ts';
+import { secondsSince, timings } from '../../processes/timings.ts';
 
 /** The number of clients that send messages, each on a connection of its own: more than the server allows in flight. */
 const CLIENTS = 20;

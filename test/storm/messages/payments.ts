@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ListedApproval, LonghaulClient } from '../../../src/client/index.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
-import { atOnce } from '../at-once.ts';
+import { atOnce } from '../../processes/at-once.ts';
 
 /** The number of decisions in flight at the same time, each of them sent twice. */
 const AT_ONCE = 10;

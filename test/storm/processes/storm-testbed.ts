@@ -1,16 +1,37 @@
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
+import type { Say } from '../../processes/command.ts';
+import { bundleFor, openStage } from '../../processes/stage.ts';
 import type { ExecutionHistory } from '../../../src/history/history-events.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
-import { startDevServer } from '../../../src/dev-server/dev-server.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
 import { replayed } from '../queries/replayed.ts';
-import { StormWorker } from './storm-worker.ts';
+import { ProgramProcess } from '../../processes/program-process.ts';
 
+/** The settings of a worker's process, passed as the JSON of its first argument. */
+export interface WorkerSetting {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  /** The workflows, bundled once for all workers. */
+  bundlePath: string;
+  /** The file that effects are written to. */
+  ledger: string;
+  /** The number of cached runs; the default of the SDK if it is left out. */
+  cached?: number;
+  /** The number of history events after which a run continues as new; the default if it is left out. */
+  eventsOfExecution?: number;
+  /** True: the time-outs are those of the product. Otherwise the death of a worker is noticed soon. */
+  isPatient?: boolean;
+}
+
+/** A worker in a separate process: it can be killed and replaced. */
+export type StormWorker = ProgramProcess;
+
+const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('storm-workflows.ts', import.meta.url));
 
 /** The environment of one part of the storm, with a task queue of its own. */
@@ -47,45 +68,44 @@ export type WithTestbed = <Result>(options: TestbedOptions, work: (testbed: Stor
  * Starts a fresh dev server, in memory, opens testbeds on it, and ends every process afterwards. A server that TEMPORAL_ADDRESS
  * names is not used, because other runs may use it.
  */
-export async function withTestbeds<Result>(say: StormTestbed['say'], work: (withTestbed: WithTestbed) => Promise<Result>): Promise<Result> {
-  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
-  try {
-    const bundle = await bundleToFile(WORKFLOWS);
-    const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundle.path } } });
-    const { address, namespace } = server;
+export async function withTestbeds<Result>(say: Say, work: (withTestbed: WithTestbed) => Promise<Result>): Promise<Result> {
+  await using stage = await openStage(say);
+  const { address, namespace } = stage;
+  const bundlePath = await bundleFor(stage, WORKFLOWS);
+  const replayer = new Replayer({ worker: { workflowBundle: { codePath: bundlePath } } });
+  stage.defer(() => replayer.close());
+  return await work(async ({ name, ...options }, runPart) => {
+    const ledger = join(dirname(bundlePath), `${name}.jsonl`);
+    const workers: StormWorker[] = [];
+    const addWorker = async (): Promise<StormWorker> => {
+      const worker = new ProgramProcess(WORKER, {
+        address,
+        namespace,
+        taskQueue: name,
+        bundlePath,
+        ledger,
+        ...options,
+      } satisfies WorkerSetting);
+      workers.push(worker);
+      await worker.start();
+      return worker;
+    };
+    const clients: LonghaulClient[] = [];
+    const connect = async (): Promise<LonghaulClient> => {
+      const client = await ownConnection(address, namespace);
+      clients.push(client);
+      return client;
+    };
     try {
-      return await work(async ({ name, ...options }, runPart) => {
-        const ledger = join(dirname(bundle.path), `${name}.jsonl`);
-        const workers: StormWorker[] = [];
-        const addWorker = async (): Promise<StormWorker> => {
-          const worker = new StormWorker({ address, namespace, taskQueue: name, bundlePath: bundle.path, ledger, ...options });
-          workers.push(worker);
-          await worker.start();
-          return worker;
-        };
-        const clients: LonghaulClient[] = [];
-        const connect = async (): Promise<LonghaulClient> => {
-          const client = await ownConnection(address, namespace);
-          clients.push(client);
-          return client;
-        };
-        try {
-          const worker = await addWorker();
-          const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
-            replayed(replayer, runId, executions, say);
-          return await runPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
-        } finally {
-          await Promise.all(clients.map((client) => client.close()));
-          await Promise.all(workers.map((worker) => worker.stop()));
-        }
-      });
+      const worker = await addWorker();
+      const replay = (runId: string, executions: readonly ExecutionHistory[]): Promise<ReplayedExecution[]> =>
+        replayed(replayer, runId, executions, say);
+      return await runPart({ taskQueue: name, ledger, worker, addWorker, replay, connect, say: (line) => say(`${name}: ${line}`) });
     } finally {
-      await replayer.close();
-      await bundle.remove();
+      await Promise.all(clients.map((client) => client.close()));
+      await Promise.all(workers.map((worker) => worker.stop()));
     }
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
 /**

@@ -1,17 +1,16 @@
-import { NativeConnection, Runtime, DefaultLogger } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { createWorker } from '../../../worker/index.ts';
+import { readSetting, reply } from '../../processes/program.ts';
+import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { stormAgents } from './storm-agents.ts';
 import { stormModel } from './storm-model.ts';
-import type { WorkerSetting } from './storm-worker.ts';
+import type { WorkerSetting } from './storm-testbed.ts';
 
-/** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, however the parent ends. */
+/** A worker of the storm, in a separate process, so that it can be killed. */
 
-const setting = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
+const setting = readSetting<WorkerSetting>();
 const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution, isPatient } = setting;
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } }, shutdownSignals: [] });
-process.on('SIGINT', () => undefined);
+quietRuntime();
 const worker = await createWorker({
   agents: stormAgents(ledger),
   providers: { storm: stormModel() },
@@ -27,5 +26,5 @@ const worker = await createWorker({
     ...(cached === undefined ? {} : { maxCachedWorkflows: cached }),
   },
 });
-process.send?.('ready');
+reply({ type: 'ready' });
 await worker.run();

@@ -5,7 +5,7 @@ import { queryRun } from '../../../src/client/executions.ts';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { type ContextPage, QUERIES } from '../../../src/core/protocol.ts';
 import { seeded } from '../../crash/runs/random-kills.ts';
-import { atOnce } from '../at-once.ts';
+import { atOnce } from '../../processes/at-once.ts';
 import { readEffects } from '../processes/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import { queriesChecks, type QueriedRun } from './queries-checks.ts';
@@ -13,7 +13,7 @@ import { readChain } from './read-chain.ts';
 import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
 import type { StormTestbed } from '../processes/storm-testbed.ts';
 import type { ClerkInput } from '../processes/storm-model.ts';
-import { secondsSince, timings } from '../timings.ts';
+import { secondsSince, timings } from '../../processes/timings.ts';
 import { describeProgress } from './describe-progress.ts';
 
 /** The number of runs at the same time: more than the workers cache. */

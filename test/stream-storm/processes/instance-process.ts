@@ -1,15 +1,14 @@
 import { connect, redisStreams } from '../../../src/client/index.ts';
 import { createHandler } from '../../../src/server/index.ts';
 import { listen, shutDown } from '../../../src/server/node-server.ts';
+import { readSetting, reply } from '../../processes/program.ts';
 import type { ServiceSetting } from './settings.ts';
 
-/** A service of the storm, in a process of its own. SIGTERM ends it as it ends `longhaul serve`. It ends with its parent, however that ends. */
+/** A service of the storm, in a separate process. SIGTERM ends it as it ends `longhaul serve`. */
 
 const GRACE_MS = 10_000;
 
-const { address, namespace, taskQueue, redisUrl, port, drainMs } = JSON.parse(process.argv[2] ?? '') as ServiceSetting;
-process.once('disconnect', () => process.exit());
-process.on('SIGINT', () => undefined);
+const { address, namespace, taskQueue, redisUrl, port, drainMs } = readSetting<ServiceSetting>();
 const [draining, closing] = [new AbortController(), new AbortController()];
 const client = await connect({
   address,
@@ -24,4 +23,4 @@ const server = await listen(handler, { host: '127.0.0.1', port });
 process.once('SIGTERM', () => {
   void shutDown({ server, draining, closing, drainMs, graceMs: GRACE_MS }).then(() => process.exit(0));
 });
-process.send?.('ready');
+reply({ type: 'ready' });

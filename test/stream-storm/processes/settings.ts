@@ -19,9 +19,12 @@ export interface ServiceSetting extends ProcessSetting {
   drainMs: number;
 }
 
-/** A call that waits for an approval, as a worker tells it to the storm. */
+/** A call that waits for an approval. */
 export interface Waiting {
   runId: string;
   callId: string;
   digest: string;
 }
+
+/** A message from a worker. */
+export type WorkerReply = { type: 'ready' } | ({ type: 'waiting' } & Waiting);

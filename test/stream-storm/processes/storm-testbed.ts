@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../../src/client/index.ts';
 import type { Random } from '../../crash/runs/random-kills.ts';
-import { unusedPort } from '../../crash/processes/unused-port.ts';
-import { KillableProcess } from '../../storm/processes/killable-process.ts';
+import { unusedPort } from '../../processes/unused-port.ts';
+import { ProgramProcess } from '../../processes/program-process.ts';
 import { RedisServer } from '../../streams/redis-server.ts';
 import { BalancingProxy } from './balancing-proxy.ts';
-import type { ProcessSetting, ServiceSetting, Waiting, WorkerSetting } from './settings.ts';
+import type { ProcessSetting, ServiceSetting, Waiting, WorkerReply, WorkerSetting } from './settings.ts';
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('instance-process.ts', import.meta.url));
@@ -41,7 +41,7 @@ export interface StormTestbed {
   client: LonghaulClient;
   taskQueue: string;
   proxy: BalancingProxy;
-  services: readonly KillableProcess[];
+  services: readonly ProgramProcess[];
   /** The addresses of the services themselves. */
   urls: readonly string[];
   victims: readonly Victim[];
@@ -56,14 +56,11 @@ export async function withStorm<Result>(place: StormPlace, work: (testbed: Storm
   const { address, namespace, taskQueue, bundlePath } = place;
   const redis = await RedisServer.start(await unusedPort());
   const setting: ProcessSetting = { address, namespace, taskQueue, redisUrl: redis.url };
-  const listen = (message: unknown): void => {
-    if (isWaiting(message)) testbed.onWaiting(message);
-  };
   const ports = [await unusedPort(), await unusedPort()];
-  const services = ports.map((port) => new KillableProcess(SERVICE, { ...setting, port, drainMs: DRAIN_MS } satisfies ServiceSetting));
+  const services = ports.map((port) => new ProgramProcess(SERVICE, { ...setting, port, drainMs: DRAIN_MS } satisfies ServiceSetting));
   const workers = Array.from(
     { length: place.workers },
-    () => new KillableProcess(WORKER, { ...setting, bundlePath } satisfies WorkerSetting, listen),
+    () => new ProgramProcess<never, WorkerReply>(WORKER, { ...setting, bundlePath } satisfies WorkerSetting),
   );
   const client = await connect({ address, namespace, taskQueue });
   const proxy = await BalancingProxy.start(ports);
@@ -81,6 +78,7 @@ export async function withStorm<Result>(place: StormPlace, work: (testbed: Storm
     onWaiting: () => undefined,
     failures: () => [...workers, ...services].flatMap(({ failure }) => (failure === undefined ? [] : [failure.message])),
   };
+  for (const worker of workers) worker.listen('waiting', (waiting) => testbed.onWaiting(waiting));
   try {
     await Promise.all([...workers, ...services].map((process) => process.start()));
     return await work(testbed);
@@ -98,8 +96,4 @@ async function loseRedis(redis: RedisServer, random: Random): Promise<void> {
   if (random() < 0.5) redis.wipe();
   await pause(random() * AWAY_MS);
   await redis.start();
-}
-
-function isWaiting(message: unknown): message is Waiting {
-  return typeof message === 'object' && message !== null && 'digest' in message;
 }

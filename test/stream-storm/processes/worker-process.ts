@@ -1,16 +1,15 @@
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { createWorker, redisStreams } from '../../../worker/index.ts';
+import { readSetting, reply } from '../../processes/program.ts';
+import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { drafts, teller } from './streaming-agents.ts';
 import { streamingModel } from './streaming-model.ts';
-import type { Waiting, WorkerSetting } from './settings.ts';
+import type { WorkerReply, WorkerSetting } from './settings.ts';
 
-/** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, however the parent ends. */
+/** A worker of the storm, in a separate process, so that it can be killed. */
 
-const { address, namespace, taskQueue, bundlePath, redisUrl } = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
-process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it.
-Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } }, shutdownSignals: [] });
-process.on('SIGINT', () => undefined);
+const { address, namespace, taskQueue, bundlePath, redisUrl } = readSetting<WorkerSetting>();
+quietRuntime();
 const worker = await createWorker({
   agents: [teller],
   programs: [drafts],
@@ -22,8 +21,8 @@ const worker = await createWorker({
   // The death of a worker is noticed soon, and so is its absence from its own queue.
   heartbeatEvery: 1_000,
   continueAsNew: { events: 40 },
-  notify: ({ runId, callId, digest }) => void process.send?.({ runId, callId, digest } satisfies Waiting),
+  notify: ({ runId, callId, digest }) => reply<WorkerReply>({ type: 'waiting', runId, callId, digest }),
   worker: { workflowBundle: { codePath: bundlePath }, stickyQueueScheduleToStartTimeout: 500, workflowThreadPoolSize: 1 },
 });
-process.send?.('ready');
+reply<WorkerReply>({ type: 'ready' });
 await worker.run();

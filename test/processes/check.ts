@@ -15,7 +15,7 @@ export function checkLines(part: string, { name, problems }: Check): string[] {
 }
 
 /** The closing line. */
-export function closingLine(checks: readonly Check[]): string {
+export function closingLine(checks: readonly Pick<Check, 'problems'>[]): string {
   const failed = checks.filter(({ problems }) => problems.length > 0).length;
   return `${checks.length - failed} passed, ${failed} failed`;
 }

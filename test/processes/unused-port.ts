@@ -1,4 +1,4 @@
-import { freePorts } from '../../../src/dev-server/start-flags.ts';
+import { freePorts } from '../../src/dev-server/start-flags.ts';
 
 /** Below the ports that the system assigns, so that no other process gets the port between death and restart. */
 const FIRST_PORT = 17_100;

@@ -1,8 +1,8 @@
-import { awaitReady } from '../../../src/dev-server/dev-server.ts';
-import { findServer } from '../../../src/dev-server/find-server.ts';
-import { type GuardedProcess, startProcess } from '../../../src/dev-server/guarded-process.ts';
-import { cliEnvironment, SERVER_IP, startFlags } from '../../../src/dev-server/start-flags.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';
+import { awaitReady } from '../../src/dev-server/dev-server.ts';
+import { findServer } from '../../src/dev-server/find-server.ts';
+import { type GuardedProcess, startProcess } from '../../src/dev-server/guarded-process.ts';
+import { cliEnvironment, SERVER_IP, startFlags } from '../../src/dev-server/start-flags.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
 import { unusedPort } from './unused-port.ts';
 
 const NAMESPACE = 'default';
