@@ -143,7 +143,7 @@ function addEnds(session: Command, run: RunCommand): void {
     .command('close')
     .argument('<session>', 'the id of the session')
     .summary('close a session')
-    .description('Closes a session after the turn that goes on: it takes no more messages, and its run completes.')
+    .description('Closes a session after the current turn: it takes no more messages, and its run completes.')
     .option('--by <name>', 'who closes it (default: the name of the OS user)')
     .action(async (sessionId: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<CloseSessionFlags>(), sessionId };

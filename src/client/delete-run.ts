@@ -93,7 +93,7 @@ async function requireEnded(client: Client, runId: string, deleted: string): Pro
   const whose = runId === deleted ? '' : `, below "${deleted}",`;
   throw new LonghaulError(
     'run_open',
-    `Run "${runId}"${whose} is still going on: cancel it first, or delete with "end", which cancels the run and all below it`,
+    `Run "${runId}"${whose} is still running: cancel it first, or delete with "end", which cancels the run and its descendants`,
   );
 }
 

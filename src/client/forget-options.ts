@@ -86,7 +86,7 @@ export function missingStores(stores: UserStores, without: readonly MissingStore
     );
   }
   if (stores.archive !== undefined && typeof stores.archive.runsOf !== 'function') {
-    throw new UsageError('"forget": the archive of the client has no "runsOf", by which it lists the runs of a user: add it');
+    throw new UsageError('"forget": the archive of the client has no "runsOf", which lists the runs of a user: add it');
   }
   return USER_STORES.filter((name) => without.includes(name));
 }

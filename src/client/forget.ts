@@ -71,7 +71,7 @@ export async function forget(
     if (signal?.aborted !== true || wait.signal?.aborted === true) throw error;
     throw new LonghaulError(
       'wait_timeout',
-      'Not everything of the user was removed in time: call "forget" again, which goes on from there',
+      'Not everything of the user was removed in time: call "forget" again, which continues from there',
     );
   }
 }

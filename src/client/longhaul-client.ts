@@ -330,7 +330,7 @@ function principalOfStart(own: Principal | undefined, given: Principal | undefin
     return { ...own, ...(claims === undefined ? {} : { claims }) };
   }
   throw new UsageError(
-    'the start has another "principal" than the client acts for: leave it out, or start the run with a client of its own',
+    'the start has another "principal" than the client: leave it out, or start the run with another client',
   );
 }
 

@@ -75,7 +75,7 @@ async function sendAgain(client: Client, runId: string, requests: RetryPoints['a
     } catch (error) {
       throw new LonghaulError(
         errorCode(error) ?? 'wait_timeout',
-        `Run "${runId}" goes on, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
+        `Run "${runId}" continues, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
         { cause: error },
       );
     }

@@ -110,6 +110,6 @@ export function answeringTurn(sessionId: string, { id, turn }: Pick<MessageRecei
   if (turn !== undefined) return turn;
   throw new LonghaulError(
     'invalid_input',
-    `No turn answers message "${id}": run "${sessionId}" is no session, or another request had that id. Read the run by its handle, or send the message under another id`,
+    `No turn answers message "${id}": run "${sessionId}" is not a session, or another request had that id. Read the run by its handle, or send the message under another id`,
   );
 }

@@ -312,7 +312,7 @@ async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps
 }
 
 function listProblem(list: unknown): string | undefined {
-  if (!Array.isArray(list)) return 'that is no list';
+  if (!Array.isArray(list)) return 'that is not a list';
   return list.length > PROGRAM_LIMITS.items ? `that has ${list.length} items, over ${PROGRAM_LIMITS.items}` : undefined;
 }
 

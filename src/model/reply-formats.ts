@@ -131,7 +131,7 @@ function jsonInstructions(snapshot: AgentSnapshot): string {
       ? []
       : ['{"tool": "<name>", "arguments": {…}} calls a tool. The next message is its result: "Observation: …", or an error.']),
     `{"answer": …} gives the final answer${output === undefined ? ', as text' : ''}.`,
-    '{"scratchpad": "<notes>"} only notes something. "scratchpad" may also stand beside "tool".',
+    '{"scratchpad": "<notes>"} only notes something. "scratchpad" may also accompany "tool".',
     ...(output === undefined ? [] : ['', `The value of "answer" must match this JSON Schema: ${JSON.stringify(output.schema)}`]),
     ...(tools.length === 0 ? [] : ['', 'Tools, each with the JSON Schema of its arguments:', ...tools]),
   ].join('\n');

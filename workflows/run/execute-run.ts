@@ -131,7 +131,7 @@ function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
 
 async function resumeRun(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
-  if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
+  if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" continues without a state`);
   return interpretFrom(Object.assign(run, { snapshot }), state, position, observer);
 }
 

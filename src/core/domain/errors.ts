@@ -75,7 +75,7 @@ export const ERROR_CODES = {
   budget_exceeded: {
     retryable: false,
     httpStatus: 409,
-    description: 'The run has no more of that limit from the run above: raise the limit of the root.',
+    description: 'The parent gave the run no more of that limit: raise the limit of the root.',
   },
   digest_mismatch: { retryable: false, httpStatus: 409, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, httpStatus: 409, description: 'The call has been decided otherwise, or by another decision.' },
@@ -131,7 +131,7 @@ export const ERROR_CODES = {
   },
   spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
   spilled_not_found: { retryable: false, httpStatus: 404, description: 'The run has spilled no content of that digest.' },
-  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },
+  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run continues.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
   decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
@@ -213,7 +213,7 @@ export const ERROR_CODES = {
   },
   memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
   // The HTTP service does not do what it was asked.
-  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
+  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is not JSON, or not valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is not one of the service, or belongs to another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
   tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },

@@ -45,7 +45,7 @@ export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
   return {
     name: TRANSFER_TO_AGENT,
     description: [
-      'Transfers the conversation to another agent, which goes on with it from here and answers in your place. Call it alone, once. The agents:',
+      'Transfers the conversation to another agent, which continues it from here and answers in your place. Call it alone, once. The agents:',
       ...targets.map(({ name, description }) => (description === undefined ? `- ${name}` : `- ${name}: ${description}`)),
     ].join('\n'),
     parameters,
@@ -73,7 +73,7 @@ function parametersOf(targets: readonly TransferTarget[]): JsonObject {
 
 /** Returns the result of a transfer that was carried out. */
 export function transferred(name: string): string {
-  return `The conversation was transferred to agent "${name}", which goes on with it.`;
+  return `The conversation was transferred to agent "${name}", which continues it.`;
 }
 
 /** The result of a transfer after the first one of a response. */

@@ -286,7 +286,7 @@ function argsProblem(args: unknown): string | undefined {
   if (entries.length === 0 || entries.length > RULE_BOUNDS.args) return `.args: write 1 to ${RULE_BOUNDS.args} paths`;
   for (const [path, glob] of entries) {
     if (path.length > RULE_BOUNDS.path || path.split('.').includes(''))
-      return `.args: ${JSON.stringify(path)} is no path: write names with dots between them`;
+      return `.args: ${JSON.stringify(path)} is not a path: write names with dots between them`;
     const problem = globProblem(glob);
     if (problem !== undefined) return `.args.${path}: ${problem}`;
   }

@@ -201,7 +201,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
 /** Returns why the changes do not raise the limits of the session: one of them would be lower, or the run is none. */
 function loweredOfSession(state: RunState, changes: RaiseInput['session']): string | undefined {
   if (changes === undefined) return undefined;
-  if (!isSession(state)) return 'the run is no session: it has no limits of a session to raise';
+  if (!isSession(state)) return 'the run is not a session: it has no session limits to raise';
   const limits = limitsOf(state);
   for (const [name, value] of Object.entries(changes) as [keyof typeof limits, number | null][]) {
     const now = limits[name];

@@ -131,7 +131,7 @@ export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsRece
 
 /** Interrupts the current turn of a session. The session stays usable. */
 export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
-  description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
+  description: 'Interrupts the current turn of a session: {"reason"?: "text"}',
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
     return problem === undefined
@@ -156,7 +156,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
 
 /** Closes a session, after the current turn. */
 export const close: RequestKind<CloseInput, CloseReceipt> = {
-  description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
+  description: 'Closes a session after the current turn: {"by"?: "name"}',
   refusal(run, input) {
     const problem = closeProblem(input ?? {});
     return problem === undefined
@@ -238,7 +238,7 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
 
 /** Pauses the run with the one that started it, or lets it go on with that. A caller's own pause of this run stays. */
 export const pausedAbove: RequestKind<PausedAboveInput, void> = {
-  description: 'Between runs: the run above is paused, or goes on: {"paused"}',
+  description: 'Between runs: the parent was paused or resumed: {"paused"}',
   refusal: (run, input) =>
     isJsonObject(input) && typeof input['paused'] === 'boolean'
       ? undefined
@@ -264,7 +264,7 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
 export const nextTurn: RequestKind<NextTurnInput, void> = {
   description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
   refusal(run, input) {
-    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is no session that another run keeps');
+    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is not a session that another run keeps');
     return problem === undefined ? endedRefusal(run) : invalidRequest(run, 'nextTurn', problem);
   },
   take({ state, inbox }, input) {
@@ -389,7 +389,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   if (kind !== undefined) {
     return {
       code: 'invalid_input',
-      message: `Run "${runId}" is that of a ${kind}, which takes no messages: decide what waits, or start another run`,
+      message: `Run "${runId}" is a ${kind}, which takes no messages: decide what waits, or start another run`,
     };
   }
   const problem = messageProblem(input);
@@ -469,7 +469,7 @@ function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: s
   // This state is short: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (isSession(state)) return undefined;
-  return { code: 'invalid_input', message: `Run "${runId}" is no session, and "${request}" is for sessions: cancel the run instead` };
+  return { code: 'invalid_input', message: `Run "${runId}" is not a session, and "${request}" is for sessions: cancel the run instead` };
 }
 
 /** True for a session that another run keeps. */

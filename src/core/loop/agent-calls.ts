@@ -237,7 +237,7 @@ function prepareChild(
   const { parent: { depth = 0 } = {} } = state;
   const tree = treeLimitsOf(state);
   const known = keptAgent(state, invocation);
-  if (depth >= tree.depth) return limitRefusal(`depth: there are ${depth} runs above this one, and at most ${tree.depth} are allowed`);
+  if (depth >= tree.depth) return limitRefusal(`depth: this run has ${depth} ancestors, and at most ${tree.depth} are allowed`);
   if (known === undefined && runsLeft(state) < 1) return limitRefusal('perTree: no further run may be started in this tree');
   const now = ports.now();
   const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now, keepsNone: agent.branch === true });

@@ -37,7 +37,7 @@ export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextSt
   const found = await findAgent(state, ports, name);
   if (found.type === 'cancelled') return endCancelled(state);
   if (found.type === 'failed')
-    return endFailed(state, found.code, `Flow "${flow.name}" cannot go on with agent "${name}": ${found.message}`);
+    return endFailed(state, found.code, `Flow "${flow.name}" cannot continue with agent "${name}": ${found.message}`);
   delete flow.isDue;
   forgetActed(state, name);
   switchAgent(state, ports, found.snapshot);

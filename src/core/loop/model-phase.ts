@@ -249,7 +249,7 @@ function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | und
 function startBranches(state: RunState, ports: RunPorts): NextStep {
   const { name, tools } = state.snapshot;
   if (branchInput(state) === undefined) {
-    const problem = 'its agents act side by side, each in a conversation of its own: start it with "input" alone, without "messages"';
+    const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
     return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
   }
   const id = branchesId(state.runId);

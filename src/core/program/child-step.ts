@@ -75,8 +75,8 @@ function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: St
   if (!text.ok) return cannotStart(text.problem);
   if (!data.ok) return cannotStart(data.problem);
   const given = { input: text.value, deps: data.value, ...approved?.arguments };
-  if (typeof given.input !== 'string') return cannotStart('"input" is no text');
-  if (!isJsonObject(given.deps)) return cannotStart('"deps" is no object');
+  if (typeof given.input !== 'string') return cannotStart('"input" is not text');
+  if (!isJsonObject(given.deps)) return cannotStart('"deps" is not an object');
   const told = failure !== undefined && refine?.passFailureContext !== false;
   return {
     ok: true,
@@ -99,7 +99,7 @@ function programStart(run: ProgramRun, running: RunningStep, { program: called }
   const resolved = resolveValue(input, lookupAt(program, running.address), { lenient: program.document.lenient });
   if (!resolved.ok) return cannotStart(resolved.problem);
   const given = approved?.arguments?.['input'] ?? resolved.value;
-  if (!isJsonObject(given)) return cannotStart('"input" is no object');
+  if (!isJsonObject(given)) return cannotStart('"input" is not an object');
   return {
     ok: true,
     start: { kind: 'program', input: { program: name, input: given, ...commonInput(run, plainStepLimits(running.at, limits), parent) } },

@@ -217,7 +217,7 @@ function cannotStoreText({ state }: ProgramRun, outputs: readonly CarriedOutput[
   const [largest] = outputs;
   return (
     `Run "${state.runId}" cannot continue in a new execution: it would carry ${totalBytes(outputs)} bytes of outputs that later steps name, ` +
-    `over ${MAX_CARRIED_OUTPUT_BYTES}, and they could not be stored (${reason}). The largest is that of step "${largest?.at}", ` +
+    `over ${MAX_CARRIED_OUTPUT_BYTES}, and they could not be stored (${reason}). The largest is the output of step "${largest?.at}", ` +
     `with ${largest?.bytes} bytes: give createWorker a payload store ("payloadStore"), or make it smaller`
   );
 }

@@ -28,7 +28,7 @@ export async function callTool(
   const { state, program } = run;
   const { name, arguments: template = {} } = step.tool;
   const args = resolveValue(template, lookupAt(program, running.address), { lenient: program.document.lenient });
-  if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are no object' : args.problem);
+  if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are not an object' : args.problem);
   const tool = state.snapshot.tools.find((one) => one.name === name);
   if (tool === undefined) return callNotMade(run, running, unknownTool(name));
   const problems = checkJson(tool.schema, args.value);

@@ -69,14 +69,14 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: (run, ask: From) => approvalsPage(run, offsetOf(ask)),
   },
   trace: {
-    description: 'A page of the trace of a program, or the facts about that of an agent; {"from": offset}',
+    description: 'A page of the trace of a program, or the facts for the trace of an agent; {"from": offset}',
     answer: (run, ask: From) => tracePage(run, offsetOf(ask)),
   },
   turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
   callArguments: {
-    description: 'The edited arguments of a call, or those of a call of code, for the activities of this run',
+    description: 'The edited arguments of a call, or the arguments of a call of code, for the activities of this run',
     answer: callArguments,
   },
   decision: {

@@ -151,7 +151,7 @@ export class MemoryRun {
     run.state = firstState(start, { runId, snapshot, deps, startedAt, notices }, ports);
     const end = await interpret(run.state, ports);
     if (end.type === 'finished') return end.result;
-    throw new Error('A run in memory has no next execution to go on in');
+    throw new Error('A run in memory has no next execution to continue in');
   }
 
   #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {

@@ -260,7 +260,7 @@ function checkAsk(body: JsonObject, path: string, problems: Problems): void {
     if (first < index) problems.add(`${path}.tools[${index}]`, `the tool ${quoted(text)} is there twice`);
   }
   if ('limits' in body && !('tools' in body)) {
-    problems.add(`${path}.limits`, 'one model call has no limits of its own: write them with "tools", or "limits" of the program');
+    problems.add(`${path}.limits`, 'one model call has no separate limits: write them with "tools", or "limits" of the program');
   }
 }
 

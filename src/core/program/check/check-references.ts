@@ -183,7 +183,7 @@ function whyInvisible(step: OutlineStep, at: OutlineStep | undefined): string {
   if (at !== undefined && blocksAround(at).includes(step)) return `the block ${name} has not ended inside itself`;
   const apart = at === undefined ? undefined : partingList(step, at);
   if (apart?.block?.kind === 'parallel')
-    return `${name} runs side by side with this step, in another branch of ${quoted(apart.block.name)}`;
+    return `${name} runs in parallel with this step, in another branch of ${quoted(apart.block.name)}`;
   if (apart?.block?.kind === 'branch') return `${name} runs in another case of ${quoted(apart.block.name)}`;
   if (at !== undefined && step.order > at.order) return `${name} runs after this step`;
   const around = at === undefined ? [] : blocksAround(at);
