@@ -117,7 +117,7 @@ interface OpeningRun {
   signal: AbortSignal;
 }
 
-/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over goes on with a run. */
+/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues with a run. */
 function openRun(
   runtime: ActivityRuntime,
   run: ResolveAgentInput,

@@ -79,7 +79,7 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
     throw unusablePath(
       owner,
       path,
-      `"description" is missing or empty: write a text that tells the model when to use the skill${on('description')}`,
+      `"description" is missing or empty${on('description')}: write a text that tells the model when to use the skill`,
     );
   }
   if (description.length > MAX_DESCRIPTION) {

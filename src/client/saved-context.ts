@@ -126,7 +126,7 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
   // The caller must not learn that the run of another principal exists.
   if (!isSameIdentity(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
   if (!closed)
-    throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
+    throw new LonghaulError('run_open', `Run "${runId}" is still running: send it a message, or begin from it once it has ended`);
   const { conversationState, savedContextOf } = await import('./recorded-views.ts');
   const { deps } = conversationState(runId, recorded);
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };

@@ -245,8 +245,8 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     return this.resolveHandoff(this.#state?.snapshot.name ?? '');
   }
 
-  readonly inTurn: SessionPorts['inTurn'] = (turn) => turn();
-  readonly beside: SessionPorts['beside'] = begunWork;
+  readonly withinTurn: SessionPorts['withinTurn'] = (turn) => turn();
+  readonly inBackground: SessionPorts['inBackground'] = begunWork;
   readonly readMessage: SessionPorts['readMessage'] = () => this.#keeper.readMessage();
   readonly turnEnded: SessionPorts['turnEnded'] = (runId) => this.#keeper.turnEnded(runId);
 

@@ -162,7 +162,7 @@ function sourceText(source: MemorySource): string {
   return JSON.stringify(sourceOf(source));
 }
 
-/** Returns the columns and values that the rows of forgotten entries have beside their namespace. */
+/** Returns the columns and values that the rows of forgotten entries have besides their namespace. */
 export function forgottenRows({ key, source, timestamp }: ForgottenEntries): ['key' | 'source' | 'timestamp', string | number][] {
   return [
     ...(key === undefined ? [] : [['key', key] as ['key', string]]),

@@ -269,7 +269,7 @@ type ReplyStep = ConversationStep & {
 
 /** The way in which a format writes the answers that were recorded. */
 interface ReplyRendering {
-  /** Writes a call with the text beside it and its result. Empty: the model does not see it again. */
+  /** Writes a call with the text next to it and its result. Empty: the model does not see it again. */
   call(call: ToolCall, text: string, result: ToolResult | undefined): ReplyStep[];
   /** Writes an answer without a call. */
   answer(text: string): string;
@@ -353,7 +353,7 @@ const FEEDBACK: Record<UnusableReason, string> = {
 };
 
 /**
- * Returns an answer in the JSON format in the form that is recorded: a call of a tool with the note beside it as its text, or the
+ * Returns an answer in the JSON format in the form that is recorded: a call of a tool with the note next to it as its text, or the
  * answer itself. An answer that is neither becomes a call of `unusable_reply`, which the tool phase answers with what is wrong.
  */
 function readJsonReply(response: ModelResponse, options: InterpretOptions): RecordedResponse {

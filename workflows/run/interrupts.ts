@@ -56,7 +56,7 @@ function interruptible(run: LiveRun, outcome: ModelCallOutcome): ModelCallOutcom
 }
 
 /** Runs a turn of a session in a cancellation scope of its own: an interrupt cancels what it waits for, and the session goes on. */
-export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
+export async function withinTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
   const scope = new CancellationScope({ cancellable: true });
   run.turnScope = scope;
   // The execution before was interrupted in the middle of the turn.

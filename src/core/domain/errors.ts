@@ -15,7 +15,7 @@ interface ErrorRow {
  * Temporal, so this table decides which failures are retried. The HTTP service reports an error by its code, with the status of its row.
  */
 export const ERROR_CODES = {
-  // The run cannot start or go on as it is.
+  // The run cannot start or continue as it is.
   invalid_input: { retryable: false, httpStatus: 422, description: 'The input of the run does not have the expected shape.' },
   // Facts about the worker that took the task: the run tries the task on other workers before it ends.
   unknown_agent: {
@@ -99,7 +99,7 @@ export const ERROR_CODES = {
   run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run of that id.' },
   not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow of that id is no run of an agent.' },
   run_exists: { retryable: false, httpStatus: 409, description: 'A run of that id exists already.' },
-  run_open: { retryable: false, httpStatus: 409, description: 'The run is still going on.' },
+  run_open: { retryable: false, httpStatus: 409, description: 'The run is still running.' },
   history_removed: {
     retryable: false,
     httpStatus: 410,

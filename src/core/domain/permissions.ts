@@ -160,8 +160,8 @@ export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, ar
 }
 
 /**
- * Returns the policies that hold for a run: its own, and all those that hold for the run above it. A call must pass each of them, so
- * that denials and questions of all add up, and a call is allowed only where all allow it. Equal ones of runs above are listed once.
+ * Returns the policies that hold for a run: its own, and all those that hold for the parent it. A call must pass each of them, so
+ * that denials and questions of all add up, and a call is allowed only where all allow it. Equal ones of ancestors are listed once.
  */
 export function effectivePermissions(own: Permissions | undefined, ancestors: readonly Permissions[] = []): Permissions[] {
   const texts = ancestors.map((layer) => canonicalJson(JSON.parse(JSON.stringify(layer)) as JsonValue));

@@ -35,7 +35,7 @@ import { cancelProblem, messageProblem, nextTurnProblem, revokeProblem, setPermi
 import { closeProblem, interruptProblem } from '../wire-schemas/run-input-schema.ts';
 import {
   approve,
-  endedRefusal,
+  refuseIfEnded,
   type InboundMessage,
   invalidRequest,
   type MessageReceiver,
@@ -48,7 +48,7 @@ import {
   unavailable,
 } from './decisions.ts';
 
-/** Revokes a remembered decision. Calls that it has already let run go on. */
+/** Revokes a remembered decision. Calls that it has already let run continue. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
   description: 'Revokes a remembered decision, so that it applies to no further calls: {"decision": "its id"}',
   refusal(run, input) {
@@ -236,8 +236,8 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
   },
 };
 
-/** Pauses the run with the one that started it, or lets it go on with that. A caller's own pause of this run stays. */
-export const pausedAbove: RequestKind<PausedAboveInput, void> = {
+/** Pauses the run with the one that started it, or lets it continue with that. A caller's own pause of this run stays. */
+export const parentPaused: RequestKind<PausedAboveInput, void> = {
   description: 'Between runs: the parent was paused or resumed: {"paused"}',
   refusal: (run, input) =>
     isJsonObject(input) && typeof input['paused'] === 'boolean'
@@ -265,10 +265,10 @@ export const nextTurn: RequestKind<NextTurnInput, void> = {
   description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
   refusal(run, input) {
     const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is not a session that another run keeps');
-    return problem === undefined ? endedRefusal(run) : invalidRequest(run, 'nextTurn', problem);
+    return problem === undefined ? refuseIfEnded(run) : invalidRequest(run, 'nextTurn', problem);
   },
   take({ state, inbox }, input) {
-    // A session that was paused with that run goes on with it.
+    // A session that was paused with that run continues with it.
     inbox.pausedAbove = false;
     if (input.turn > (state?.session?.turns ?? 0)) inbox.nextTurn = input;
   },
@@ -288,7 +288,7 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   reportEnd,
   childEnded,
   childWaiting,
-  pausedAbove,
+  pausedAbove: parentPaused,
   startedAgain,
   nextTurn,
   interrupt,
@@ -455,7 +455,7 @@ function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
 
 /** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
 function unavailableFor(run: MessageReceiver): Refusal | undefined {
-  return isKept(run) ? endedRefusal(run) : unavailable(run, 'decisions');
+  return isKept(run) ? refuseIfEnded(run) : unavailable(run, 'decisions');
 }
 
 function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefined {

@@ -224,7 +224,7 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
   if (verdict?.type === 'refused') {
     refuseDecision(state, ports, decision, {
       code: 'not_authorized',
-      message: `Not authorized to decide call "${decision.callId}": ${verdict.reason}`,
+      message: `Whoever decides about call "${decision.callId}" may not: ${verdict.reason}`,
     });
     return undefined;
   }

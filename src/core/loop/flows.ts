@@ -53,9 +53,9 @@ function fits({ until }: FlowState, answer: JsonValue): boolean {
   return until !== undefined && checkJson(until, answer).length === 0;
 }
 
-// Shared state: a flow whose agents act side by side.
+// Shared state: a flow whose agents act in parallel.
 
-/** True for the run of a flow whose agents act side by side: it calls no model. */
+/** True for the run of a flow whose agents act in parallel: it calls no model. */
 export function isParallel({ snapshot }: Pick<RunState, 'snapshot'>): boolean {
   return snapshot.flow?.kind === 'parallel';
 }

@@ -12,7 +12,7 @@ import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, type RunInput 
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
-import { endedEarly } from '../domain/tool-calls.ts';
+import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
 import { spendChild } from '../loop/spending.ts';
 import { noteError } from '../loop/state/run-state.ts';
@@ -242,7 +242,7 @@ export function childEnded(
   const spent = spendChild(run.state, result);
   if (result.status !== 'completed') return recordFailedChild(run, running, { child, error: childFailure(running, step, result), spent });
   const { output, finishReason } = result;
-  if (typeof output === 'string' && (output === '' || endedEarly(finishReason))) {
+  if (typeof output === 'string' && (output === '' || isCutOff(finishReason))) {
     return recordFailedChild(run, running, { child, error: cutAnswerFailure(running, result), spent });
   }
   const content = [{ type: 'message' as const, role: 'assistant' as const, content: insertedText(output) }];

@@ -24,7 +24,7 @@ import {
   type FirstStart,
   firstState,
   nameOfStart,
-  noteKeeper,
+  rememberParentSession,
   openingKind,
   type QueriedInput,
   queriedInput,
@@ -34,7 +34,7 @@ import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
-import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks.ts';
+import { addEndHooks, hasEndHooks } from '../../core/loop/hooks.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
@@ -86,7 +86,7 @@ export class MemoryRun {
     this.#start = start;
     this.#parts = parts;
     this.#sessions = new MemorySessions(parts.time);
-    noteKeeper(this.inbox, start);
+    rememberParentSession(this.inbox, start);
   }
 
   /** Runs to the end, successful or not. Never throws. */
@@ -105,7 +105,7 @@ export class MemoryRun {
     const { snapshot } = this;
     if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
     const request = endHooksRequest(Object.assign(this, { snapshot }), result);
-    return endedWithHooks(result, await this.#parts.activities.performAnyway(request));
+    return addEndHooks(result, await this.#parts.activities.performAnyway(request));
   }
 
   async #end(): Promise<RunResultFields> {
@@ -176,8 +176,8 @@ export class MemoryRun {
       },
       continueDue: () => false,
       continueBeforeSleep: () => false,
-      inTurn: (turn) => turn(),
-      beside: begunWork,
+      withinTurn: (turn) => turn(),
+      inBackground: begunWork,
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
       readMessage: (call) => activities.perform(callInputRequest(call)),
       closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),
@@ -200,7 +200,7 @@ export class MemoryRun {
     return outcome.type === 'cancelled' && !this.#isCancelled ? { ...outcome, type: 'interrupted' } : outcome;
   }
 
-  /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
+  /** Runs a child as a separate run. In memory, no run is continued in another execution. */
   async #runChild({ runId, start: whole, of, turn, next, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
     const isOver = (): boolean => this.#isCancelled || isGivenUp();
     if (turn !== undefined && next !== undefined) return this.#sessions.runTurn({ runId, turn, next, of, isGivenUp: isOver });
@@ -214,7 +214,7 @@ export class MemoryRun {
     this.#children.add(child);
     let ended = false;
     const running = child.execute().finally(() => (ended = true));
-    // A message that interrupts cancels the child, and the run goes on.
+    // A message that interrupts cancels the child, and the run continues.
     void time.until(() => ended || isGivenUp()).then(() => (ended ? undefined : child.cancel('interrupted')));
     const result = roundTrip(await running);
     this.#children.delete(child);
@@ -263,7 +263,7 @@ class MemorySessions {
     this.#time = time;
   }
 
-  /** Runs a turn to its end. A turn that is given up is interrupted, and the session goes on. */
+  /** Runs a turn to its end. A turn that is given up is interrupted, and the session continues. */
   async runTurn({ runId, turn, next, of, session: first, isGivenUp }: MemoryTurn): Promise<ChildOutcome> {
     if (first !== undefined) this.#sessions.set(runId, { session: first, ended: first.execute() });
     const session = this.#sessions.get(runId)?.session;
