@@ -183,7 +183,7 @@ async function readOne(source: NamedSecretSource, name: string, lookupMs: number
   try {
     const value: unknown = await Promise.race([readFromSource(source, name), late]);
     if (value === undefined || typeof value === 'string') return value;
-    throw secretUnavailable(source, name, `gave something that is no text (${value === null ? 'null' : typeof value})`);
+    throw secretUnavailable(source, name, `returned something that is not text (${value === null ? 'null' : typeof value})`);
   } finally {
     clearTimeout(timer);
   }

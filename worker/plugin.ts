@@ -327,7 +327,7 @@ function otherActivities(activities: object = {}, isShared: boolean): OtherActiv
   if ('activityDefinitionOptions' in fallback) {
     if (!isShared) return { names, fallback: 'kept' };
     throw new UsageError(
-      'the worker has a "default" activity with definition options, and agents with MCP servers, whose calls come to the default activity too: take the options out, or run these agents in a worker of their own',
+      'the worker has a "default" activity with definition options, and agents with MCP servers, whose calls come to the default activity too: take the options out, or run these agents in a separate worker',
     );
   }
   return { names, fallback: (...args: unknown[]): unknown => Reflect.apply(fallback, activities, args) };

@@ -91,7 +91,7 @@ export async function parallel(agents: readonly string[], input: RunAgentInput, 
 /** Throws for a number of agents whose results could not be one payload. */
 function requireFew({ length }: readonly string[]): void {
   if (length > 0 && length <= MOST_AGENTS) return;
-  const message = `${length} agents cannot run side by side: name 1 to ${MOST_AGENTS}, and call parallel again for more`;
+  const message = `${length} agents cannot run in parallel: name 1 to ${MOST_AGENTS}, and call parallel again for more`;
   throw ApplicationFailure.create({ type: 'invalid_input', message, nonRetryable: true });
 }
 

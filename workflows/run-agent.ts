@@ -19,7 +19,7 @@ import type { Principal } from '../src/core/domain/run.ts';
 import { summaryText } from '../src/core/domain/text.ts';
 import type { Duration } from '../src/core/domain/time.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
-import { ACTIVITIES, AGENT_RUN, type CarriedInput, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
+import { ACTIVITIES, AGENT_RUN, type ContinuedInput, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
 import type { AnyAgent, DepsOption, GivenDepsOf, RequiresSomething, ResultOf } from '../src/define/agent-definition.ts';
 import { type CheckedStart, checkStart, executeRun, executionOrigin, type RunIdentity } from './run/execute-run.ts';
@@ -271,7 +271,7 @@ function startInline<Deps>(
   const { key } = identity;
   try {
     const { carry } = options;
-    const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies CarriedInput), identity);
+    const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies ContinuedInput), identity);
     if (checked.ok) return checked;
     throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
   } catch (error) {

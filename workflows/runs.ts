@@ -19,7 +19,7 @@ import { utf8Length, utf8Prefix } from '../src/core/domain/text.ts';
 import { parentOfStart } from '../src/core/first-start.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
-import { type CarriedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
+import { type ContinuedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
 import { cancelReason } from './interceptors/cancellation.ts';
 import { pauseChildren, reportEnd, tellsWaiting, watchParent } from './run/children.ts';
 import {
@@ -44,7 +44,7 @@ import { currentDetails, publishedStatus, publishTitle, SearchAttributePublisher
  * without its steps; throws an ApplicationFailure whose details hold it for status `error`, and a cancellation for
  * status `cancelled`.
  */
-export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunResultFields> {
+export async function agentRun(rawInput: RunInput | ContinuedInput): Promise<RunResultFields> {
   return runWorkflow(rawInput, readRunInput);
 }
 
@@ -52,7 +52,7 @@ export async function agentRun(rawInput: RunInput | CarriedInput): Promise<RunRe
  * Runs a program: by the name under which a worker has it, or as a document in the input. It closes in the same way as
  * the run of an agent, with the results of its units.
  */
-export async function programRun(rawInput: ProgramInput | CarriedInput): Promise<RunResultFields> {
+export async function programRun(rawInput: ProgramInput | ContinuedInput): Promise<RunResultFields> {
   return runWorkflow(rawInput, readProgramInput);
 }
 

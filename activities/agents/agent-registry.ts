@@ -121,8 +121,8 @@ export class AgentRegistry {
   }
 
   /**
-   * Returns the hooks of an agent that acts in a run: those of the runs above first, then those of the worker. Throws `unknown_hook` for
-   * one of the runs above that this worker lacks.
+   * Returns the hooks of an agent that acts in a run: those of the ancestors first, then those of the worker. Throws `unknown_hook` for
+   * one of the ancestors that this worker lacks.
    */
   hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>, inherited: readonly HookSnapshot[] = []): HookSnapshot[] {
     for (const hook of inherited) this.hook(hook);

@@ -292,7 +292,7 @@ function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
   };
 }
 
-/** Returns the fields of a snapshot for the runs below: none for an agent that starts none. */
+/** Returns the fields of a snapshot for the descendants: none for an agent that starts none. */
 function childrenFields(
   { tools, children }: AnyAgent,
   childCheckMs: number | undefined,

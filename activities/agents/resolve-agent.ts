@@ -117,7 +117,7 @@ interface OpeningRun {
   signal: AbortSignal;
 }
 
-/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over goes on with a run. */
+/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues with a run. */
 function openRun(
   runtime: ActivityRuntime,
   run: ResolveAgentInput,
@@ -198,7 +198,7 @@ async function injectedValues({ name, code }: AnyAgent, deps: unknown): Promise<
   const values = await callInject(name, () => code.inject?.({ deps: deps as never }));
   const problem = injectionProblem(values, 'its result');
   if (problem !== undefined) throw unusableValues(name, problem);
-  if (!isJsonObject(values)) throw unusableValues(name, 'its result is no object: return {name: value}');
+  if (!isJsonObject(values)) throw unusableValues(name, 'its result is not an object: return {name: value}');
   const bytes = jsonBytes(values);
   if (bytes > BYTE_BUDGETS.injected) {
     throw unusableValues(

@@ -53,12 +53,12 @@ export async function approvalRequirements(
   const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalRequirement][]> => {
     const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
     if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];
-    const terms = approval.when === 'always' ? {} : await askPredicate(scope, call, dataOnce);
-    return terms === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...terms }]];
+    const requirement = approval.when === 'always' ? {} : await askPredicate(scope, call, dataOnce);
+    return requirement === undefined ? [] : [[call.toolCallId, { digest: callDigest(call), ...requirement }]];
   });
-  const terms = (await Promise.all(entries)).flat();
+  const requirements = (await Promise.all(entries)).flat();
   // Call ids come from models and may be `__proto__`: fromEntries makes every key an own property.
-  return terms.length === 0 ? undefined : Object.fromEntries(terms);
+  return requirements.length === 0 ? undefined : Object.fromEntries(requirements);
 }
 
 /** Returns the digest that binds a decision to a call: equal calls have equal digests. */
@@ -143,8 +143,8 @@ async function callPredicate(
     callId: call.toolCallId,
     signal,
   };
-  const terms = requirementFrom(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
-  return terms?.reason === undefined ? terms : { ...terms, reason: briefReason(runtime, terms.reason) };
+  const requirement = requirementFrom(`tool "${tool.name}"`, await when(parsed.data as never, context as never));
+  return requirement?.reason === undefined ? requirement : { ...requirement, reason: briefReason(runtime, requirement.reason) };
 }
 
 /** Secrets are redacted before the text is cut: a part of one would not be found. */

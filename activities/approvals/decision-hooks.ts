@@ -195,8 +195,8 @@ export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTer
       arguments: await callArguments(runtime, input, input),
     };
     return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal }) => {
-      const terms = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
-      return terms === undefined ? null : { digest: callDigest(call), ...terms };
+      const requirement = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
+      return requirement === undefined ? null : { digest: callDigest(call), ...requirement };
     });
   });
 }

@@ -22,7 +22,7 @@ export interface Attempt {
   /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
   heartbeat(details: unknown): void;
   /**
-   * Sends a heartbeat with details about the stream of the call, beside those that it would have. Every later heartbeat of this attempt
+   * Sends a heartbeat with details about the stream of the call, besides those that it would have. Every later heartbeat of this attempt
    * repeats them. May be called outside of the activity; does nothing once the attempt has ended.
    */
   stream(details: unknown): void;
@@ -281,7 +281,7 @@ export class RunCancelled extends Error {
   }
 }
 
-/** The reason of a signal that was aborted because of a message to the run, which goes on. */
+/** The reason of a signal that was aborted because of a message to the run, which continues. */
 export class RunInterrupted extends Error {
   override readonly name = 'AbortError';
 

@@ -204,7 +204,7 @@ function cleanSegment(segment: Segment): Segment {
   return { ...segment, calls: cleaned, output: output.toWellFormed(), durationMs };
 }
 
-/** Returns the end of a cell that must not go on, although its code waits for calls. */
+/** Returns the end of a cell that must not continue, although its code waits for calls. */
 export function earlyEnd(segment: Segment & { type: 'calls' }, message: string): Segment & { type: 'ended' } {
   const { output, durationMs, memoryUsedBytes = 0 } = segment;
   return { type: 'ended', result: failed({ output, durationMs, memoryUsedBytes }, { kind: 'killed', message }), durationMs };

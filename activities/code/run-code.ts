@@ -83,7 +83,7 @@ async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJour
   return output;
 }
 
-/** Begins the cell, or goes on with it. Undefined in a local activity that lacks the code or the results. */
+/** Begins the cell, or continues with it. Undefined in a local activity that lacks the code or the results. */
 async function runInExecutor(input: RunSegmentInput, namespace: Namespace, journal?: CodeJournal): Promise<RanSegment | undefined> {
   const { cell, segment, moment } = input;
   const isLocal = activityInfo().isLocal;
@@ -270,7 +270,7 @@ class NamespaceLoss extends Error {}
 
 /**
  * Makes the namespace of a run again, as it was before a segment: restores the checkpoint, and runs the cells since against the
- * recorded results of their calls. A segment that calls or prints something else than is recorded, or an executor that cannot go on,
+ * recorded results of their calls. A segment that calls or prints something else than is recorded, or an executor that cannot continue,
  * means that the namespace is lost. A store or an executor that fails is tried again first, as long as attempts are left.
  */
 async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promise<Namespace | LostNamespace> {

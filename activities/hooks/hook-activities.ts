@@ -36,7 +36,7 @@ import { afterCall, type HookScope, requireHooks, runEventHooks } from './hooks.
 import { reviewCalls } from './review-calls.ts';
 
 /**
- * Creates the activity that calls the hooks that run in no other: those with an activity of their own, those after an agent that a call
+ * Creates the activity that calls the hooks that run in no other: those with a separate activity, those after an agent that a call
  * has run, and those at the end of a run.
  */
 export function callHooksActivity(

@@ -323,8 +323,8 @@ function readAnswer(returned: unknown): ReadAnswer {
 }
 
 function notAnAnswer(answer: unknown): ReadAnswer {
-  const shown = JSON.stringify(answer)?.slice(0, 200) ?? 'a value that is not JSON';
-  return { type: 'failed', text: `it answered ${shown}, which is no answer of a hook` };
+  const excerpt = JSON.stringify(answer)?.slice(0, 200) ?? 'a value that is not JSON';
+  return { type: 'failed', text: `it answered ${excerpt}, which is not a valid answer of a hook` };
 }
 
 /** Reads the end of a command: its exit code and what it wrote. 0: the JSON that it wrote. 2: a deny. Any other: a failure. */

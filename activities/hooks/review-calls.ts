@@ -18,7 +18,7 @@ import { type HookScope, runEventHooks } from './hooks.ts';
 
 /**
  * Reviews the calls of one response of a model, or of one segment of code, before any of them starts: hooks first, those of one call
- * one after the other, the calls beside each other; rewritten arguments are checked like those of the model, and guardrails and
+ * one after the other, the calls in parallel; rewritten arguments are checked like those of the model, and guardrails and
  * predicates of approval see the rewritten ones. Returns all problems and decisions, those before
  * included.
  */

@@ -175,7 +175,7 @@ function objectSchema(schema: JsonObject): UsableSchema {
       return { problem: `its input schema is of the types ${typesOf(schema).join(', ')}, and arguments are always an object` };
     return {
       schema: { ...schema, type: 'object' },
-      change: `has an input schema of the types ${typesOf(schema).join(', ')}: it is used as that of an object`,
+      change: `has an input schema of the types ${typesOf(schema).join(', ')}: it is used as the schema of an object`,
     };
   }
   if (typeof type === 'string') return { problem: `its input schema is of the type "${type}", and arguments are always an object` };
@@ -187,7 +187,7 @@ function objectSchema(schema: JsonObject): UsableSchema {
     const { $ref: _reference, ...own } = schema;
     return { schema: { ...own, ...found.schema }, change: 'has a reference as input schema: it is used with what it refers to' };
   }
-  return { schema: { ...schema, type: 'object' }, change: 'has an input schema without a type: it is used as that of an object' };
+  return { schema: { ...schema, type: 'object' }, change: 'has an input schema without a type: it is used as the schema of an object' };
 }
 
 /** Returns a schema without keywords whose values cannot be theirs: a null stands for a keyword that was left out. */

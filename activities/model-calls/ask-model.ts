@@ -93,7 +93,7 @@ export async function askModel<Result>(
     const stream = beginStream?.(current);
     try {
       signal.throwIfAborted();
-      if ((pace()?.waitFor(patience.call) ?? 0) > 0) await inTurn(pace, patience, request, signal);
+      if ((pace()?.waitFor(patience.call) ?? 0) > 0) await waitForPace(pace, patience, request, signal);
       const sent = (await prepare?.(request, signal)) ?? request;
       signal.throwIfAborted();
       isSent = true;
@@ -138,7 +138,7 @@ export async function askModel<Result>(
 const SETTLE_MS = 200;
 
 /** Waits for the place of the call in the queue of those that the provider has refused. Throws if it is too far away. */
-async function inTurn(pace: () => Pace | undefined, patience: Patience, { model }: ModelRequest, signal: AbortSignal): Promise<void> {
+async function waitForPace(pace: () => Pace | undefined, patience: Patience, { model }: ModelRequest, signal: AbortSignal): Promise<void> {
   const until = performance.now() + patience.holdMs;
   const pause = async (ms: number): Promise<void> => {
     await sleep(ms, undefined, { signal }).catch(() => {
@@ -364,9 +364,9 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   const brief = briefProblems(response);
   const bytes = jsonBytes(brief);
   if (bytes <= SMALL) return brief;
-  const beside = jsonBytes(withoutArguments(brief, () => true));
-  if (beside > BYTE_BUDGETS.modelText && brief.providerItems !== undefined) return limitResponseSize(withoutItems(brief), model);
-  if (beside > BYTE_BUDGETS.modelText) throw responseTooLarge(model, beside, BYTE_BUDGETS.modelText);
+  const otherBytes = jsonBytes(withoutArguments(brief, () => true));
+  if (otherBytes > BYTE_BUDGETS.modelText && brief.providerItems !== undefined) return limitResponseSize(withoutItems(brief), model);
+  if (otherBytes > BYTE_BUDGETS.modelText) throw responseTooLarge(model, otherBytes, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
   const fitting = withProblems(

@@ -97,15 +97,15 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
     const { approvals, ...ofHooks } = reviewed;
     const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
-    // The review has a budget of its own: an answer that has been paid for does not fail for it.
+    // The review has a separate budget: an answer that has been paid for does not fail for it.
     return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }) };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
   runtime.transcripts.addResponse(key, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
-  const beside = { ...receivedAt, ...prepared.recalled, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
-  return { type: 'response', response: { ...result, ...beside } };
+  const details = { ...receivedAt, ...prepared.recalled, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
+  return { type: 'response', response: { ...result, ...details } };
 }
 
 function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {
@@ -256,8 +256,8 @@ async function findEntries(
   const namespace = memoryNamespace({ principal, agent: snapshot.memory?.name ?? snapshot.name });
   const found = await memory.recall({ namespace, text: query, topK: bounds.topK });
   // What a store returns is code of the user: more than was asked for, or values that are no JSON.
-  const shown = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(recalledEntry))) as RecalledEntry[];
-  return runtime.secrets.redactJson(shown) as RecalledEntry[];
+  const entries = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(recalledEntry))) as RecalledEntry[];
+  return runtime.secrets.redactJson(entries) as RecalledEntry[];
 }
 
 /** Returns the part of the input by which the run is asked whom it acts for. */

@@ -11,7 +11,7 @@ import {
   type ModelClient,
   type ModelRequest,
   type RefusedDetails,
-  refusedIn,
+  refusalDetails,
 } from '../../src/core/domain/model.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
@@ -47,7 +47,7 @@ export class Patience {
     const { attempt, scheduledTimestampMs } = this.#info;
     // The time that the call waited for a worker is not the provider's. The clocks of server and worker may differ.
     const queuedMs = attempt === 1 ? believedQueueMs(Date.now() - scheduledTimestampMs) : 0;
-    this.#before = refusedIn(lastDetails()) ?? { count: 0, queuedMs };
+    this.#before = refusalDetails(lastDetails()) ?? { count: 0, queuedMs };
   }
 
   /** Sets the bounds. Throws if the attempts before were all lost with their workers, or timed out. */

@@ -162,7 +162,7 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
   if (!resolved.ok || !isJsonObject(resolved.value)) {
     throw new LonghaulError(
       'invalid_input',
-      `Step "${input.step}" cannot be resolved: ${resolved.ok ? 'it is no object' : resolved.problem}`,
+      `Step "${input.step}" cannot be resolved: ${resolved.ok ? 'it is not an object' : resolved.problem}`,
     );
   }
   const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };

@@ -278,6 +278,6 @@ function requireFitting(runId: string, bytes: number): void {
   if (bytes <= MAX_EARLIER_BYTES) return;
   throw new LonghaulError(
     'payload_too_large',
-    `The results of run "${runId}" are ${bytes} bytes of JSON, over ${MAX_EARLIER_BYTES}: resume from an earlier step, or start anew`,
+    `The results of run "${runId}" are ${bytes} bytes of JSON, over ${MAX_EARLIER_BYTES}: resume from an earlier step, or start a new run`,
   );
 }

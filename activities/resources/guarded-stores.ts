@@ -143,7 +143,7 @@ export interface WritingRun {
   isGone(): Promise<boolean>;
 }
 
-/** A write to a store beside the server. */
+/** A write to a store besides the server. */
 interface RunWrite<Value> {
   write: () => Promise<Value>;
   /** Removes what was written. Called only if the server has removed the execution. `isGone`: no newer run has that id. */

@@ -22,7 +22,7 @@ const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 
 
 /**
  * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
- * any child does not reach the later executions of its parent. Null if the run goes on and is not to be waited for.
+ * any child does not reach the later executions of its parent. Null if the run is running and is not to be waited for.
  */
 export const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
   'internal',
@@ -45,7 +45,7 @@ async function recordedResult(client: Client, runId: string): Promise<RunResultF
 }
 
 /**
- * Reads the result of a turn of a session for the run that keeps it. Null while the turn goes on. A session that ended without
+ * Reads the result of a turn of a session for the run that keeps it. Null while the turn continues. A session that ended without
  * ending the turn gives its own result. Throws `run_ended` if it has none for the turn, and the reason if it was terminated: the run
  * then waits no longer.
  */
@@ -92,7 +92,7 @@ export const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput
 );
 
 /**
- * True for a run that has ended, or that the server does not have. A run that goes on in another execution has not ended; one whose
+ * True for a run that has ended, or that the server does not have. A run that continues in another execution has not ended; one whose
  * first execution is not `firstRunId` is another run of the same id.
  */
 async function hasEnded(client: Client, runId: string, firstRunId?: string): Promise<boolean> {

@@ -75,7 +75,7 @@ export class TranscriptCache {
 
   /** Returns the conversation, from memory if possible. Queries only the missing events. */
   load(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
-    return this.#inTurn(key, () => this.#assemble(key, reference, fetch));
+    return this.#oneAtATime(key, () => this.#assemble(key, reference, fetch));
   }
 
   /**
@@ -83,7 +83,7 @@ export class TranscriptCache {
    * have recorded more since: decisions, results of other calls.
    */
   event(key: RunKey, wanted: Pick<WindowEvent, 'offset' | 'id'>, fetch: FetchTranscript): Promise<WindowEvent | undefined> {
-    return this.#inTurn(key, () => this.#find(key, wanted, fetch));
+    return this.#oneAtATime(key, () => this.#find(key, wanted, fetch));
   }
 
   /** Keeps the response that this process has just received, and the events recorded right before it, as those after the first `through`. */
@@ -112,7 +112,7 @@ export class TranscriptCache {
     this.#transcripts.clear();
   }
 
-  async #inTurn<Answer>({ execution }: RunKey, question: () => Promise<Answer>): Promise<Answer> {
+  async #oneAtATime<Answer>({ execution }: RunKey, question: () => Promise<Answer>): Promise<Answer> {
     while (this.#loading.has(execution)) await this.#loading.get(execution)?.catch(() => undefined);
     const loading = question();
     this.#loading.set(execution, loading);

@@ -107,7 +107,7 @@ function fileText({ texts }: SkillContent, path: string, from: number): string {
   const text = Object.hasOwn(texts, plain) ? texts[plain] : undefined;
   if (text === undefined)
     throw new ToolFailure(`The skill has no file "${path}". Its files are: ${Object.keys(texts).slice(0, LISTED_FILES).join(', ')}`);
-  if (text === null) throw new ToolFailure(`"${path}" is no text in UTF-8: it cannot be read`);
+  if (text === null) throw new ToolFailure(`"${path}" is not UTF-8 text: it cannot be read`);
   const part = text.slice(from, from + READ_CHARS);
   const left = text.length - from - part.length;
   return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${from + READ_CHARS}`;

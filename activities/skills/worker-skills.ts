@@ -50,7 +50,7 @@ function loadSkills(owner: string, sources: readonly SkillSource[]): LoadedSkill
       const skill = { ...loadSkill(owner, read), ...(match === undefined ? {} : { match }) };
       const other = skills.get(skill.name);
       if (other !== undefined)
-        throw unusablePath(owner, read.folder, `its name is "${skill.name}", as that of ${other.folder}: give it another one`);
+        throw unusablePath(owner, read.folder, `its name is "${skill.name}", the same as in ${other.folder}: give it another one`);
       skills.set(skill.name, { skill, folder: read.folder });
     }
   }
@@ -61,7 +61,7 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
   const path = `${folder}/${SKILL_FILE}`;
   const texts = Object.fromEntries([...files].map(([name, content]) => [name, isUtf8(content) ? content.toString('utf8') : null]));
   const text = texts[SKILL_FILE];
-  if (typeof text !== 'string') throw unusablePath(owner, path, 'it is no text in UTF-8');
+  if (typeof text !== 'string') throw unusablePath(owner, path, 'it is not UTF-8 text');
   const parsed = parseSkill(text, path);
   if (!parsed.ok) throw unusablePath(owner, path, parsed.problem);
   const { lines, isUnclosed } = parsed;
@@ -79,7 +79,7 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
     throw unusablePath(
       owner,
       path,
-      `"description" is to be a text by which the model finds the skill, and is missing or empty${on('description')}`,
+      `"description" is missing or empty${on('description')}: write a text that tells the model when to use the skill`,
     );
   }
   if (description.length > MAX_DESCRIPTION) {

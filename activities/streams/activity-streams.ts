@@ -21,7 +21,7 @@ interface StreamedModelCall {
   snapshot: AgentSnapshot;
   /** The id of the event that will hold the answer. */
   eventId: string;
-  /** The number of events that the run had recorded. Absent for a step of a program: steps run side by side. */
+  /** The number of events that the run had recorded. Absent for a step of a program: steps run in parallel. */
   through?: number;
   /** The address of the step of a program. */
   callId?: string;

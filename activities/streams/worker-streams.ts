@@ -21,7 +21,7 @@ export class WorkerStreams {
   /** Throws a UsageError for a value that is no sink. */
   constructor(sink: StreamSink, log: (line: string) => void) {
     if (!isSink(sink)) {
-      throw new UsageError('the worker: "streams" is no sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
+      throw new UsageError('the worker: "streams" is not a sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
     }
     this.#sink = sink;
     this.#log = log;

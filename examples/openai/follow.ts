@@ -1,5 +1,5 @@
-// Follows the answer of an agent with the package `openai`, as it is. If the connection is cut, the stream goes on behind the last event
-// that has arrived, in whichever process of the service answers.
+// Follows the answer of an agent with the package `openai`, as it is. If the connection is cut, the stream continues after the last event
+// that has arrived, in any process of the service.
 import { randomUUID } from 'node:crypto';
 import type OpenAI from 'openai';
 

@@ -11,7 +11,7 @@ const findAddress = defineTool({
   execute: ({ contract }) => ADDRESSES.get(contract) ?? 'To whom it may concern',
 });
 
-/** An anchor of one's own: what it declares is part of the system prompt, and `check` decides about the answer. */
+/** A custom anchor: what it declares is part of the system prompt, and `check` decides about the answer. */
 const noThreats = defineAnchor({
   name: 'NoThreats',
   reject: ['threats'],

@@ -5,7 +5,7 @@ const refund = defineTool({
   name: 'refund',
   description: 'Pays the price of an order back to the customer',
   parameters: z.object({ order: z.int(), amount: z.number().positive() }),
-  approval: ({ amount }) => amount > 100, // the run waits for a person: for days, over deploys, at no cost
+  approval: ({ amount }) => amount > 100, // the run waits for a person: for days, across deploys, at no cost
   execute: ({ order, amount }, { idempotencyKey }) => `Paid $${amount} for order ${order} (${idempotencyKey})`,
 });
 

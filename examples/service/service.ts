@@ -45,10 +45,10 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
 }
 
 async function ask(client: LonghaulClient, body: unknown): Promise<Answer> {
-  if (typeof body !== 'object' || body === null) return refused(400, 'The body is no JSON object');
+  if (typeof body !== 'object' || body === null) return refused(400, 'The body is not a JSON object');
   const { question, customer, requestId } = body as Record<string, unknown>;
   if (typeof question !== 'string' || question === '') return refused(400, '"question" is missing: a text');
-  if (typeof requestId !== 'string' || requestId === '') return refused(400, '"requestId" is missing: an id of your own for this question');
+  if (typeof requestId !== 'string' || requestId === '') return refused(400, '"requestId" is missing: choose an id for this question');
   // The caller's own request id makes a repeated POST the same run instead of a second one.
   const handle = await client.start('clerk', {
     input: question,

@@ -9,6 +9,6 @@ export async function watch(
 ): Promise<void> {
   for await (const item of client.handle(runId).stream(cursor === undefined ? {} : { cursor })) {
     if (item.type === 'delta' && item.delta.type === 'text') write(item.delta.text); // as the model writes it
-    if (item.type === 'event') keep(item.cursor); // to go on behind it, on any machine, at any time
+    if (item.type === 'event') keep(item.cursor); // to continue after it, on any machine, at any time
   }
 }

@@ -27,7 +27,7 @@ import type { ListPage, PageOptions, PrincipalFilter } from './visibility.ts';
 
 /** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
-  /** An id of your own, at most 64 characters: the same decision sent again is answered with its first outcome. Default: a UUID. */
+  /** Your id, at most 64 characters: the same decision sent again is answered with its first outcome. Default: a UUID. */
   id?: string;
   /** The person or service that decides. */
   by?: string;
@@ -96,7 +96,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
-    // Without the run that waits, the call may be one of a run below.
+    // Without the run that waits, the call may be a call of a descendant.
     const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
     if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
     return answerFromRecord(run, { type, callId, id, isOwner: owner !== undefined, code });
@@ -114,7 +114,7 @@ async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<Decision
   }
 }
 
-/** True if a run was started by this one, or by one below it. An id that begins like that of a child may be another run's. */
+/** True if a run was started by this one, or by a descendant. An id that begins like that of a child may be another run's. */
 async function isBelow({ client, runId }: DecidedRun, other: string): Promise<boolean> {
   if (!other.startsWith(`${runId}/`)) return false;
   let id: string | undefined = other;
@@ -138,7 +138,7 @@ interface SoughtCall {
 }
 
 /**
- * Returns the approval that waits under the id of a call, in the run or below it; undefined if there is none. Throws
+ * Returns the approval that waits under the id of a call, in the run or a descendant; undefined if there is none. Throws
  * `ambiguous_call` if calls of several runs have that id.
  */
 async function waitingCall({ runId, reader }: DecidedRun, { callId, digest }: SoughtCall): Promise<ListedApproval | undefined> {
@@ -162,7 +162,7 @@ interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
   code: 'unknown_call' | 'run_ended';
 }
 
-/** Answers a decision from the record of the run, and of the runs below it, or throws why it cannot be taken. */
+/** Answers a decision from the record of the run, and of its descendants, or throws why it cannot be taken. */
 async function answerFromRecord(run: DecidedRun, untaken: UntakenDecision): Promise<DecisionReceipt> {
   const { runId, reader } = run;
   const { callId, code, isOwner } = untaken;
@@ -180,7 +180,7 @@ async function answerFromRecord(run: DecidedRun, untaken: UntakenDecision): Prom
   throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
 }
 
-/** Looks for a decision in the records of the runs below a run. */
+/** Looks for a decision in the records of the descendants of a run. */
 async function recordedBelow(
   { client, runId }: DecidedRun,
   sought: Pick<Decision, 'callId' | 'id'>,
@@ -244,7 +244,7 @@ async function recordedDecision(
 
 /**
  * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
- * on it is about exactly what was shown. `runId` is the run that waits; without it, the run of the handle or one below it is meant.
+ * on it is about exactly what was shown. `runId` is the run that waits; without it, the run of the handle or a descendant is meant.
  */
 export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
 
@@ -274,7 +274,7 @@ type ConditionedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'principalCon
 /** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
   runId: string;
-  /** For whom and for what that run acts. */
+  /** What an approver needs to know about that run. */
   about: RunSubject;
 }
 

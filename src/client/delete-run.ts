@@ -11,14 +11,14 @@ import { inBatches, sleep } from '../temporal/waiting.ts';
 import { RunChain } from './executions.ts';
 import { IS_RUN, quoted } from './visibility.ts';
 
-/** The stores that hold parts of a run beside the server. */
+/** The stores that hold parts of a run besides the server. */
 export interface RunStores {
   /** The store of results that were too large for the conversation. */
   payloadStore?: PayloadStore | undefined;
   archive?: ArchiveSink | undefined;
 }
 
-/** What is removed of a run beside its executions. */
+/** What is removed of a run besides its executions. */
 export interface RunContent extends RunStores {
   /** The sink of live output, which keeps the newest entries of each run. */
   streams?: Pick<StreamChannel, 'removeRun'> | undefined;
@@ -26,7 +26,7 @@ export interface RunContent extends RunStores {
 
 /** The options of a deletion. */
 export interface DeleteOptions extends RunStores {
-  /** True to cancel the run and the runs below it first if they go on. Default: a run that goes on is refused. */
+  /** True to cancel the run and its descendants first if they are running. Default: a running run is refused. */
   end?: boolean;
   /** The time that they have to end by themselves before they are terminated. Default 30 seconds. */
   grace?: Duration;
@@ -39,9 +39,9 @@ export type DeleteOutcome = 'deleted' | 'not_found';
 export const GRACE: Duration = '30s';
 
 /**
- * Removes a run and the runs below it: the spilled results and the archive of each, and all its executions, which the server then
+ * Removes a run and its descendants: the spilled results and the archive of each, and all its executions, which the server then
  * removes in the background, within a minute or so. Deleting again is no error, and finishes a deletion that was interrupted: the
- * run itself goes last. Throws `run_open` if one of them goes on, unless they are to be ended first.
+ * run itself goes last. Throws `run_open` if one of them is running, unless they are to be ended first.
  */
 export async function deleteRun(
   client: Client,
@@ -93,7 +93,7 @@ async function requireEnded(client: Client, runId: string, deleted: string): Pro
   const whose = runId === deleted ? '' : `, below "${deleted}",`;
   throw new LonghaulError(
     'run_open',
-    `Run "${runId}"${whose} is still going on: cancel it first, or delete with "end", which cancels the run and all below it`,
+    `Run "${runId}"${whose} is still running: cancel it first, or delete with "end", which cancels the run and its descendants`,
   );
 }
 
@@ -124,7 +124,7 @@ export async function endRuns(client: Client, runIds: readonly string[], options
   const { reason, graceMs, signal, stateOf = (runId) => runState(client, runId) } = options;
   let open = await stillOpen(runIds, stateOf);
   const ended = open.length;
-  // One by one: a run whose child is cancelled first would take the failure for a result and go on.
+  // One by one: a run whose child is cancelled first would take the failure for a result and continue.
   for (const runId of open.toSorted((one, other) => one.length - other.length)) await requestCancel(client, runId, reason);
   for (const end = performance.now() + graceMs; open.length > 0 && performance.now() < end;) {
     await sleep(POLL_MS, signal);
@@ -157,7 +157,7 @@ export interface TreePlace {
   root?: string | undefined;
 }
 
-/** Lists the runs below a run, the deepest first: also those that go on, and those whose parent the server has removed. */
+/** Lists the descendants of a run, the deepest first: also running ones, and those whose parent the server has removed. */
 async function runsBelow(client: Client, runId: string): Promise<string[]> {
   const query = `${IS_RUN} AND WorkflowId STARTS_WITH ${quoted(`${runId}/`)}`;
   const places = new Map<string, TreePlace>();
@@ -168,7 +168,7 @@ async function runsBelow(client: Client, runId: string): Promise<string[]> {
 }
 
 /**
- * Chooses the runs below a run from all whose ids begin with its own, the deepest first. A run is below if its parents lead to the run.
+ * Chooses the descendants of a run from all whose ids begin with its own, the deepest first. A run is below if its parents lead to the run.
  * If the server has removed one of them, the ids and the tree decide. So another run whose id begins in
  * the same way is none of them. `root`: that of the run; undefined if the server has removed the run.
  */
@@ -184,7 +184,7 @@ export function runIdsBelow(runId: string, places: ReadonlyMap<string, TreePlace
   return [...places.keys()].filter(isBelow).toSorted(deepestFirst);
 }
 
-/** Compares ids so that a run comes after the runs below it: their ids begin with its own. */
+/** Compares ids so that a run comes after its descendants: their ids begin with its own. */
 export function deepestFirst(one: string, other: string): number {
   return other.length - one.length;
 }

@@ -5,7 +5,7 @@ import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
-import { refusedIn } from '../core/domain/model.ts';
+import { refusalDetails } from '../core/domain/model.ts';
 import type { RunStatus, RunSubject } from '../core/domain/run.ts';
 import { ACTIVITIES, type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
 import type { ChainedExecution } from '../history/execution-reader.ts';
@@ -136,7 +136,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
 /** Tells, for a model call that waits for its next attempt, when that is, and when the call is given up. The failure knows the latter. */
 function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): Pick<RunningCall, 'refused'> {
   if (state !== WAITS || !(failure instanceof ApplicationFailure)) return {};
-  const { count, givesUpAt } = refusedIn(failure.details?.[0]) ?? {};
+  const { count, givesUpAt } = refusalDetails(failure.details?.[0]) ?? {};
   if (count === undefined || givesUpAt === undefined) return {};
   const next = optionalTsToDate(scheduledTime)?.toISOString();
   return {
@@ -203,7 +203,7 @@ export interface RunApprovals {
   version: 1;
   runId: string;
   agentName: string;
-  /** For whom and for what the run acts. Approvals of its children have their own. */
+  /** What an approver needs to know about the run. Approvals of its children have their own. */
   about: RunSubject;
   status: RunStatus;
   /**

@@ -230,7 +230,7 @@ export interface ExportSummary {
   type: 'summary';
   version: 1;
   runId: string;
-  /** True if the run goes on: the export has what was recorded when it was read. */
+  /** True if the run is still running: the export has what was recorded when it was read. */
   live: boolean;
   /** The number of events in this export; `steps` and `executions` count those. */
   events: number;

@@ -8,7 +8,7 @@ import type { RunContent } from './delete-run.ts';
 
 /** The user to forget, and the limits of the work. */
 export interface ForgetOptions extends WaitOptions {
-  /** Default: that of the principal of the client. */
+  /** Default: the client's tenant or user. */
   user?: string;
   /** The tenant of the user. A user without a tenant is another one than a user of the same name with one. */
   tenant?: string;
@@ -17,7 +17,7 @@ export interface ForgetOptions extends WaitOptions {
    * that nothing would find it later.
    */
   without?: readonly MissingStore[];
-  /** The time that runs which go on have to end by themselves, once they are cancelled, before they are terminated. Default 30 seconds. */
+  /** The time that running runs have to end by themselves, once they are cancelled, before they are terminated. Default 30 seconds. */
   grace?: Duration;
 }
 
@@ -31,7 +31,7 @@ const OPTIONS: Record<keyof ForgetOptions, true> = {
   signal: true,
 };
 
-/** The stores that workers may have beside the server. A sink of live output is one: it keeps the newest texts of each run for a while. */
+/** The stores that workers may have besides the server. A sink of live output is one: it keeps the newest texts of each run for a while. */
 export const USER_STORES = ['payloadStore', 'archive', 'memory', 'streams'] as const;
 
 /** A store that no worker has. */
@@ -86,7 +86,7 @@ export function missingStores(stores: UserStores, without: readonly MissingStore
     );
   }
   if (stores.archive !== undefined && typeof stores.archive.runsOf !== 'function') {
-    throw new UsageError('"forget": the archive of the client has no "runsOf", by which it lists the runs of a user: add it');
+    throw new UsageError('"forget": the archive of the client has no "runsOf", which lists the runs of a user: add it');
   }
   return USER_STORES.filter((name) => without.includes(name));
 }

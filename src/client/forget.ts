@@ -71,7 +71,7 @@ export async function forget(
     if (signal?.aborted !== true || wait.signal?.aborted === true) throw error;
     throw new LonghaulError(
       'wait_timeout',
-      'Not everything of the user was removed in time: call "forget" again, which goes on from there',
+      'Not everything of the user was removed in time: call "forget" again, which continues from there',
     );
   }
 }
@@ -128,7 +128,7 @@ export interface ForgetPorts {
   runs(): Promise<readonly string[]>;
   /** Lists the runs of the user that the archive has, of which the server may have nothing any more. */
   archivedRuns(): Promise<readonly string[]>;
-  /** Resolves when none of these runs goes on. */
+  /** Resolves when none of these runs is running. */
   end(runIds: readonly string[]): Promise<void>;
   /** Removes all entries of the user. Returns their number. */
   forgetMemory(): Promise<number>;
@@ -145,7 +145,7 @@ const EMPTY_LISTS = 2;
 
 /**
  * Removes everything of a user. Ends its runs; then removes entries of memory, content in stores, and at last the executions. So the
- * list of the server says what is left to do, and a call after a crash at any point goes on from there. Runs that the server has removed
+ * list of the server says what is left to do, and a call after a crash at any point continues from there. Runs that the server has removed
  * before are found in the archive, which then goes last. What was written before the server had removed a run, by a call that outlived it,
  * is removed by a later round.
  */
@@ -215,7 +215,7 @@ interface ListedUser {
 
 /**
  * Lists the runs of a user of which the server has an execution, open or closed, also earlier ones of runs that continued as new. Search
- * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. With a user key,
+ * attributes, which any client can write, only say where to look: the first event of an execution has its principal. With a user key,
  * it also looks for the user in clear text, as runs that were started without the key are listed. Throws `invalid_input` in a namespace
  * without these attributes.
  */
@@ -250,7 +250,7 @@ type ExecutionOwner = 'user' | 'other';
 const READ_AT_ONCE = 10;
 
 /**
- * Tells the executions of a user from those of other principals. The first event of an execution says whom it acts for, and never changes:
+ * Tells the executions of a user from those of other principals. The first event of an execution has its principal, and never changes:
  * each is read once. An id of a run is no proof, because it may be taken again once a run has ended, also by another user.
  */
 class ExecutionOwners {
@@ -294,7 +294,7 @@ class ExecutionOwners {
     }
   }
 
-  /** True if the server has an execution of that id that is none of the user's runs: one of another principal, or a workflow of another type. */
+  /** True if the server has an execution with this id that belongs to someone else: to another principal, or to a workflow of another type. */
   async hasOthers(runId: string): Promise<boolean> {
     if ((await this.ofNewest(runId)) === 'other') return true;
     const executions: { runId: string; executionId: string }[] = [];

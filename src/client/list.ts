@@ -40,7 +40,7 @@ export interface RunListEntry {
   status: RunStatus | undefined;
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
   waitingFor: string[];
-  /** Whom it acts for. Absent if it acts for no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
+  /** Its principal. Absent if it has no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
   tenant?: string;
   user?: string;
   /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
@@ -223,7 +223,7 @@ function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
 /** The statuses with which Temporal closes a run as Completed. */
 const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reached'] as const;
 
-/** The statuses of a run that goes on, besides `running`. */
+/** The statuses of a running run, besides `running`. */
 const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
 
 /** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */

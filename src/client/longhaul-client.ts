@@ -52,7 +52,7 @@ export class LonghaulClient {
   readonly #principal: Principal | undefined;
   readonly #access: RunAccess;
   #feeds: RunFeeds;
-  /** True for a client that another one has made: the connection is that of the other one. */
+  /** True for a client that another one has made: it shares the connection of the other one. */
   #isShared = false;
 
   /** Throws a UsageError for unknown options, and for versions of Temporal's packages that do not fit together. */
@@ -68,7 +68,7 @@ export class LonghaulClient {
     this.#access = new RunAccess(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
   }
 
-  /** Whom the client acts for. Undefined: it reaches all runs of its namespace. */
+  /** The identity on whose behalf the client acts. Undefined: it reaches all runs of its namespace. */
   get principal(): Principal | undefined {
     return this.#principal;
   }
@@ -329,9 +329,7 @@ function principalOfStart(own: Principal | undefined, given: Principal | undefin
   if (isSameIdentity(own, { tenant, user })) {
     return { ...own, ...(claims === undefined ? {} : { claims }) };
   }
-  throw new UsageError(
-    'the start has another "principal" than the client acts for: leave it out, or start the run with a client of its own',
-  );
+  throw new UsageError('the start has another "principal" than the client: leave it out, or start the run with another client');
 }
 
 /** The options of `connect`. Options that are left out come from `TEMPORAL_*` variables and the Temporal CLI's TOML profile. */

@@ -46,7 +46,7 @@ export class RunReader {
     };
   }
 
-  /** Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions. */
+  /** Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
     const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
     const own = answer === undefined ? await this.#recordedApprovals(execution) : asEnded(answer, execution);
@@ -197,7 +197,7 @@ function eventsRemoved(runId: string, from: number, through: number): LonghaulEr
 /** Children that are queried at once. */
 const ASKED_AT_ONCE = 10;
 
-/** Returns the pending approvals of children, each with the run that waits: the child, or a run below it. */
+/** Returns the pending approvals of children, each with the run that waits: the child, or a descendant it. */
 async function approvalsOfChildren(
   children: readonly string[],
   approvals: (runId: string) => Promise<RunApprovals>,

@@ -41,7 +41,7 @@ export function approvalsFrom(runId: string, execution: { status: string }, newe
   return { version: 1, runId, agentName, about, status: runStatus(execution, newest), pending, remembered, ...childrenField(state) };
 }
 
-/** Returns the run's own status as long as it goes on, and afterwards Temporal's, which is more accurate. */
+/** Returns the run's own status while it is running, and afterwards Temporal's, which is more accurate. */
 function runStatus({ status }: { status: string }, { result, state }: ReadBackRun): RunStatus {
   if (result !== undefined) return result.status;
   const known = statusOf(status);

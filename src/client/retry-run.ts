@@ -22,9 +22,9 @@ export interface RetryOptions {
 /** The result of a retry. */
 export interface RetryReceipt {
   runId: string;
-  /** The step that the run goes on from. 1-based. */
+  /** The step that the run continues from. 1-based. */
   fromStep: number;
-  /** Temporal's run id of the execution that goes on. */
+  /** Temporal's run id of the execution that continues. */
   executionId: string;
   /** Names of the Updates and Signals that came after that point, in order. Their content is no longer part of the run. */
   dropped: string[];
@@ -34,7 +34,7 @@ export interface RetryReceipt {
 const REAPPLY_NOTHING = { resetReapplyType: 2, resetReapplyExcludeTypes: [1, 2, 4] };
 
 /**
- * Lets a run that has ended go on from a step: Temporal resets its newest execution to the workflow task that asked the
+ * Lets a run that has ended continue from a step: Temporal resets its newest execution to the workflow task that asked the
  * model for it. See docs/decisions/retries-are-resets.md. Throws `run_open`, `run_not_found`, `invalid_input` for a step that
  * is not there.
  */
@@ -43,7 +43,7 @@ export async function retryRun(client: Client, runId: string, options: RetryOpti
   if (options.fromStep !== undefined) wholeNumber('retry: "fromStep"', options.fromStep, 1);
   const { executionId: ended, closed } = await new RunChain(client, runId).newest();
   if (!closed) {
-    throw new LonghaulError('run_open', `Run "${runId}" is still going on: wait for its end, or cancel it first, and retry it then`);
+    throw new LonghaulError('run_open', `Run "${runId}" is still running: wait for its end, or cancel it first, and retry it then`);
   }
   const { namespace, loadedDataConverter: converter } = client.options;
   const points = await retryPoints({ runId, executionId: ended, converter }, runHistory(client, runId, ended));
@@ -76,14 +76,14 @@ async function sendAgain(client: Client, runId: string, requests: RetryPoints['a
     } catch (error) {
       throw new LonghaulError(
         errorCode(error) ?? 'wait_timeout',
-        `Run "${runId}" goes on, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
+        `Run "${runId}" continues, but waits for the "${name}" that it had accepted before: send it again (${errorMessage(error)})`,
         { cause: error },
       );
     }
   }
 }
 
-/** Returns the step that a run goes on from, and the task that asked for it. Throws `invalid_input` if it cannot go on from there. */
+/** Returns the step that a run continues from, and the task that asked for it. Throws `invalid_input` if it cannot continue from there. */
 export function retriedStep(
   runId: string,
   points: RetryPoints,
@@ -130,7 +130,7 @@ interface AcceptedRequest {
   update?: { updateId: string; argument: unknown; acceptedIn: EventId };
 }
 
-/** The points in the history of an execution from which a retry can go on. Tasks are named by the id of the event that completed them. */
+/** The points in the history of an execution from which a retry can continue. Tasks are named by the id of the event that completed them. */
 export interface RetryPoints {
   /** Undefined if no worker had begun the run. */
   firstTask?: EventId;

@@ -40,7 +40,7 @@ export class RunAccess {
 
   /**
    * Throws `run_not_found` for the run of another principal, for a run without a principal, and for an id that does not exist: the three
-   * cannot be told apart. The first event of a run says whom it acts for, at once and without a worker: search attributes would lag, and
+   * cannot be told apart. The first event of a run has its principal, at once and without a worker: search attributes would lag, and
    * any client could change them.
    */
   async require(runId: string): Promise<void> {
@@ -79,7 +79,7 @@ export interface KnownRun {
   feeds?: RunFeeds;
 }
 
-/** A run to which a client sends only authorized requests: each is refused with `run_not_found` if the run is that of another principal. */
+/** A run to which a client sends only authorized requests: each is refused with `run_not_found` if the run belongs to another principal. */
 export class AuthorizedRun {
   readonly #client: Client;
   readonly #runId: string;
@@ -99,7 +99,7 @@ export class AuthorizedRun {
     });
   }
 
-  /** Does the work for a decision, which may name a run below. */
+  /** Does the work for a decision, which may name a descendant. */
   forDecision<Value>(about: DecidedOn, work: () => Promise<Value>): Promise<Value> {
     return this.for(async () => {
       const owner = typeof about === 'string' ? undefined : about.runId;

@@ -70,7 +70,7 @@ export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output
 /**
  * The handle of one run. All reading methods work with and without a running worker. `Output` is the type of the run's
  * output, and `Unfinished` its type if the run does not complete. Every method throws `run_not_found`, `not_a_run` for a
- * workflow of your own, and `server_unreachable` if the server does not answer.
+ * workflow of the user, and `server_unreachable` if the server does not answer.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly runId: string;
@@ -135,7 +135,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Yields the events from an offset on; with `follow` as they happen, until the run ends. Offsets are indexes: no event is
-   * skipped or repeated. With `tree`, the events of the run and of all runs below it by their times, each with its run and its offset
+   * skipped or repeated. With `tree`, the events of the run and of all its descendants by their times, each with its run and its offset
    * there. Throws `history_removed` if the server has removed the events at that offset.
    */
   events(options: TreeEventOptions): AsyncGenerator<TreeEvent>;
@@ -150,7 +150,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Yields what happens in the run as it happens, until it has ended: events and steps of its record, and before them pieces of answers
-   * as they arrive, if workers and client share a sink (`streams`). `cursor` of an item goes on behind it, in any process and at any time.
+   * as they arrive, if workers and client share a sink (`streams`). `cursor` of an item continues after it, in any process and at any time.
    * Throws `invalid_cursor`, `history_removed`, `run_terminated`, `run_timed_out`, or the reason of the signal.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
@@ -169,7 +169,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns the run with all runs below it: their status, steps and usage. Runs that the server does not have are left out. */
+  /** Returns the run with all its descendants: their status, steps and usage. Runs that the server does not have are left out. */
   async tree(): Promise<RunTree> {
     return this.#allowed.for(async () => {
       const { readTree } = await import('./run-tree.ts');
@@ -178,7 +178,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Yields the complete run, line by line, while it goes on or after it has ended: see `ExportLine`. The last line lists the
+   * Yields the complete run, line by line, while it is running or after it has ended: see `ExportLine`. The last line lists the
    * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
@@ -189,7 +189,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Removes a run that has ended and all runs below it: executions, spilled results and archives, in the given stores; by default the
+   * Removes a run that has ended and all its descendants: executions, spilled results and archives, in the given stores; by default the
    * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
    */
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
@@ -200,7 +200,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions of
+   * Returns the pending approvals of the run and of all its descendants, each with the run that waits, and the remembered decisions of
    * the run itself, which hold for further calls.
    */
   async approvals(): Promise<RunApprovals> {
@@ -210,7 +210,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /**
    * Lets a waiting call run. `about` is the pending approval as it was listed: the decision holds for exactly that call with
    * those arguments, and is refused if another one waits by then. The id of a call instead means the call that waits under
-   * that id now, in the run or below it: it is looked up first. A decision on a call of a run below goes to that run, which checks and
+   * that id now, in the run or a descendant: it is looked up first. A decision on a call of a descendant goes to that run, which checks and
    * keeps it. A decision that is sent again with the same id is answered with its first outcome as
    * `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`, `ambiguous_call`
    * if calls of several runs have that id, `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
@@ -240,7 +240,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Raises limits of the run while it goes on or waits, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`.
+   * Raises limits of the run while it is running or waits, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`.
    * Accepted once for each id. Throws `run_ended`, `invalid_input` for a limit that would be lower or that the run does not
    * have, `wait_timeout`.
    */
@@ -249,7 +249,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Sets the permissions of the run, in place of those of its agent; rules of its start and of the runs above it go on holding.
+   * Sets the permissions of the run, in place of those of its agent; rules of its start and of its ancestors still apply.
    * Narrower ones hold for calls that have not begun. Wider ones hold once the worker's `authorize` has allowed them, before
    * the next model call. Accepted once for each id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
    */
@@ -289,7 +289,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Lets a run that has ended go on from a step: the model is called again for that step, and no call of the steps before it
+   * Lets a run that has ended continue from a step: the model is called again for that step, and no call of the steps before it
    * is made again. The run id and existing handles stay valid. If two callers retry at once, the run is retried once, from
    * the step of the first. Throws `run_open`, and `invalid_input` for a step that is not there.
    */

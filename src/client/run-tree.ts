@@ -23,7 +23,7 @@ interface ReadTreeRun {
 }
 
 /**
- * Reads a run and all runs below it, level by level, the run itself first. Runs that the server does not have are left out. Throws
+ * Reads a run and all its descendants, level by level, the run itself first. Runs that the server does not have are left out. Throws
  * `run_not_found` if it does not have the run itself.
  */
 export async function readTreeRuns(client: Client, runId: string, known: KnownRuns = new Map()): Promise<ReadTreeRun[]> {
@@ -47,7 +47,7 @@ async function readOne(client: Client, runId: string, known: KnownRuns): Promise
   return view === undefined ? undefined : { run, view };
 }
 
-/** Returns a run with the runs below it. */
+/** Returns a run with its descendants. */
 export async function readTree(client: Client, runId: string): Promise<RunTree> {
   const runs = await readTreeRuns(client, runId);
   return treeOf(runId, new Map(runs.map(({ run, view }) => [run.runId, view])));
@@ -84,7 +84,7 @@ interface TreeRunView {
   children: readonly string[];
 }
 
-/** A run of a tree, which can be read again as it goes on. Records that were read are not read again. */
+/** A run of a tree, which can be read again as it continues. Records that were read are not read again. */
 class TreeRun {
   readonly runId: string;
   readonly reader: RunReader;
@@ -145,13 +145,13 @@ class TreeRun {
     this.#step = currentStep;
   }
 
-  /** The id of a child begins with that of its parent. */
+  /** The id of a child begins with the id of its parent. */
   #note(runId: string): void {
     if (runId.startsWith(`${this.runId}/`)) this.#children.add(runId);
   }
 }
 
-/** A run and the runs below it. */
+/** A run and its descendants. */
 export interface RunTree {
   runId: string;
   kind: 'agent' | 'program';
@@ -166,7 +166,7 @@ export interface RunTree {
   limits?: RunLimits;
   /** The usage of the run itself. */
   usage: AggregatedUsage;
-  /** The usage of the run and of all runs below it, also of those that go on. */
+  /** The usage of the run and of all its descendants, also of running ones. */
   treeUsage: AggregatedUsage;
   /** The names of the tools, or the steps of a program, whose calls wait for a decision in the run itself. */
   waitingFor: string[];
@@ -192,7 +192,7 @@ const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Yields the events of a run and of all runs below it, in the order of their times; those of one run in the order of their
+ * Yields the events of a run and of all its descendants, in the order of their times; those of one run in the order of their
  * offsets. The input of a parallel flow is yielded once, and not again for each of its agents. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
  */
 export async function* treeEvents(client: Client, runId: string, options: TreeEventOptions): AsyncGenerator<TreeEvent> {
@@ -214,7 +214,7 @@ export async function* treeEvents(client: Client, runId: string, options: TreeEv
       offsets.set(event.runId, event.offset + 1);
       isNew = true;
       if (event.id === branchesId(event.runId)) parallel.add(event.runId);
-      // The id of a child begins with that of its parent.
+      // The id of a child begins with the id of its parent.
       if (event.offset === 0 && parallel.has(event.runId.slice(0, event.runId.lastIndexOf('/')))) continue;
       yield event;
     }

@@ -97,7 +97,7 @@ function fittingEarlier(earlier: Earlier, { input }: Record<string, unknown>): E
 /** Returns what a run takes over from a saved context. */
 export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
   const read = readSavedContext(saved);
-  if (!read.ok) throw new LonghaulError('invalid_input', `The run cannot start: "saved" is no saved context: ${read.problem}`);
+  if (!read.ok) throw new LonghaulError('invalid_input', `The run cannot start: "saved" is not a saved context: ${read.problem}`);
   const { context, warnings } = read;
   const { messages, notices } = givenMessages(context);
   const { agent_name: savedAgent, deps } = context;
@@ -110,7 +110,7 @@ export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
     notices: [
       ...(savedAgent === null || savedAgent === agent
         ? []
-        : [`The saved context is one of agent "${savedAgent}": agent "${agent}" goes on with it`]),
+        : [`The saved context is from agent "${savedAgent}": agent "${agent}" continues it`]),
       ...[...warnings, ...notices].map((one) => `The saved context: ${one}`),
     ],
   };
@@ -126,7 +126,7 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
   // The caller must not learn that the run of another principal exists.
   if (!isSameIdentity(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
   if (!closed)
-    throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
+    throw new LonghaulError('run_open', `Run "${runId}" is still running: send it a message, or begin from it once it has ended`);
   const { conversationState, savedContextOf } = await import('./recorded-views.ts');
   const { deps } = conversationState(runId, recorded);
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };

@@ -100,7 +100,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly #client: Client;
   readonly #allowed: AuthorizedRun;
   readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
-  /** The search attributes that tell the session from other runs, and whom it acts for. */
+  /** The search attributes that distinguish the session from other runs, and its principal. */
   readonly #attributes: SearchAttributePair[];
   readonly #access: RunAccess;
   readonly #sender: Addressee['sender'];

@@ -18,13 +18,13 @@ export interface SessionLimitOptions extends Omit<SessionLimits, 'deadlineMs'> {
   deadline?: Duration | null;
 }
 
-/** The options of a session without its deps. Those beside `id` count when the first message starts it. */
+/** The options of a session without its deps. Those besides `id` count when the first message starts it. */
 export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExists'> {
   /** Identifies the session: choose it yourself, one for each conversation. */
   id: string;
   /** The user that the session acts for: short for `principal: {user}`. */
   user?: string;
-  /** Whom the session and its children act for. */
+  /** The identity on whose behalf the session and its children act. */
   principal?: Principal;
   /** Limits of the whole session. Default: 200,000 tokens, and no limit of turns. */
   limits?: SessionLimitOptions;
@@ -96,7 +96,7 @@ export function plainSessionLimits({ deadline, ...limits }: SessionLimitOptions)
   return { ...limits, deadlineMs: deadline === null ? null : timerMilliseconds(deadline, 'the session: "limits.deadline"') };
 }
 
-/** Returns whom a session acts for. Throws a UsageError if two options contradict each other. */
+/** Returns the principal of a session. Throws a UsageError if two options contradict each other. */
 export function principalOf({ user, principal }: Pick<SessionSettings, 'user' | 'principal'>): Principal | undefined {
   if (user === undefined) return principal;
   if (principal?.user !== undefined && principal.user !== user) {
@@ -110,6 +110,6 @@ export function answeringTurn(sessionId: string, { id, turn }: Pick<MessageRecei
   if (turn !== undefined) return turn;
   throw new LonghaulError(
     'invalid_input',
-    `No turn answers message "${id}": run "${sessionId}" is no session, or another request had that id. Read the run by its handle, or send the message under another id`,
+    `No turn answers message "${id}": run "${sessionId}" is not a session, or another request had that id. Read the run by its handle, or send the message under another id`,
   );
 }

@@ -63,7 +63,7 @@ type RunWorkflow = (input: RunInput | ProgramInput) => Promise<unknown>;
 /** The client's own settings that a start uses. */
 export interface ClientSettings {
   taskQueue?: string | undefined;
-  /** The key by which users are hashed in search attributes. */
+  /** The key that hashes users in search attributes. */
   userKey?: string | undefined;
   /** The access of the client to runs. Default: to all. */
   access?: RunAccess;
@@ -116,7 +116,7 @@ async function reaches(access: RunAccess | undefined, runId: string): Promise<bo
   }
 }
 
-/** Returns the options of the workflow of a run beside its id. */
+/** Returns the options of the workflow of a run besides its id. */
 export function workflowOptions<Input>(
   input: Input,
   { summary, ...options }: WorkflowOptions & Pick<WorkflowStart, 'summary'>,
@@ -176,7 +176,7 @@ async function restartFailed({ client, type, workflow, published }: WorkflowBegi
 const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
 
 /**
- * Returns the id of the newest execution of a failed run; undefined if the run goes on, ended in another way, or was deleted
+ * Returns the id of the newest execution of a failed run; undefined if the run is still running, ended in another way, or was deleted
  * meanwhile. Throws `not_a_run` for a workflow of the user's own.
  */
 async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
@@ -207,7 +207,7 @@ type RunInputOptions = Partial<RunOpening> & {
   session?: SessionInput;
   deps?: unknown;
   state?: unknown;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   limits?: LimitOptions;
   deadline?: Duration;
@@ -288,7 +288,7 @@ function stripUndefined(value: Record<string, unknown>): Record<string, unknown>
 
 /** The options of a start that the server reads: they are not in the input of the run. */
 export interface StartCircumstances {
-  /** Search attributes of your own, which the namespace must have: `[{ key: defineSearchAttributeKey('Tenant', 'KEYWORD'), value: 'acme' }]`. */
+  /** Your search attributes, which the namespace must have: `[{ key: defineSearchAttributeKey('Tenant', 'KEYWORD'), value: 'acme' }]`. */
   searchAttributes?: SearchAttributePair[] | TypedSearchAttributes;
   /** Data that is shown with the run when it is listed or described. At most 32,000 bytes of JSON. */
   memo?: JsonObject;

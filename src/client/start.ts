@@ -45,7 +45,7 @@ export type RunOptions = StartSettings & RunOpening;
 export interface StartSettings extends WorkflowOptions {
   /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
   state?: JsonObject;
-  /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
   principal?: Principal;
   /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
@@ -129,7 +129,7 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   deps?: JsonObject;
   /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
   state?: JsonObject;
-  /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
   principal?: Principal;
   /** Overrides limits of the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;

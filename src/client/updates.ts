@@ -54,7 +54,7 @@ interface RunUpdate {
   argument?: unknown;
   /** The caller's id of the request. */
   id?: string;
-  /** The id of the Update: one execution answers the same Update once, with the same answer. Default: each call is an Update of its own. */
+  /** The id of the Update: one execution answers the same Update once, with the same answer. Default: each call is a separate Update. */
   updateId?: string;
   /** Starts the run in the same request if there is none of that id. A start is made for each attempt. */
   start?: () => StartOperation;
@@ -72,7 +72,7 @@ export async function updateRun<Answer>(client: Client, runId: string, update: R
   requireKnown(`"${update.name}"`, options, ['timeout']);
   const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_TIMEOUT, `"${update.name}": "timeout"`);
   const throttle = throttleOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
-  const accepted = await throttle.inTurn(deadline, async () => ({
+  const accepted = await throttle.throttled(deadline, async () => ({
     answer: await tryUpdate<Answer>(client, runId, update, { deadline, throttle }),
   }));
   if (accepted === undefined) throw gaveUp(runId, update, new Error('the earlier requests of this client were not accepted'));
@@ -167,7 +167,7 @@ function isPassing(error: unknown): boolean {
   return code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure');
 }
 
-/** True if the server did not pass the Update on, because the last attempts of a workflow task have failed: its worker was killed, or cannot go on. */
+/** True if the server did not pass the Update on, because the last attempts of a workflow task have failed: its worker was killed, or cannot continue. */
 function isOfFailedTasks(error: unknown): boolean {
   return grpcCode(error) === GRPC.failedPrecondition && errorText(error).includes('Workflow Task in failed state');
 }
@@ -296,7 +296,7 @@ class UpdateThrottle {
   }
 
   /** Waits for its turn and then does the work, whether that succeeds or not. Undefined if the turn has not come at the deadline. */
-  async inTurn<Result>(deadline: number, work: () => Promise<Result>): Promise<Result | undefined> {
+  async throttled<Result>(deadline: number, work: () => Promise<Result>): Promise<Result | undefined> {
     if (!(await this.#turn(deadline))) return undefined;
     try {
       return await work();
@@ -361,7 +361,7 @@ export function throttleOf(client: Client, runId: string, kind: keyof typeof AT_
 
 /** The options of sending a message. */
 export interface SendOptions extends UpdateOptions {
-  /** An id of your own, at most 64 characters: a message with the same id is accepted once, however often it is sent. Default: a UUID. */
+  /** Your id, at most 64 characters: a message with the same id is accepted once, however often it is sent. Default: a UUID. */
   id?: string;
   /**
    * The moment at which the model reads it: after the current step (`queue`, the default); before its next call, giving up
@@ -374,7 +374,7 @@ export interface SendOptions extends UpdateOptions {
 export interface Addressee extends Pick<RunUpdate, 'start'> {
   client: Client;
   runId: string;
-  /** The principal for whom the message is sent, which the run compares with its own, and the key by which users are hashed. */
+  /** The principal of the sender, which the run compares with its own, and the key that hashes users. */
   sender?: { principal: Identity; key: string | undefined };
 }
 
@@ -403,7 +403,7 @@ export async function sendMessage(
 
 /** The options of raising limits. */
 export interface RaiseOptions extends UpdateOptions {
-  /** An id of your own, at most 64 characters: the same id is accepted once. Default: a UUID. */
+  /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
   id?: string;
   /** The person or service that raises them. */
   by?: string;
@@ -432,7 +432,7 @@ export async function raiseLimits(
 
 /** The options of setting permissions. */
 export interface SetPermissionsOptions extends UpdateOptions {
-  /** An id of your own, at most 64 characters: the same id is accepted once. Default: a UUID. */
+  /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
   id?: string;
   /** The person or service that sets them. */
   by?: string;

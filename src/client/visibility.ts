@@ -50,7 +50,7 @@ export function quoted(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** The part of a filter that selects runs by whom they act for. */
+/** The part of a filter that selects runs by their principal. */
 export interface PrincipalFilter {
   /** Only runs that act for this tenant. */
   tenant?: string;
@@ -58,7 +58,7 @@ export interface PrincipalFilter {
   user?: string;
 }
 
-/** The principal whose runs a client lists, and the key by which users are hashed. */
+/** The principal whose runs a client lists, and the key that hashes users. */
 interface ListedPrincipal {
   /** The principal of the client; undefined if it lists all runs. */
   identity: Identity | undefined;

@@ -97,7 +97,7 @@ export function parentOfStart({ input: { parent } }: FirstStart, startedAt: numb
 }
 
 /** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
-export function noteKeeper(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
+export function rememberParentSession(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
   if (parent?.kept) inbox.reportTo = parent.runId;
 }
 
@@ -121,7 +121,7 @@ export interface QueriedInput {
   document?: AgentDocument;
   /** For an agent: the text of its input. */
   input?: string;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
 }
 

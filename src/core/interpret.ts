@@ -64,7 +64,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
   if (output.type === 'stopped' && run.isContinuing) return continueAsNew(run);
   takeRequests(state, ports);
   const reason = isUnfinished ? stop : run.stop?.type === 'cancelled' && output.type === 'stopped' ? run.stop : undefined;
-  const ending = reason === undefined ? ended(run, output) : stopped(reason, output);
+  const ending = reason === undefined ? programEnding(run, output) : stopped(reason, output);
   return { type: 'finished', result: closeRun(state, ports, ending) };
 }
 
@@ -87,7 +87,7 @@ function stopped(stop: Stop, output: ProgramOutput): Ending {
 }
 
 /** Returns the ending of a program whose units have all ended. One that failed makes the program fail. */
-function ended({ program, state }: ProgramRun, output: ProgramOutput): Ending {
+function programEnding({ program, state }: ProgramRun, output: ProgramOutput): Ending {
   const failed = program.document.units.find(({ name }) => program.units.get(name)?.status === 'failed');
   const value = output.type === 'made' ? output.value : null;
   if (failed !== undefined) {
@@ -214,9 +214,9 @@ function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Pr
   throw new TypeError(`Step "${running.at}" is no block`);
 }
 
-// Programs: lists of steps side by side.
+// Programs: lists of steps in parallel.
 
-/** Runs the branches side by side. If one fails, the others still end. */
+/** Runs the branches in parallel. If one fails, the others still end. */
 async function runParallel(run: ProgramRun, running: RunningStep, { branches }: ParallelDocument): Promise<StepsEnd> {
   const { address } = running;
   const ends = await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));
@@ -312,7 +312,7 @@ async function endItem(run: ProgramRun, { address, state }: RunningStep, { steps
 }
 
 function listProblem(list: unknown): string | undefined {
-  if (!Array.isArray(list)) return 'that is no list';
+  if (!Array.isArray(list)) return 'that is not a list';
   return list.length > PROGRAM_LIMITS.items ? `that has ${list.length} items, over ${PROGRAM_LIMITS.items}` : undefined;
 }
 

@@ -78,7 +78,7 @@ export function scopedName(name: string, key: string | undefined): string {
 }
 
 /** The input of the next execution of a run: the state that the run carries over. */
-export interface CarriedInput {
+export interface ContinuedInput {
   carry: ContinueAsNewState;
 }
 
@@ -100,7 +100,7 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   priced?: true;
   /** The policies that hold for the run besides those of its agent. */
   permissions?: Permissions[];
-  /** The hooks of the runs above: a worker that lacks one of them refuses the run. */
+  /** The hooks of the ancestors: a worker that lacks one of them refuses the run. */
   hooks?: HookSnapshot[];
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
@@ -280,7 +280,7 @@ export interface SendInput {
   content: string | ContentPart[];
   /** Default `queue`. */
   mode?: MessageMode;
-  /** Whom the sender acts for: a run of another principal refuses the message as if it did not exist. Default: not checked. */
+  /** The identity on whose behalf the sender acts: a run of another principal refuses the message as if it did not exist. Default: not checked. */
   principal?: Pick<Principal, 'tenant' | 'user'>;
 }
 

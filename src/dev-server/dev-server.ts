@@ -172,7 +172,7 @@ export interface RunFile {
 
 /**
  * Holds the file of runs for this process, and waits until no server uses it any more: two servers on one file would break each other. The
- * lock is that of the operating system on a file beside it, so that it ends with this process, however that ends. Throws a `DevServerError`
+ * lock is that of the operating system on a file next to it, so that it ends with this process, however that ends. Throws a `DevServerError`
  * that names the session which has the file.
  */
 export async function holdRunFile(file: string, signal?: AbortSignal): Promise<RunFile> {

@@ -186,7 +186,7 @@ export function cliCache(env: NodeJS.ProcessEnv): CliCache {
 }
 
 /**
- * Lets `provide` create an executable in a directory of its own, and moves it into the cache in one step. Another
+ * Lets `provide` create an executable in a separate directory, and moves it into the cache in one step. Another
  * process sees either nothing or the whole file, and two concurrent processes each install a whole one. The directory
  * is removed in any case, even if this process exits in the middle.
  */

@@ -1,5 +1,5 @@
 /**
- * Downloads the CLI in a program of its own, because the SDK's download has neither a time limit nor a way to abort
+ * Downloads the CLI in a separate program, because the SDK's download has neither a time limit nor a way to abort
  * it. The parent ends this program as soon as the executable is in the directory, its only argument. `--help` makes
  * sure that no server starts.
  */

@@ -13,7 +13,7 @@ import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/f
 import { interpret } from '../core/interpret.ts';
 import { beginArchiving, endArchiving, noteNotifyEndedFailure, withNotArchived } from '../core/loop/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs.ts';
-import { endedWithHooks } from '../core/loop/hooks.ts';
+import { addEndHooks } from '../core/loop/hooks.ts';
 import type { RunPosition } from '../core/loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
@@ -298,7 +298,7 @@ function withEndHooks(result: RunResultFields, recorded: RecordedExecution): Run
   const endHooks = called.findLast(({ input }) => 'status' in input);
   if (endHooks?.task === undefined) return result;
   const { input, output, failure } = endHooks;
-  return endedWithHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
+  return addEndHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
 }
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */

@@ -83,8 +83,8 @@ export class RecordedRun {
       },
       // The ends of model calls, turns and children are in the history.
       abortModelCall: () => undefined,
-      inTurn: (turn) => turn(),
-      beside: begunWork,
+      withinTurn: (turn) => turn(),
+      inBackground: begunWork,
       turnEnded: (keeper) => children.turnEnded(keeper),
       endChildren: async () => undefined,
       closeKept: async () => undefined,

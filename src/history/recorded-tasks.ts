@@ -1,5 +1,5 @@
 import { CancelledFailure } from '@temporalio/common';
-import { noteKeeper, openingKind } from '../core/first-start.ts';
+import { rememberParentSession, openingKind } from '../core/first-start.ts';
 import type { MessageReceiver } from '../core/handlers/decisions.ts';
 import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
 import { Inbox } from '../core/loop/state/inbox.ts';
@@ -62,7 +62,7 @@ export class RecordedTasks {
     this.#runId = runId;
     this.#recorded = recorded;
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
-    if (recorded.input !== undefined) noteKeeper(this.inbox, { input: recorded.input });
+    if (recorded.input !== undefined) rememberParentSession(this.inbox, { input: recorded.input });
     this.#inboundMessages = inOrderOfHandling(recorded.inboundMessages);
     this.#tasks = tasksOf(recorded);
     this.#localCalls = new Map(recorded.localCalls.map((call) => [call, call.input.endedAt ?? 0]));

@@ -231,8 +231,8 @@ const RECALLING_CASES: readonly ConformanceCase[] = [
     name: 'refuses vectors that are no finite numbers of 32 bits',
     run: async (store) => {
       for (const vector of [[], [1, NaN], [Infinity], [1, 4e38], [-1e300]]) {
-        await assertRefused(() => store.remember({ namespace: HOME, key: 'k', value: 1, vector }), 'no list of finite numbers');
-        await assertRefused(() => store.recall({ namespace: HOME, text: 'k', vector }), 'no list of finite numbers');
+        await assertRefused(() => store.remember({ namespace: HOME, key: 'k', value: 1, vector }), 'not a list of finite');
+        await assertRefused(() => store.recall({ namespace: HOME, text: 'k', vector }), 'not a list of finite');
       }
       assert.deepEqual(await store.list({ namespace: HOME }), { entries: [] });
     },

@@ -93,7 +93,7 @@ export interface MemoryStore {
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
 }
 
-/** Whom a memory belongs to, and which part of it is meant. */
+/** The owner of a memory, and the part of it that is meant. */
 export interface MemoryOwner {
   principal?: Principal | undefined;
   /** The name of the agent, or the name that several agents share. */

@@ -248,7 +248,7 @@ export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Runs one statement, which is a transaction of its own, and returns its rows. Rejects with `memory_unavailable` if the database does. */
+/** Runs one statement, which is a separate transaction, and returns its rows. Rejects with `memory_unavailable` if the database does. */
 type RunStatement = <Row>(text: string, values?: unknown[]) => Promise<Row[]>;
 
 /** Returns the statements of a pool. */

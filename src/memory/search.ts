@@ -191,7 +191,7 @@ const MOST = 3.4028234663852886e38;
 /** Throws a UsageError unless a vector has 1 to 16,000 finite numbers that 32 bits can hold. */
 function requireVector(what: string, vector: readonly number[]): void {
   if (vector.length === 0 || !vector.every((one) => Number.isFinite(one) && Math.abs(one) <= MOST))
-    throw new UsageError(`${what} is no list of finite numbers of 32 bits`);
+    throw new UsageError(`${what} is not a list of finite 32-bit numbers`);
   if (vector.length > MOST_DIMENSIONS)
     throw new UsageError(`${what} has ${vector.length} numbers, over ${MOST_DIMENSIONS}: make it shorter`);
 }

@@ -25,7 +25,7 @@ import {
 
 /** The options of a memory in a SQLite file. */
 export interface SqliteMemoryOptions {
-  /** The path of the file, created when needed, with its folder. Two files beside it, `-wal` and `-shm`, belong to it. */
+  /** The path of the file, created when needed, with its folder. Two files next to it, `-wal` and `-shm`, belong to it. */
   file: string;
 }
 
@@ -126,7 +126,7 @@ function removeEntries(database: Database, what: ForgottenEntries): number {
   const parts = forgottenRows(what);
   const which = ['namespace = ?', ...parts.map(([column]) => `${column} = ?`)].join(' AND ');
   const removed = removeRows(database, which, space, ...parts.map(([, value]) => value));
-  // The name of a namespace tells whom it belonged to.
+  // The name of a namespace reveals its owner.
   database.run('DELETE FROM namespaces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM entries WHERE namespace = ?)', space, space);
   return removed;
 }
@@ -387,7 +387,7 @@ const VERSION = 1;
 /**
  * The tables of a memory. The id of an entry is made of the id of its namespace and, in the lower 40 bits, a number that grows with each
  * change of the file. So the entries of one namespace lie together, in the table and in the index, a search of one namespace reads no
- * other, and a newer entry has a higher number. What a search compares comes first in a row, and vectors have a table of their own: a
+ * other, and a newer entry has a higher number. What a search compares comes first in a row, and vectors have a separate table: a
  * search reads few pages.
  */
 const TABLES = `

@@ -31,7 +31,7 @@ export function checkedEntry({ namespace, key, value, metadata = {}, source, vec
   requireNamespace(namespace);
   requireKey(key);
   const bytes = jsonBytes(value);
-  if (bytes === 0) throw new UsageError(`The value of "${key}" is no JSON: store null, a text, a number, a list or an object`);
+  if (bytes === 0) throw new UsageError(`The value of "${key}" is not JSON: store null, a text, a number, a list or an object`);
   requireAtMost(bytes, MEMORY_BOUNDS.valueBytes, `The value of "${key}" has`, 'bytes of JSON');
   requireAtMost(jsonBytes(metadata), MEMORY_BOUNDS.metadataBytes, `The metadata of "${key}" has`, 'bytes of JSON');
   const direction = vector === undefined ? undefined : directionOf(`The vector of "${key}"`, vector);
@@ -49,7 +49,7 @@ function sourceOf({ runId, offset }: MemorySource): MemorySource {
 export function requireNamespace(namespace: string): void {
   if (typeof namespace !== 'string')
     throw new UsageError(
-      `The namespace of a memory is ${JSON.stringify(namespace) ?? 'missing'}: write that of one owner, as memoryNamespace makes it`,
+      `The namespace of a memory is ${JSON.stringify(namespace) ?? 'missing'}: write the namespace of one owner, as memoryNamespace makes it`,
     );
   requireStorable('The namespace', namespace);
   requireAtMost(Buffer.byteLength(namespace), MEMORY_BOUNDS.namespaceBytes, 'The namespace of a memory has', 'bytes');
@@ -162,7 +162,7 @@ function sourceText(source: MemorySource): string {
   return JSON.stringify(sourceOf(source));
 }
 
-/** Returns the columns and values that the rows of forgotten entries have beside their namespace. */
+/** Returns the columns and values that the rows of forgotten entries have besides their namespace. */
 export function forgottenRows({ key, source, timestamp }: ForgottenEntries): ['key' | 'source' | 'timestamp', string | number][] {
   return [
     ...(key === undefined ? [] : [['key', key] as ['key', string]]),

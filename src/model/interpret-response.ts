@@ -219,13 +219,13 @@ function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
-/** The most bytes of JSON of what a provider sends beside an answer. Each later request of the run repeats them. */
+/** The most bytes of JSON of what a provider sends with an answer. Each later request of the run repeats them. */
 const MOST_ITEM_BYTES = 256_000;
 
 /** The longest name of an account. */
 const MOST_ACCOUNT_LENGTH = 64;
 
-/** Returns the items beside the answer in the form of the record, and a notice if they are too large to be kept. */
+/** Returns the items next to the answer in the form of the record, and a notice if they are too large to be kept. */
 function itemsOf(fields: Partial<Record<keyof ModelResponse, unknown>>, model: string): { items: JsonValue[]; notices: Notice[] } {
   const items = listOf(fields.providerItems)
     .map(cleanJson)

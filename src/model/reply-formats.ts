@@ -131,7 +131,7 @@ function jsonInstructions(snapshot: AgentSnapshot): string {
       ? []
       : ['{"tool": "<name>", "arguments": {…}} calls a tool. The next message is its result: "Observation: …", or an error.']),
     `{"answer": …} gives the final answer${output === undefined ? ', as text' : ''}.`,
-    '{"scratchpad": "<notes>"} only notes something. "scratchpad" may also stand beside "tool".',
+    '{"scratchpad": "<notes>"} only notes something. "scratchpad" may also accompany "tool".',
     ...(output === undefined ? [] : ['', `The value of "answer" must match this JSON Schema: ${JSON.stringify(output.schema)}`]),
     ...(tools.length === 0 ? [] : ['', 'Tools, each with the JSON Schema of its arguments:', ...tools]),
   ].join('\n');
@@ -269,7 +269,7 @@ type ReplyStep = ConversationStep & {
 
 /** The way in which a format writes the answers that were recorded. */
 interface ReplyRendering {
-  /** Writes a call with the text beside it and its result. Empty: the model does not see it again. */
+  /** Writes a call with the text next to it and its result. Empty: the model does not see it again. */
   call(call: ToolCall, text: string, result: ToolResult | undefined): ReplyStep[];
   /** Writes an answer without a call. */
   answer(text: string): string;
@@ -353,7 +353,7 @@ const FEEDBACK: Record<UnusableReason, string> = {
 };
 
 /**
- * Returns an answer in the JSON format in the form that is recorded: a call of a tool with the note beside it as its text, or the
+ * Returns an answer in the JSON format in the form that is recorded: a call of a tool with the note next to it as its text, or the
  * answer itself. An answer that is neither becomes a call of `unusable_reply`, which the tool phase answers with what is wrong.
  */
 function readJsonReply(response: ModelResponse, options: InterpretOptions): RecordedResponse {

@@ -45,7 +45,8 @@ export async function spill(store: PayloadStore, converter: SpillConverter, run:
   const [claim] = await store.store({ target }, payloads);
   if (claim === undefined) throw new LonghaulError('internal', `Payload store "${store.name}" returned no claim`);
   const claimed: unknown = { ...claim.claimData };
-  if (!isClaim(claimed)) throw new LonghaulError('internal', `Payload store "${store.name}" returned a claim that is no object of texts`);
+  if (!isClaim(claimed))
+    throw new LonghaulError('internal', `Payload store "${store.name}" returned a claim that is not an object of texts`);
   const json = JSON.stringify(content);
   return { store: store.name, claim: claimed, bytes: Buffer.byteLength(json), sha256: sha256Of(json) };
 }

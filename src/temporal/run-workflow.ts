@@ -59,7 +59,7 @@ async function resultOfFailure(client: Client, runId: string, { cause }: Workflo
   throw new LonghaulError('internal', `Run "${runId}" closed without a RunResult: ${errorMessage(cause)}`, { cause });
 }
 
-/** The state of a run on the server: it goes on, has ended, or the server does not have it. */
+/** The state of a run on the server: it continues, has ended, or the server does not have it. */
 export type RunState = 'open' | 'closed' | 'gone';
 
 /** True if a run has ended whose newest execution has that status of Temporal. During a switch, the newest may be the one that has just ended. */

@@ -26,7 +26,7 @@ export function waitEnded(runId: string, { timeout, signal }: WaitOptions, missi
   const why = missing.map((one) => ` ${missingText(one)}`).join('');
   return new LonghaulError(
     'wait_timeout',
-    `Run "${runId}" has not ended within ${timeoutText(timeout)}. It goes on: wait again, or cancel it.${why}`,
+    `Run "${runId}" has not ended within ${timeoutText(timeout)}. It continues: wait again, or cancel it.${why}`,
   );
 }
 

@@ -69,7 +69,7 @@ export interface TestCircumstances {
   streams?: StreamSink;
   /** The state that the run begins with. */
   state?: JsonObject;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** Overrides limits of the agent. */
   limits?: LimitOptions;

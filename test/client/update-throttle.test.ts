@@ -109,7 +109,7 @@ test('a run that has continued as new gets the Update again at once, without a p
 test('the pause of a run is forgotten after a while without requests', async () => {
   const { client } = fakeClient();
   const lane = throttleOf(client, 'run', 'messages');
-  await lane.inTurn(Date.now() + 1_000, () => Promise.resolve(lane.congested(Date.now())));
+  await lane.throttled(Date.now() + 1_000, () => Promise.resolve(lane.congested(Date.now())));
   expect(throttleOf(client, 'run', 'messages')).toBe(lane);
   vi.useFakeTimers({ now: Date.now() + 11_000 });
   expect(throttleOf(client, 'run', 'messages')).not.toBe(lane);

@@ -33,12 +33,12 @@ async function ask(method: string, path: string, body?: string): Promise<[number
 }
 
 test.each([
-  ['{"question": "Where?"}', '"requestId" is missing: an id of your own for this question'],
-  ['{"question": "Where?", "requestId": ""}', '"requestId" is missing: an id of your own for this question'],
+  ['{"question": "Where?"}', '"requestId" is missing: choose an id for this question'],
+  ['{"question": "Where?", "requestId": ""}', '"requestId" is missing: choose an id for this question'],
   ['{"requestId": "r1"}', '"question" is missing: a text'],
-  ['{"question": ', 'The body is no JSON object'],
-  ['', 'The body is no JSON object'],
-  ['null', 'The body is no JSON object'],
+  ['{"question": ', 'The body is not a JSON object'],
+  ['', 'The body is not a JSON object'],
+  ['null', 'The body is not a JSON object'],
 ])('the body %s is answered with 400 and starts nothing', async (body, error) => {
   expect(await ask('POST', '/questions', body)).toEqual([400, { error }]);
   expect(started).toEqual([]);

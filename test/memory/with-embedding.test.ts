@@ -29,7 +29,7 @@ describe('a memory with embedding', () => {
     ],
     ['hangs', () => new Promise(() => {}), 'it has not answered in 20 ms'],
     ['returns nothing', async () => [], 'it returned no list of vectors'],
-    ['returns no numbers', async () => [[NaN]], 'no list of finite numbers'],
+    ['returns no numbers', async () => [[NaN]], 'not a list of finite'],
   ])('works without vectors if the embedding %s, and says so', async (_, embed, says) => {
     const lines: string[] = [];
     const memory = withEmbedding(inMemory(), embed, { timeoutMs: 20, log: (line) => lines.push(line) });

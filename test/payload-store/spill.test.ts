@@ -27,6 +27,6 @@ test.each([
 ])('a claim with %s is refused: it could not be recorded as the result of the call', async (_, claimData) => {
   await expect(spill(storeThatClaims(claimData), CONVERTER, RUN, ['all'])).rejects.toMatchObject({
     code: 'internal',
-    message: 'Payload store "files" returned a claim that is no object of texts',
+    message: 'Payload store "files" returned a claim that is not an object of texts',
   });
 });

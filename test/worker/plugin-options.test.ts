@@ -39,7 +39,8 @@ test('"embed" has to be a function, and needs a memory', () => {
 });
 
 test('"streams" has to be a sink', () => {
-  for (const bad of ['redis', {}, { name: 'mine' }]) expect(() => pluginWith({ streams: bad })).toThrow('the worker: "streams" is no sink');
+  for (const bad of ['redis', {}, { name: 'mine' }])
+    expect(() => pluginWith({ streams: bad })).toThrow('the worker: "streams" is not a sink');
   expect(pluginWith({ streams: fakeSink() })).toBeInstanceOf(LonghaulPlugin);
 });
 

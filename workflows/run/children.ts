@@ -151,7 +151,7 @@ function withFirstRun(start: ChildStart, firstRunId: string): ChildStart {
 }
 
 function takenProblem(runId: string): string {
-  return `a run "${runId}" goes on already, which another run than this one started: cancel it, or start this one under another run id`;
+  return `a run "${runId}" is already running, which another run than this one started: cancel it, or start this one under another run id`;
 }
 
 /**

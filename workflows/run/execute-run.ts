@@ -16,7 +16,7 @@ import {
   type FirstStart,
   firstState,
   nameOfStart,
-  noteKeeper,
+  rememberParentSession,
   openingKind,
   queriedInput,
   withOpening,
@@ -31,7 +31,7 @@ import {
   withNotArchived,
 } from '../../src/core/loop/close-run.ts';
 import { firstAgent } from '../../src/core/loop/handoffs.ts';
-import { endedWithHooks, hasEndHooks } from '../../src/core/loop/hooks.ts';
+import { addEndHooks, hasEndHooks } from '../../src/core/loop/hooks.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/loop/next-step.ts';
 import type { Growth, RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
@@ -51,7 +51,7 @@ import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
 import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
-import { abortModelCall, inBackground, interruptibleModelCall, inTurn } from './interrupts.ts';
+import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { scheduleActivity, startActivity } from './schedule-activity.ts';
 
@@ -85,7 +85,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (end.type === 'continue') await finishTelling(run);
   if (end.type === 'continue' && isCancelled()) end = await endInThisExecution(run, end.position, observer);
   const runEnd: RunEnd =
-    end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
+    end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : continueAsNewEnd(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
   if (runEnd.type === 'finished') await closeKept(run.state?.kept);
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
@@ -128,7 +128,7 @@ function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
 
 async function resumeRun(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
-  if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
+  if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" continues without a state`);
   return interpretFrom(Object.assign(run, { snapshot }), state, position, observer);
 }
 
@@ -173,7 +173,7 @@ function isCancelled(): boolean {
  * Returns the state to carry over. It is built as late as possible, so that it includes messages that arrived while the
  * events were archived, and so that a cancellation is not lost in the next execution.
  */
-function carryOver(run: LiveRun, position: RunPosition): RunEnd {
+function continueAsNewEnd(run: LiveRun, position: RunPosition): RunEnd {
   const { executions, inbox, state } = run;
   if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelledResult(run), state) };
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
@@ -211,7 +211,7 @@ async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunR
   run.result = queried;
   const request = endHooksRequest(Object.assign(run, { snapshot }), result);
   const records = await CancellationScope.nonCancellable(() => scheduleActivity(run, request));
-  return endedWithHooks(result, records);
+  return addEndHooks(result, records);
 }
 
 /**
@@ -286,8 +286,8 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     until,
     continueDue: (growth) => continueDue(run, growth),
     continueBeforeSleep: () => continueBeforeSleep(run),
-    inTurn: (turn) => inTurn(run, turn),
-    beside: inBackground,
+    withinTurn: (turn) => withinTurn(run, turn),
+    inBackground,
     closeKept,
     turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
@@ -359,7 +359,7 @@ export function executionOrigin(): ExecutionOrigin {
  * The error for carried state that the worker cannot read. It fails the workflow task and not the run: the server offers the task to one
  * worker after another, until one can.
  */
-class UnreadableCarry extends Error {
+class UnreadableState extends Error {
   override readonly name = 'UnreadableCarry';
 
   constructor(runId: string, problem: string) {
@@ -395,7 +395,7 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
   const read = readInput(raw);
   if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
   const { start, deps } = read;
-  noteKeeper(blank.inbox, start);
+  rememberParentSession(blank.inbox, start);
   const run = { ...blank, agentName: nameOfStart(start), deps, ...queriedInput(start), ...openingKind(start) };
   return { run, ok: true, start };
 }
@@ -403,9 +403,9 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
 /** Returns the start of an execution that continues the one before it. Throws if this worker cannot read its input. */
 function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const problem = inboundProblem(raw);
-  if (problem !== undefined) throw new UnreadableCarry(blank.runId, problem);
+  if (problem !== undefined) throw new UnreadableState(blank.runId, problem);
   const read = readContinueAsNewState(isJsonObject(raw) ? raw['carry'] : undefined);
-  if (!read.ok) throw new UnreadableCarry(blank.runId, read.problem);
+  if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
   const { carry } = read;
   const { runId, deps, executions, inbox, snapshot, session } = carry;
   // That of a session is the start of its present turn.

@@ -72,7 +72,7 @@ function isDecision(receipt: unknown): receipt is DecisionReceipt {
 function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionReceipt['decision'] {
   if (verdict?.type === 'decided') return withoutContent(verdict.decision);
   if (verdict?.type === 'refused') throw failureOf(verdict);
-  throw failureOf({ code: 'busy', message: `Run "${runId}" goes on in its next execution: send the decision again` });
+  throw failureOf({ code: 'busy', message: `Run "${runId}" continues in its next execution: send the decision again` });
 }
 
 function handleSignal(run: LiveRun, name: keyof typeof SIGNALS, input: unknown): void {

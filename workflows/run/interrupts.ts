@@ -51,7 +51,7 @@ export function abortModelCall(run: LiveRun): void {
 }
 
 /** Runs a turn of a session in a separate cancellation scope: an interrupt cancels what it waits for, and the session continues. */
-export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
+export async function withinTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
   const scope = new CancellationScope({ cancellable: true });
   run.turnScope = scope;
   // The execution before was interrupted in the middle of the turn.

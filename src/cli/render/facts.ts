@@ -7,7 +7,7 @@ import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
 import { eventsText, type Identity, isTerminal, type RunStatus, type RunSubject } from '../../core/domain/run.ts';
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
-import { callsText, endedEarly, notRunTexts } from '../../core/domain/tool-calls.ts';
+import { callsText, isCutOff, notRunTexts } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
 import { type Look, type Output, pointInTime, visibleText } from '../output.ts';
 import type { RunView } from './run-view.ts';
@@ -21,7 +21,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     [run.units === null ? 'Agent' : 'Program', agentText(run)],
     ...subjectOf(run),
     ['Status', `${status}${more}`],
-    ...(run.finishReason !== null && endedEarly(run.finishReason)
+    ...(run.finishReason !== null && isCutOff(run.finishReason)
       ? [['Finish', printable(run.finishReason)] satisfies [string, string]]
       : []),
     ...(run.session === null ? ownFacts(run) : [...sessionFacts(run.session, run.startTime), ...turnFacts(run, run.session)]),

@@ -67,8 +67,8 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (output) => {
-      const { snapshot, ...beside } = splitResolved(output);
-      return { type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document), ...beside };
+      const { snapshot, ...details } = splitResolved(output);
+      return { type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document), ...details };
     },
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };

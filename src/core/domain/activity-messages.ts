@@ -25,7 +25,7 @@ export interface DataInput {
   state?: JsonObject;
   /** Both are too large for the input: the activity queries them from the run. */
   dataByReference?: true;
-  /** Whom the run acts for. `true`: the activity queries it, unless its worker knows it. Absent: the run has no principal. */
+  /** The identity on whose behalf the run acts. `true`: the activity queries it, unless its worker knows it. Absent: the run has no principal. */
   principal?: Principal | true;
 }
 
@@ -33,7 +33,7 @@ export interface DataInput {
 export interface DataView {
   deps: JsonObject;
   state: JsonObject;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The answer that guardrails check. */
   answer?: JsonValue;
@@ -233,14 +233,14 @@ export interface CallHooksOutput {
 }
 
 /**
- * Returns the hooks that review the calls of a response in an activity of their own: those of tier `remote`. For a parallel flow, whose
+ * Returns the hooks that review the calls of a response in a separate activity: those of tier `remote`. For a parallel flow, whose
  * calls come from no model call that could review them, all of them.
  */
 export function hooksBeforeCalls(run: { hooks?: HookSnapshot[]; flow?: FlowPolicy }): HookSnapshot[] {
   return run.flow?.kind === 'parallel' ? hooksFor(run, ...CALL_EVENTS) : remoteHooks(run, ...CALL_EVENTS);
 }
 
-/** Returns the hooks for the result of a call that run in an activity of their own: all, if it has run an agent, which has no activity. */
+/** Returns the hooks for the result of a call that run in a separate activity: all, if it has run an agent, which has no activity. */
 export function hooksAfterCall(
   run: { hooks?: HookSnapshot[] },
   { agent, handoff }: Pick<ToolSnapshot, 'agent' | 'handoff'>,

@@ -120,7 +120,7 @@ export interface ActivityTiming {
   childCheckMs?: number;
 }
 
-/** The limits that a child has of its own. A final attempt counts as a step. */
+/** A child's own limits. A final attempt counts as a step. */
 export type OwnLimits = LimitChanges & Pick<RunLimits, 'onLimit'>;
 
 /** The limits of agents and programs, by their name. */
@@ -160,10 +160,10 @@ export interface AgentSnapshot {
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
   onUnknownOutcome?: 'ask';
   limits: RunLimits;
-  /** The limits of the runs below. Absent: the agent starts none, or has the defaults. */
+  /** The limits of the descendants. Absent: the agent starts none, or has the defaults. */
   children?: ChildrenOptions;
   timing: ActivityTiming;
-  /** The policies that every call must pass: first those of the agent, then those of the start and of the runs above. Absent: none. */
+  /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
   permissions?: Permissions[];
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
@@ -300,7 +300,7 @@ export interface AgentOfTool {
 
 /**
  * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one.
- * `parallel`: all act at the same time, each in a run of its own.
+ * `parallel`: all act at the same time, each in a separate run.
  */
 export type FlowKind = 'sequential' | 'loop' | 'parallel';
 

@@ -64,9 +64,9 @@ export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'dea
   requestedAt: string;
   /** ISO 8601. */
   deadlineAt?: string;
-  /** The run that waits: the one that lists the approval, or one below it. Decisions go to it. Absent in the answer of a run about itself. */
+  /** The run that waits: the one that lists the approval, or a descendant. Decisions go to it. Absent in the answer of a run about itself. */
   runId?: string;
-  /** For whom and for what that run acts, in a list of several runs. Absent: it is what the list says of the run itself. */
+  /** What an approver needs to know about that run, in a list of several runs. Absent: it is what the list says of the run itself. */
   about?: RunSubject;
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: JsonObject;

@@ -7,7 +7,7 @@ import { jsonTextPrefix, utf8Length } from './text.ts';
  * All that a run carries into its next execution travels in one payload of `MAX_PAYLOAD_BYTES` (1.9 MB). So the parts that
  * are never dropped (snapshot, start input, deps, state) and the queue take at most 1.3 MB together; 0.6 MB are left for the
  * window of the conversation and the counters of the run. A model response or a tool result enters history once and may leave
- * the window again. It has a budget of its own: it must fit into one payload, and into a page of a query's answer beside state
+ * the window again. It has a separate budget: it must fit into one payload, and into a page of a query's answer beside state
  * and final result. A codec adds a few bytes to each payload: the payload limit is far enough below Temporal's 2 MiB for that.
  */
 export const BYTE_BUDGETS = {
@@ -52,7 +52,7 @@ export const BYTE_BUDGETS = {
 /** The number of messages that may wait in the queue of a run. */
 export const MAX_QUEUED_MESSAGES = 100;
 
-/** Bytes of JSON that one payload may have. Temporal refuses a payload of 2 MiB and retries the refused task for ever. */
+/** Bytes of JSON that one payload may have. Temporal refuses a payload of 2 MiB and retries the refused task forever. */
 export const MAX_PAYLOAD_BYTES = 1_900_000;
 
 /** Returns the number of bytes that a value has as JSON. */
@@ -82,7 +82,7 @@ export function cutContent(content: JsonValue[], maxBytes: number, marker: CutMa
   if (jsonBytes(content) <= maxBytes) return { content, missingBytes: 0 };
   const texts = content.map(blockText);
   const total = texts.reduce((sum, text) => sum + utf8Length(text), 0);
-  // Leaves room for the brackets of the list and for the longest marker as a block of its own.
+  // Leaves room for the brackets of the list and for the longest marker as a separate block.
   let room = maxBytes - jsonBytes([marker(total, total)]);
   let missing = total;
   const kept: JsonValue[] = [];

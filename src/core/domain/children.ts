@@ -24,9 +24,9 @@ export interface ChildCall {
   turn?: number;
   /** The message that begins the turn. Absent for the first turn, and if an earlier execution has sent it. */
   next?: NextTurnInput;
-  /** True once the run goes on in its next execution: the child is left to that. Must not change anything. */
+  /** True once the run continues in its next execution: the child is left to that. Must not change anything. */
   isLeft: () => boolean;
-  /** True once the run gives the child up, although the run itself goes on: the child is cancelled. Must not change anything. */
+  /** True once the run gives the child up, although the run itself continues: the child is cancelled. Must not change anything. */
   isGivenUp?: () => boolean;
 }
 
@@ -38,7 +38,7 @@ export type ChildOutcome =
   | { type: 'failed'; code: ErrorCode; message: string; unstarted?: true }
   /** The child was cancelled, with the run or because it was given up. The result is absent if the child has not ended in time. */
   | { type: 'cancelled'; result?: RunResultFields }
-  /** The child goes on, and the next execution waits for it. */
+  /** The child continues, and the next execution waits for it. */
   | { type: 'left'; seenAt: number };
 
 /** An agent that runs as the child of a tool call. */
@@ -104,7 +104,7 @@ export interface ChildInputAnswer {
 /** Input of `readResult`. */
 export interface ReadResultInput {
   runId: string;
-  /** The result is null while the run goes on. Absent: the activity waits for the end. */
+  /** The result is null while the run is running. Absent: the activity waits for the end. */
   ifEnded?: true;
   /** The result of this turn of a session, instead of that of the whole run. 1-based. */
   turn?: number;
@@ -128,7 +128,7 @@ export interface ReportEndInput {
 /** Argument of the Signal `childEnded`. */
 export interface ChildEndedInput {
   runId: string;
-  /** The turn that has ended, of a session that goes on. 1-based. */
+  /** The turn that has ended, of an open session. 1-based. */
   turn?: number;
 }
 

@@ -94,7 +94,7 @@ function problemIn(value: unknown, position: Position): string | undefined {
     case 'boolean':
       return undefined;
     case 'number':
-      return Number.isFinite(value) ? undefined : `${position.path} is ${value}, which is no number in JSON: write null, or a text`;
+      return Number.isFinite(value) ? undefined : `${position.path} is ${value}, which is not a number in JSON: write null, or a text`;
     case 'object':
       return value === null ? undefined : objectProblem(value, position);
     default:
@@ -171,7 +171,7 @@ export function operationProblem(operation: ContextOperation | null): string | u
   const { op, key } = operation;
   if (typeof key !== 'string' || key === '') return `the key of "${op}" is ${JSON.stringify(key)}: write the name of a field`;
   if (op === 'delete') return undefined;
-  if (op === 'merge' && !isJsonObject(operation.value)) return `what is merged into deps.${key} is no object`;
+  if (op === 'merge' && !isJsonObject(operation.value)) return `the value merged into deps.${key} is not an object`;
   if (operation.value === undefined) return `deps.${key} is undefined: write null, or delete the key`;
   return depsProblem({ [key]: operation.value });
 }

@@ -15,7 +15,7 @@ interface ErrorRow {
  * Temporal, so this table decides which failures are retried. The HTTP service reports an error by its code, with the status of its row.
  */
 export const ERROR_CODES = {
-  // The run cannot start or go on as it is.
+  // The run cannot start or continue as it is.
   invalid_input: { retryable: false, httpStatus: 422, description: 'The input of the run does not have the expected shape.' },
   // Facts about the worker that took the task: the run tries the task on other workers before it ends.
   unknown_agent: {
@@ -75,7 +75,7 @@ export const ERROR_CODES = {
   budget_exceeded: {
     retryable: false,
     httpStatus: 409,
-    description: 'The run has no more of that limit from the run above: raise the limit of the root.',
+    description: 'The parent gave the run no more of that limit: raise the limit of the root.',
   },
   digest_mismatch: { retryable: false, httpStatus: 409, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, httpStatus: 409, description: 'The call has been decided otherwise, or by another decision.' },
@@ -99,7 +99,7 @@ export const ERROR_CODES = {
   run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run of that id.' },
   not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow of that id is no run of an agent.' },
   run_exists: { retryable: false, httpStatus: 409, description: 'A run of that id exists already.' },
-  run_open: { retryable: false, httpStatus: 409, description: 'The run is still going on.' },
+  run_open: { retryable: false, httpStatus: 409, description: 'The run is still running.' },
   history_removed: {
     retryable: false,
     httpStatus: 410,
@@ -131,7 +131,7 @@ export const ERROR_CODES = {
   },
   spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
   spilled_not_found: { retryable: false, httpStatus: 404, description: 'The run has spilled no content of that digest.' },
-  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },
+  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run continues.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
   decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
@@ -213,7 +213,7 @@ export const ERROR_CODES = {
   },
   memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
   // The HTTP service does not do what it was asked.
-  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
+  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is not JSON, or not valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is not one of the service, or belongs to another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
   tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },

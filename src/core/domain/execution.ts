@@ -218,7 +218,7 @@ export interface CodeJournal {
 }
 
 /**
- * Returns the code of a cell: the argument `code` of its call, or else the first fenced block of the text beside the call.
+ * Returns the code of a cell: the argument `code` of its call, or else the first fenced block of the text next to the call.
  * `content` is that of the event of the call. Undefined if there is neither, or if the block is blank.
  */
 export function cellCode(content: readonly ContentItem[], { arguments: args }: Pick<ToolCall, 'arguments'>): string | undefined {

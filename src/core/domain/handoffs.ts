@@ -8,7 +8,7 @@ import type { Notice, RunStatus } from './run.ts';
 import { counted } from './text.ts';
 import { addRunUsage, type AggregatedUsage, noUsage } from './usage.ts';
 
-/** The agents of a run that has been handed over, beside the one that acts. Plain JSON: it is carried into the next execution as it is. */
+/** The agents of a run that has been handed over, besides the one that acts. Plain JSON: it is carried into the next execution as it is. */
 export interface HandoffState {
   /** The name of the agent, or of the flow, that the run began with. */
   first: string;
@@ -45,7 +45,7 @@ export function transferTool(targets: readonly TransferTarget[]): ToolSnapshot {
   return {
     name: TRANSFER_TO_AGENT,
     description: [
-      'Transfers the conversation to another agent, which goes on with it from here and answers in your place. Call it alone, once. The agents:',
+      'Transfers the conversation to another agent, which continues it from here and answers in your place. Call it alone, once. The agents:',
       ...targets.map(({ name, description }) => (description === undefined ? `- ${name}` : `- ${name}: ${description}`)),
     ].join('\n'),
     parameters,
@@ -92,7 +92,7 @@ export function cannotTakeOver(name: string, problem: string): string {
   return `Not transferred to agent "${name}": ${problem}`;
 }
 
-/** The run of one agent among those that run side by side. */
+/** The run of one agent among those that run in parallel. */
 export interface Branch {
   /** The name of the agent. */
   name: string;
@@ -104,7 +104,7 @@ export interface Branch {
   usage: AggregatedUsage;
 }
 
-/** The outcome of agents that ran side by side. */
+/** The outcome of agents that ran in parallel. */
 interface MergedBranches {
   /** The output of each branch that has completed, under its name. */
   output: string;
@@ -113,7 +113,7 @@ interface MergedBranches {
   usage: AggregatedUsage;
 }
 
-/** Merges the runs of agents side by side: the output of each under its name, in the order of the agents. */
+/** Merges the runs of agents in parallel: the output of each under its name, in the order of the agents. */
 export function mergeBranches(branches: readonly Branch[]): MergedBranches {
   const usage = branches.reduce((total, branch) => addRunUsage(total, branch.usage), noUsage());
   const open = branches.filter(({ status }) => status !== 'completed');
@@ -139,11 +139,11 @@ export function branchesId(runId: string): string {
   return `${runId}/branches`;
 }
 
-/** The message before the turn of an agent that has only answers of others to go on from: some providers take no conversation that ends with an answer. */
+/** The message before the turn of an agent that has only answers of others to continue from: some providers take no conversation that ends with an answer. */
 const YOUR_TURN = 'It is your turn now. Go on from the answer above.';
 
 /**
- * Returns the conversation with a message of the user after each answer that another agent goes on from. Only the agents of a flow go on
+ * Returns the conversation with a message of the user after each answer that another agent continues from. Only the agents of a flow continue
  * from an answer. Nothing is recorded: the message is part of the request.
  */
 export function withTurns(conversation: ConversationEvent[]): ConversationEvent[] {

@@ -49,11 +49,11 @@ export interface HookSnapshot {
   on: HookEvent;
   /** The agent that has it. Absent: the worker has it, for all agents. */
   of?: string;
-  /** It runs in an activity of its own. */
+  /** It runs in a separate activity. */
   tier?: 'remote';
   /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
   timeoutMs?: number;
-  /** If it is called in an activity of its own, a failure of the activity is a deny. */
+  /** If it is called in a separate activity, a failure of the activity is a deny. */
   failClosed?: true;
 }
 
@@ -72,7 +72,7 @@ export function inlineHooks(run: WithHooks, ...events: readonly HookEvent[]): Ho
   return hooksFor(run, ...events).filter(({ tier }) => tier !== 'remote');
 }
 
-/** Returns the hooks of a run that run in an activity of their own, for some events. */
+/** Returns the hooks of a run that run in a separate activity, for some events. */
 export function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
   return hooksFor(run, ...events).filter(({ tier }) => tier === 'remote');
 }
@@ -80,15 +80,15 @@ export function remoteHooks(run: WithHooks, ...events: readonly HookEvent[]): Ho
 /** The longest time of a hook that runs inside another activity, in milliseconds. */
 export const INLINE_HOOK_MS = 10_000;
 
-/** Returns the milliseconds that hooks may take inside one activity: those of one call follow each other, and calls are beside each other. */
+/** Returns the milliseconds that hooks may take inside one activity: those of one call follow each other, and calls are in parallel. */
 export function hooksMs(hooks: readonly HookSnapshot[]): number {
   return hooks.reduce((sum, { timeoutMs = INLINE_HOOK_MS }) => sum + timeoutMs, 0);
 }
 
-/** The events of a run as a whole: their hooks belong to the agent that has them, and hold for no run below. */
+/** The events of a run as a whole: their hooks belong to the agent that has them, and apply to no descendant. */
 const OF_ONE_RUN: ReadonlySet<HookEvent> = new Set<HookEvent>(['session_start', 'stop', 'session_end']);
 
-/** Returns the hooks that hold for the runs below a run, too. */
+/** Returns the hooks that hold for the descendants of a run, too. */
 export function inheritedHooks({ hooks = [] }: { hooks?: HookSnapshot[] }): HookSnapshot[] {
   return hooks.filter(({ on }) => !OF_ONE_RUN.has(on));
 }

@@ -29,7 +29,7 @@ export interface RunLimits {
 /** The limit of steps for an agent that sets none. */
 export const DEFAULT_STEPS = 10;
 
-/** Limits that can be changed while a run goes on. */
+/** Limits that can be changed while a run is running. */
 export type LimitChanges = Partial<LimitValues>;
 
 /** The limits that a run had at its end. An absent field is no limit. */
@@ -53,7 +53,7 @@ export interface LimitReached {
   stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
   /** The limit and the amount used, for a person to read. */
   message: string;
-  /** The change that would let the run go on: it raises the limit by its own size. */
+  /** The change that would let the run continue: it raises the limit by its own size. */
   proposal: LimitChanges;
 }
 
@@ -171,9 +171,9 @@ export function toolOfLimitName(name: string): string | undefined {
   return name.startsWith(TOOL_LIMIT_PREFIX) ? name.slice(TOOL_LIMIT_PREFIX.length) : undefined;
 }
 
-/** The limits of the tree of runs below a run. A run that was started by another one has no higher ones than that. */
+/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
 export interface TreeLimits {
-  /** The number of runs above a run of the tree, at most. The root has none. */
+  /** The number of ancestors of a run in the tree, at most. The root has none. */
   depth: number;
   /** The number of children that one run may have alive. Further ones wait their turn. */
   alive: number;
@@ -186,7 +186,7 @@ export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as cons
 
 /** The limits of the tree as an agent sets them. */
 export interface ChildrenOptions {
-  /** The number of runs above a run of the tree, at most. Default 3. */
+  /** The number of ancestors of a run in the tree, at most. Default 3. */
   depth?: number;
   /** The number of children that one run may have alive: further calls wait their turn. Default 20. */
   alive?: number;

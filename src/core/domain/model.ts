@@ -31,7 +31,7 @@ export interface ConversationEvent {
 export interface ModelRequest {
   /** The provider's own name of the model (the part of the agent's `model` after the first slash). */
   model: string;
-  /** Each one becomes a system message of its own. */
+  /** Each one becomes a separate system message. */
   instructions: string[];
   conversation: ConversationEvent[];
   tools: ToolDescription[];
@@ -166,7 +166,7 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   problems?: Record<string, string>;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
-  /** The hooks with an activity of their own have reviewed the calls. */
+  /** The hooks with a separate activity have reviewed the calls. */
   reviewed?: true;
   /** The checks of its calls by guardrails, if one did not simply pass, or a check has used a model. */
   guardrails?: GuardrailReport;
@@ -232,7 +232,7 @@ export function believedQueueMs(ms: unknown): number {
 }
 
 /** Reads the refusals from the details of a heartbeat or a failure. Nothing in the details is trusted. */
-export function refusedIn(details: unknown): RefusedDetails['refused'] | undefined {
+export function refusalDetails(details: unknown): RefusedDetails['refused'] | undefined {
   const known = activityDetails(details);
   const refused: unknown = isJsonObject(known) ? known['refused'] : undefined;
   if (!isJsonObject(refused)) return undefined;

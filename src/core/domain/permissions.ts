@@ -160,8 +160,8 @@ export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, ar
 }
 
 /**
- * Returns the policies that hold for a run: its own, and all those that hold for the run above it. A call must pass each of them, so
- * that denials and questions of all add up, and a call is allowed only where all allow it. Equal ones of runs above are listed once.
+ * Returns the policies that hold for a run: its own, and all those that hold for the parent it. A call must pass each of them, so
+ * that denials and questions of all add up, and a call is allowed only where all allow it. Equal ones of ancestors are listed once.
  */
 export function effectivePermissions(own: Permissions | undefined, ancestors: readonly Permissions[] = []): Permissions[] {
   const texts = ancestors.map((layer) => canonicalJson(JSON.parse(JSON.stringify(layer)) as JsonValue));
@@ -286,7 +286,7 @@ function argsProblem(args: unknown): string | undefined {
   if (entries.length === 0 || entries.length > RULE_BOUNDS.args) return `.args: write 1 to ${RULE_BOUNDS.args} paths`;
   for (const [path, glob] of entries) {
     if (path.length > RULE_BOUNDS.path || path.split('.').includes(''))
-      return `.args: ${JSON.stringify(path)} is no path: write names with dots between them`;
+      return `.args: ${JSON.stringify(path)} is not a path: write names with dots between them`;
     const problem = globProblem(glob);
     if (problem !== undefined) return `.args.${path}: ${problem}`;
   }

@@ -120,7 +120,7 @@ export interface RefineDocument {
   fallback?: string;
 }
 
-/** One model call, or with `tools` the calls of a model that uses them, as a run of its own. The output is the text of the answer, or the value that fits `output`. */
+/** One model call, or with `tools` the calls of a model that uses them, as a separate run. The output is the text of the answer, or the value that fits `output`. */
 export interface AskDocument {
   prompt: string;
   /** Default: the model of the program. */
@@ -201,7 +201,7 @@ export interface RecallDocument {
   scope?: string;
 }
 
-/** Lists of steps that run side by side. Its output is the list of the outputs of their last steps. */
+/** Lists of steps that run in parallel. Its output is the list of the outputs of their last steps. */
 export interface ParallelDocument {
   branches: StepDocument[][];
 }

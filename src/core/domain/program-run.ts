@@ -71,7 +71,7 @@ export interface StepState {
   reason?: string;
   /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
   usage?: AggregatedUsage;
-  /** The text beside a structured answer, or its beginning. */
+  /** The text next to a structured answer, or its beginning. */
   text?: string;
   /** The attempts that failed or whose answers have violations. */
   attemptDetails?: AttemptDetails[];
@@ -83,7 +83,7 @@ export interface StepState {
   items?: Record<string, JsonValue>;
   /** For `forEach`: the outputs of further items that have ended, in the payload store. */
   spilledItems?: SpilledItems[];
-  /** The part of a running step that it needs to go on in the next execution. */
+  /** The part of a running step that it needs to continue in the next execution. */
   progress?: StepProgress;
 }
 
@@ -138,7 +138,7 @@ export interface RecordedCall {
 }
 
 /** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
-export interface CarriedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported'> {
+export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];
@@ -150,13 +150,13 @@ export function newProgramState(document: ProgramDocument, input: JsonObject, re
 }
 
 /** Converts the state of a program to the form that is carried. */
-export function toCarriedProgram({ input, units, steps, resume, earlier, unreported }: ProgramState): CarriedProgram {
+export function toContinuedProgram({ input, units, steps, resume, earlier, unreported }: ProgramState): ContinuedProgram {
   const resuming = { ...(resume === undefined ? {} : { resume }), ...(earlier === undefined ? {} : { earlier }) };
   return { input, units: [...units], steps: [...steps], ...resuming, ...(unreported === undefined ? {} : { unreported }) };
 }
 
 /** Restores the state of a program. */
-export function fromCarriedProgram(document: ProgramDocument, carried: CarriedProgram): ProgramState {
+export function fromContinuedProgram(document: ProgramDocument, carried: ContinuedProgram): ProgramState {
   const { input, units, steps, resume, earlier, unreported } = carried;
   const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
   return { ...state, ...(earlier === undefined ? {} : { earlier }), ...(unreported === undefined ? {} : { unreported }) };
@@ -181,7 +181,7 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags' | 'live'> {
   deps?: JsonObject;
   /** The state that the run begins with. Tools change it. */
   state?: JsonObject;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** Overrides limits of the program. */
   limits?: LimitChanges;
@@ -338,7 +338,7 @@ export interface ProgramStepResult {
   output?: JsonValue;
   /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
-  /** The text beside a structured output, or its beginning: the record of events has all of it. */
+  /** The text next to a structured output, or its beginning: the record of events has all of it. */
   text?: string;
   /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
   usage?: AggregatedUsage;

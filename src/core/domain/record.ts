@@ -62,7 +62,7 @@ export interface Event {
   raised?: LimitRaise;
   /** Permissions that were set; the content is empty. */
   permissions?: PermissionChange;
-  /** Checks by guardrails: of the calls of a response, or in an event of their own, without content. */
+  /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
   guardrails?: GuardrailNote;
   /** In a session: the end of a turn; the content is empty. */
   turn?: TurnNote;

@@ -6,7 +6,7 @@ import type { LimitValues } from './limits.ts';
 import type { UnitResult } from './program-run.ts';
 import { eventsText, isLimitStatus, type NotArchived, type StopReason, type TerminalStatus } from './run.ts';
 import { counted } from './text.ts';
-import { type CallsNotRun, callsText, endedEarly, type FinishReason, type StepResult } from './tool-calls.ts';
+import { type CallsNotRun, callsText, isCutOff, type FinishReason, type StepResult } from './tool-calls.ts';
 import type { ExecutionTrace, ExecutionTraceJson } from './trace.ts';
 import { addRunUsage, type AggregatedUsage, type SpentBelow } from './usage.ts';
 import type { AnswerVerdict } from './verdicts.ts';
@@ -43,7 +43,7 @@ export interface RunResultFields<Output = JsonValue> {
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
-  /** The amounts that the runs below this one have used, if it has started any. They are not part of the counts above. */
+  /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
   below?: SpentBelow;
   error: string | null;
   /** The code of the error table, for status `error`. */
@@ -85,7 +85,7 @@ export interface RequestedParts {
 export interface RunResultJson<Output = JsonValue>
   extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'>, Omit<RequestedParts, 'trace'> {
   trace?: ExecutionTraceJson;
-  /** The usage of the run and of all runs below it. Absent if it has started none, and for a program: it is then `usage`. */
+  /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
   treeUsage?: AggregatedUsage;
   success: boolean;
   outputText: string;
@@ -145,7 +145,7 @@ export class EndedRun<Output> {
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly durationSeconds: number | null;
-  /** The amounts that the runs below this one have used, if it has started any. Those of a program are part of its `usage`. */
+  /** The amounts that the descendants of this run have used, if it has started any. Those of a program are part of its `usage`. */
   readonly below: SpentBelow | undefined;
   readonly error: string | null;
   readonly errorCode: string | undefined;
@@ -199,7 +199,7 @@ export class EndedRun<Output> {
     this.guardrail = fields.guardrail;
   }
 
-  /** The usage of the run and of all runs below it. */
+  /** The usage of the run and of all its descendants. */
   get treeUsage(): AggregatedUsage {
     return this.below === undefined ? this.usage : addRunUsage(this.usage, this.below.usage);
   }
@@ -237,7 +237,7 @@ export class EndedRun<Output> {
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];
-    if (endedEarly(this.finishReason)) line.push(`finish: ${this.finishReason}`);
+    if (isCutOff(this.finishReason)) line.push(`finish: ${this.finishReason}`);
     if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
     return line.join(' | ');
   }
@@ -255,7 +255,7 @@ export class EndedRun<Output> {
       `Duration: ${this.#duration()}`,
       `Output:   ${beginning(this.outputText, 120)}`,
     ];
-    if (endedEarly(this.finishReason)) lines.push(`Finish:   ${this.finishReason}`);
+    if (isCutOff(this.finishReason)) lines.push(`Finish:   ${this.finishReason}`);
     if (this.error !== null) lines.push(`Error:    ${this.error}`);
     if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
     if (this.notArchived !== undefined) lines.push(`Archive:  lacks ${this.notArchived.map(eventsText).join(', ')}`);

@@ -21,7 +21,7 @@ export interface RunTerms extends RunOverrides {
   deps?: JsonObject;
   /** The state that the run begins with. Tools change it. */
   state?: JsonObject;
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** Overrides limits of the agent. */
   limits?: LimitChanges;
@@ -94,7 +94,7 @@ export function overridesIn({ model, settings, tags, live }: RunOverrides): RunO
   };
 }
 
-/** The most runs above a run that a program starts. A program that runs itself ends there. */
+/** The maximum number of ancestors of a run that a program starts. A program that runs itself ends there. */
 export const MAX_RUN_DEPTH = 3;
 
 /** The time between two checks that a run is alive which cannot tell of its own end. */
@@ -105,7 +105,7 @@ export interface ParentRun {
   runId: string;
   /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
   firstRunId?: string;
-  /** The number of runs above the child, from 1. */
+  /** The number of ancestors of the child, from 1. */
   depth: number;
   /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
   checkMs: number;
@@ -113,11 +113,11 @@ export interface ParentRun {
   checkAt?: number;
   /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
   left?: LimitChanges;
-  /** The limits of the runs below the child. Absent if the parent is a program. */
+  /** The limits of the descendants of the child. Absent if the parent is a program. */
   tree?: TreeLimits;
   /** The policies that hold for the parent: each call of the child must pass them too. */
   permissions?: Permissions[];
-  /** The hooks of the runs above: they hold for the child too. */
+  /** The hooks of the ancestors: they hold for the child too. */
   hooks?: HookSnapshot[];
   /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
   kept?: true;

@@ -42,7 +42,7 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
   return status === 'max_iterations_reached' || status === 'limit_reached';
 }
 
-/** Whom a run acts for. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
+/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
 export interface Principal {
   /** The customer of the operator that the user belongs to. */
   tenant?: string;
@@ -73,7 +73,7 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
 }
 
 /**
- * For whom and for what a run acts: what an approver must know besides the call that waits. Texts are short, and those of users and
+ * What an approver needs to know about a run besides the call that waits. Texts are short, and those of users and
  * models are untrusted: escape them where they are shown.
  */
 export interface RunSubject {
@@ -125,7 +125,7 @@ export interface EventRange {
   through: number;
 }
 
-/** Events that the archive is storing. The run goes on, or ends, once they are stored or the attempts are over. */
+/** Events that the archive is storing. The run continues, or ends, once they are stored or the attempts are over. */
 export interface Archiving extends EventRange {
   /** ISO 8601. */
   since: string;

@@ -11,7 +11,7 @@ export type SpentByTurns = Pick<
   'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'
 >;
 
-/** The state of a session beside that of its present turn: plain data, carried into the next execution. */
+/** The state of a session besides that of its present turn: plain data, carried into the next execution. */
 export interface SessionState extends SessionInput {
   /** Milliseconds since the epoch. */
   startedAt: number;
@@ -140,7 +140,7 @@ export interface SessionView {
   turns: number;
   /** The number of the current turn. Absent while the session is idle. */
   turn?: number;
-  /** The amounts of all turns; those beside this field are of the newest turn. */
+  /** The amounts of all turns; those besides this field are of the newest turn. */
   spent: SpentByTurns;
   limits: Required<SessionLimits>;
   /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
@@ -175,7 +175,7 @@ interface SessionTotals {
   cost: number;
 }
 
-/** Adds up the tokens and the cost of turns: with those of the runs below, and with what is estimated. */
+/** Adds up the tokens and the cost of turns: with those of the descendants, and with estimates. */
 export function sessionTotals({ usage: own, below }: Pick<SpentByTurns, 'usage' | 'below'>): SessionTotals {
   const usage = below === undefined ? own : addRunUsage(own, below.usage);
   return {

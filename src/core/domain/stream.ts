@@ -22,7 +22,7 @@ export interface StreamedAttempt {
   eventId: string;
   /** The id of the tool call, or the address of the step of a program. Absent for the model call of an agent, which makes one at a time. */
   callId?: string;
-  /** The number of events that the run had recorded when the call was scheduled. Absent for a step of a program: others may run beside it. */
+  /** The number of events that the run had recorded when the call was scheduled. Absent for a step of a program: others may run at the same time. */
   through?: number;
   /** The sequence number of the activity in its execution: it orders the attempts of a call that is scheduled again. */
   activity: number;
@@ -40,7 +40,7 @@ export function isEarlierAttempt(
 
 /** A fact about a run that a worker publishes for its readers. None of it enters history, and any of it may get lost. */
 export type StreamEntry =
-  /** An attempt of a model call begins: it takes back what earlier attempts of the call have streamed. */
+  /** An attempt of a model call begins: it discards what earlier attempts of the call have streamed. */
   | { type: 'attempt'; of: StreamedAttempt }
   /** A piece of output. `index` counts the deltas of the attempt from 0: a reader that misses one knows. */
   | { type: 'delta'; of: StreamedAttempt; index: number; delta: Delta }

@@ -20,7 +20,7 @@ export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The longest time that Temporal keeps, 10,000 years, in milliseconds: a longer one would fail the workflow task for ever. */
+/** The longest time that Temporal keeps, 10,000 years, in milliseconds: a longer one would fail the workflow task forever. */
 export const MAX_DURATION_MS = 315_576_000_000_000;
 
 /** The longest that a timer of a process can run, in milliseconds: almost 25 days. A longer one would fire at once. */

@@ -8,7 +8,7 @@ import type { UsageStats } from './usage.ts';
 export type FinishReason = string;
 
 /** True if the model did not end its answer by itself: it was cut off, or the provider has a word of its own for it. */
-export function endedEarly(finishReason: FinishReason | undefined): boolean {
+export function isCutOff(finishReason: FinishReason | undefined): boolean {
   return finishReason !== undefined && finishReason !== 'stop' && finishReason !== 'tool_calls';
 }
 

@@ -127,7 +127,7 @@ interface SpanStart {
   metadata?: JsonObject;
 }
 
-/** Builds the spans of a trace. Units and branches run side by side: each call may name its span, which is the innermost open one by default. */
+/** Builds the spans of a trace. Units and branches run in parallel: each call may name its span, which is the innermost open one by default. */
 export class Tracer {
   readonly spans: TraceSpan[] = [];
   /** The open spans in the order in which they began. */

@@ -189,7 +189,7 @@ function tokenCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) + 0 : undefined;
 }
 
-/** The amounts that the runs below a run have used, as far as they have ended. They are no part of the usage of the run itself. */
+/** The amounts that the descendants of a run have used, as far as they have ended. They are no part of the usage of the run itself. */
 export interface SpentBelow {
   usage: AggregatedUsage;
   toolCalls: number;
@@ -204,7 +204,7 @@ interface SpentRun {
   below?: SpentBelow;
 }
 
-/** Returns the amounts with those of a child that has ended, and of the runs below it. `isNew`: false for a further turn of a session, which counts as one run. */
+/** Returns the amounts with those of a child that has ended, and of its descendants. `isNew`: false for a further turn of a session, which counts as one run. */
 export function withChild(before: SpentBelow | undefined, { usage, toolCallsTotal, below }: SpentRun, isNew = true): SpentBelow {
   const { usage: spent, toolCalls, runs } = before ?? nothingBelow();
   const ofBelow = below ?? nothingBelow();

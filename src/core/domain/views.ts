@@ -16,13 +16,13 @@ export interface StatusView {
   agentName: string;
   /** The agent that acts. Only if the run was handed over. */
   currentAgent?: string;
-  /** For whom and for what the run acts. */
+  /** What an approver needs to know about the run. */
   about: RunSubject;
   status: RunStatus;
   currentStep: number;
-  /** The usage of the run itself; that of a program includes the runs below it that have ended. */
+  /** The usage of the run itself; that of a program includes its descendants that have ended. */
   usage: AggregatedUsage;
-  /** The usage of the run and of the runs below it that have ended. Absent if there are none, and for a program: it is then `usage`. */
+  /** The usage of the run and of its descendants that have ended. Absent if there are none, and for a program: it is then `usage`. */
   treeUsage?: AggregatedUsage;
   /** The number of calls that tools executed. */
   toolCallsTotal: number;
@@ -43,7 +43,7 @@ export interface StatusView {
   children?: string[];
   /** The ids of those of them that wait for a person. Absent if there are none. */
   waitingChildren?: string[];
-  /** The ids of the children that have ended in the step that goes on. Absent if there are none. */
+  /** The ids of the children that have ended in the current step. Absent if there are none. */
   endedChildren?: string[];
   /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
@@ -51,7 +51,7 @@ export interface StatusView {
   lastError?: string;
   /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
   missing?: Missing[];
-  /** The events that the archive is storing: the run goes on, or ends, afterwards. */
+  /** The events that the archive is storing: the run continues, or ends, afterwards. */
   archiving?: Archiving;
   /** The events of the run that are not in the archive, because storing them failed. */
   notArchived?: NotArchived[];
@@ -95,7 +95,7 @@ export interface ApprovalsPage {
   version: 1;
   runId: string;
   agentName: string;
-  /** For whom and for what the run acts. */
+  /** What an approver needs to know about the run. */
   about: RunSubject;
   status: RunStatus;
   /** Index of the first pending approval of this page. */

@@ -201,7 +201,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
 /** Returns why the changes do not raise the limits of the session: one of them would be lower, or the run is none. */
 function loweredOfSession(state: RunState, changes: RaiseInput['session']): string | undefined {
   if (changes === undefined) return undefined;
-  if (!isSession(state)) return 'the run is no session: it has no limits of a session to raise';
+  if (!isSession(state)) return 'the run is not a session: it has no session limits to raise';
   const limits = limitsOf(state);
   for (const [name, value] of Object.entries(changes) as [keyof typeof limits, number | null][]) {
     const now = limits[name];
@@ -238,7 +238,7 @@ export interface MessageReceiver {
   readonly inbox: Inbox;
   /** Undefined until the agent is resolved. */
   readonly state?: RunState;
-  /** Whom the run acts for, before it has a state. */
+  /** The identity on whose behalf the run acts, before it has a state. */
   readonly principal?: Principal;
   /** The kind of session that the run begins as, before it has a state. Absent for a run that ends with its answer. */
   readonly opensAs?: SessionKind;
@@ -269,12 +269,12 @@ export interface RequestKind<Input, Receipt> {
 
 /** Returns why a run accepts no requests at the moment, or no more at all; undefined if it accepts them. */
 export function unavailable(run: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
-  if (run.inbox.closed || !run.inbox.isBusy(about)) return endedRefusal(run);
+  if (run.inbox.closed || !run.inbox.isBusy(about)) return refuseIfEnded(run);
   return { code: 'busy', message: `Run "${run.runId}" accepts no requests until it has continued as new: send it again in a moment` };
 }
 
-/** Returns the refusal of a run that has ended; undefined for one that goes on. */
-export function endedRefusal({ runId, inbox }: MessageReceiver): Refusal | undefined {
+/** Returns the refusal of a run that has ended; undefined for a running one. */
+export function refuseIfEnded({ runId, inbox }: MessageReceiver): Refusal | undefined {
   return inbox.closed ? { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` } : undefined;
 }
 

@@ -35,7 +35,7 @@ import { cancelProblem, messageProblem, nextTurnProblem, revokeProblem, setPermi
 import { closeProblem, interruptProblem } from '../wire-schemas/run-input-schema.ts';
 import {
   approve,
-  endedRefusal,
+  refuseIfEnded,
   type InboundMessage,
   invalidRequest,
   type MessageReceiver,
@@ -48,7 +48,7 @@ import {
   unavailable,
 } from './decisions.ts';
 
-/** Revokes a remembered decision. Calls that it has already let run go on. */
+/** Revokes a remembered decision. Calls that it has already let run continue. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
   description: 'Revokes a remembered decision, so that it applies to no further calls: {"decision": "its id"}',
   refusal(run, input) {
@@ -131,7 +131,7 @@ export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsRece
 
 /** Interrupts the current turn of a session. The session stays usable. */
 export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
-  description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
+  description: 'Interrupts the current turn of a session: {"reason"?: "text"}',
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
     return problem === undefined
@@ -156,7 +156,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
 
 /** Closes a session, after the current turn. */
 export const close: RequestKind<CloseInput, CloseReceipt> = {
-  description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
+  description: 'Closes a session after the current turn: {"by"?: "name"}',
   refusal(run, input) {
     const problem = closeProblem(input ?? {});
     return problem === undefined
@@ -236,9 +236,9 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
   },
 };
 
-/** Pauses the run with the one that started it, or lets it go on with that. A caller's own pause of this run stays. */
-export const pausedAbove: RequestKind<PausedAboveInput, void> = {
-  description: 'Between runs: the run above is paused, or goes on: {"paused"}',
+/** Pauses the run with the one that started it, or lets it continue with that. A caller's own pause of this run stays. */
+export const parentPaused: RequestKind<PausedAboveInput, void> = {
+  description: 'Between runs: the parent was paused or resumed: {"paused"}',
   refusal: (run, input) =>
     isJsonObject(input) && typeof input['paused'] === 'boolean'
       ? undefined
@@ -264,11 +264,11 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
 export const nextTurn: RequestKind<NextTurnInput, void> = {
   description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
   refusal(run, input) {
-    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is no session that another run keeps');
-    return problem === undefined ? endedRefusal(run) : invalidRequest(run, 'nextTurn', problem);
+    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is not a session that another run keeps');
+    return problem === undefined ? refuseIfEnded(run) : invalidRequest(run, 'nextTurn', problem);
   },
   take({ state, inbox }, input) {
-    // A session that was paused with that run goes on with it.
+    // A session that was paused with that run continues with it.
     inbox.pausedAbove = false;
     if (input.turn > (state?.session?.turns ?? 0)) inbox.nextTurn = input;
   },
@@ -288,7 +288,7 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   reportEnd,
   childEnded,
   childWaiting,
-  pausedAbove,
+  pausedAbove: parentPaused,
   startedAgain,
   nextTurn,
   interrupt,
@@ -389,7 +389,7 @@ function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refu
   if (kind !== undefined) {
     return {
       code: 'invalid_input',
-      message: `Run "${runId}" is that of a ${kind}, which takes no messages: decide what waits, or start another run`,
+      message: `Run "${runId}" is a ${kind}, which takes no messages: decide what waits, or start another run`,
     };
   }
   const problem = messageProblem(input);
@@ -455,7 +455,7 @@ function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
 
 /** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
 function unavailableFor(run: MessageReceiver): Refusal | undefined {
-  return isKept(run) ? endedRefusal(run) : unavailable(run, 'decisions');
+  return isKept(run) ? refuseIfEnded(run) : unavailable(run, 'decisions');
 }
 
 function pinnedAgentRefusal({ runId, state }: MessageReceiver): Refusal | undefined {
@@ -469,7 +469,7 @@ function noSessionRefusal({ runId, state, opensAs }: MessageReceiver, request: s
   // This state is short: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (isSession(state)) return undefined;
-  return { code: 'invalid_input', message: `Run "${runId}" is no session, and "${request}" is for sessions: cancel the run instead` };
+  return { code: 'invalid_input', message: `Run "${runId}" is not a session, and "${request}" is for sessions: cancel the run instead` };
 }
 
 /** True for a session that another run keeps. */

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits } from '../domain/limits.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput, type SessionInput } from '../domain/run-input.ts';
-import { cutNote, endedEarly } from '../domain/tool-calls.ts';
+import { cutNote, isCutOff } from '../domain/tool-calls.ts';
 import { withChild, withUnknownChild } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { isGone } from './children.ts';
@@ -22,7 +22,7 @@ import type { RunState } from './state/run-state.ts';
 
 type Begin = Extract<ChildStartResult, { ok: true }>['begin'];
 
-/** The call of an agent that goes on: the next execution waits for it. */
+/** The call of an agent that continues: the next execution waits for it. */
 export interface LeftCall {
   type: 'left';
 }
@@ -165,7 +165,7 @@ function agentAnswerResult(invocation: ToolInvocation, { output, finishReason }:
   const { tool } = invocation;
   if (output === '') return failedAgentResult(invocation, 'gave an empty answer');
   // Output that fits a schema is whole, however its answer ended.
-  const note = finishReason !== undefined && endedEarly(finishReason) && typeof output === 'string' ? [cutNote(finishReason)] : [];
+  const note = finishReason !== undefined && isCutOff(finishReason) && typeof output === 'string' ? [cutNote(finishReason)] : [];
   return { type: 'result', status: 'success', content: fittingContent(tool.maxResultBytes, output, ...note), durationMs: null };
 }
 
@@ -237,7 +237,7 @@ function prepareChild(
   const { parent: { depth = 0 } = {} } = state;
   const tree = treeLimitsOf(state);
   const known = keptAgent(state, invocation);
-  if (depth >= tree.depth) return limitRefusal(`depth: there are ${depth} runs above this one, and at most ${tree.depth} are allowed`);
+  if (depth >= tree.depth) return limitRefusal(`depth: this run has ${depth} ancestors, and at most ${tree.depth} are allowed`);
   if (known === undefined && runsLeft(state) < 1) return limitRefusal('perTree: no further run may be started in this tree');
   const now = ports.now();
   const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now, keepsNone: agent.branch === true });
@@ -437,7 +437,7 @@ function heldOf({ children = [] }: RunState, name: (typeof SHARED)[number]): num
 
 // Children: the limits of the tree of runs.
 
-/** Returns the limits that hold for the runs below a run: its own, and none higher than those of the run above. */
+/** Returns the limits that hold for the descendants of a run: its own, and none higher than those of the parent. */
 function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'>): TreeLimits {
   const { depth, alive, perTree } = { ...DEFAULT_TREE_LIMITS, ...snapshot.children };
   const above = parent?.tree;
@@ -449,7 +449,7 @@ function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'
   };
 }
 
-/** Returns the number of runs that may still be started below a run, beside those that its children have been given. */
+/** Returns the number of runs that may still be started below a run, besides those that its children have been given. */
 function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'children' | 'below'>): number {
   const { children = [], below } = state;
   const held = children.reduce((sum, { runs }) => sum + 1 + runs, 0);

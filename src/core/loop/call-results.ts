@@ -58,7 +58,7 @@ export function noWorker(outcomes: readonly (ToolOutcome | null)[]): (ToolOutcom
 }
 
 /** The end of a run with a call that no worker could make; undefined if there is none. */
-export function endedByNoWorker(state: RunState, outcomes: readonly (ToolOutcome | null)[]): NextStep | undefined {
+export function endIfNoWorker(state: RunState, outcomes: readonly (ToolOutcome | null)[]): NextStep | undefined {
   const why = noWorker(outcomes);
   return why === undefined ? undefined : endFailed(state, why.code, why.message);
 }

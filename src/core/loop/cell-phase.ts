@@ -28,7 +28,7 @@ import { findEvent, recordEvent, type RunState } from './state/run-state.ts';
 
 /**
  * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
- * results. If the history is full, the run goes on with the segment in the next execution.
+ * results. If the history is full, the run continues with the segment in the next execution.
  */
 export async function runCellPhase(state: RunState, ports: RunPorts, position: CellPosition): Promise<NextStep> {
   const { tools, index } = position;
@@ -71,7 +71,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
 /** Bytes of JSON of the journal from which on a checkpoint is wanted, so that it can be carried when the run continues as new. */
 const CHECKPOINT_BYTES = 100_000;
 
-/** Returns the next step after a cell with that outcome: the calls of its response go on. */
+/** Returns the next step after a cell with that outcome: the calls of its response continue. */
 export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome): ToolsPosition {
   return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
 }

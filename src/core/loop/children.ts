@@ -15,7 +15,7 @@ export function followChild(effects: ChildEffects, call: ChildCall, checkMs: num
 }
 
 /**
- * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run goes on in
+ * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run continues in
  * its next one, it asks the child to report its end to the id of the run.
  */
 async function followNew(effects: ChildEffects, call: ChildCall, start: ChildStart): Promise<ChildOutcome> {
@@ -125,7 +125,7 @@ export interface ChildEffects {
   start(start: ChildStart): Promise<string | undefined>;
   /** Sends a session that the run keeps its next message. Returns the problem if that does not arrive: `run_ended` if the session has ended. */
   sendNext(next: NextTurnInput): Promise<MessageProblem | undefined>;
-  /** Returns the end of a child that this execution has started; undefined while it goes on. */
+  /** Returns the end of a child that this execution has started; undefined while it is running. */
   end(): ChildEnd | undefined;
   /** True once the child has told of its end by a signal. */
   hasReported(): boolean;
@@ -134,7 +134,7 @@ export interface ChildEffects {
   tell(): Promise<boolean>;
   /** Cancels the child; of a session that the run keeps, the turn alone. */
   cancel(): Promise<void>;
-  /** Reads the result of the child, or of the turn that is waited for, by an activity, which waits for the end unless the child may go on. */
+  /** Reads the result of the child, or of the turn that is waited for, by an activity, which waits for the end unless the child may continue. */
   read(options?: { ifEnded?: true }): Promise<ReadChild>;
   /** Waits until the condition holds or the deadline is over. A cancellation does not end the wait. */
   wait(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;

@@ -9,7 +9,7 @@ import type { CodeState, RunState } from './state/run-state.ts';
 /** Bytes of JSON of the journal that is carried into the next execution. */
 export const CARRIED_JOURNAL_BYTES = 300_000;
 
-/** Bytes of a segment in JSON beside its digest and its results. */
+/** Bytes of a segment in JSON besides its digest and its results. */
 const SEGMENT_BYTES = 30;
 
 /** Returns the code of the run, which begins with its first cell. */
@@ -69,7 +69,7 @@ export function callsOf({ segments }: JournalCell): number {
 }
 
 /** Returns the bytes of JSON that the code of a run takes in the carried state. */
-export function carriedCodeBytes({ journalBytes, records, calls }: CodeState): number {
+export function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
   return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
 }
 
@@ -99,7 +99,7 @@ function emptyJournal(): Pick<CodeState, 'journal' | 'journalBytes'> {
 
 /**
  * Bytes that local segments, and the local calls of their code, may produce one after the other. All that one workflow task produces is
- * one message of at most 4 MB; the server refuses a larger one, and the task is retried for ever.
+ * one message of at most 4 MB; the server refuses a larger one, and the task is retried forever.
  */
 const MAX_LOCAL_BYTES = 1_000_000;
 

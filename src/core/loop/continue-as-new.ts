@@ -2,7 +2,7 @@ import type { AgentSnapshot } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
 import type { HandoffState } from '../domain/handoffs.ts';
 import { withoutRecorded } from './call-results.ts';
-import { CARRIED_JOURNAL_BYTES, carriedCodeBytes, forgetLargeJournal } from './code-cells.ts';
+import { CARRIED_JOURNAL_BYTES, continuedCodeBytes, forgetLargeJournal } from './code-cells.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { Growth, Leaving, RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
@@ -10,7 +10,7 @@ import type { ToolBatch } from './tool-calls.ts';
 
 // Shared state: room in the history, before a model call and before a tool call.
 
-/** An activity alone: three events of its own and three of the workflow task, and what stands in them beside its content. */
+/** An activity alone: three events of its own and three of the workflow task, and what stands in them besides its content. */
 const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
 /** Bytes that a response (without its content, which is in the window) and the results of its calls may take when a run continues in the middle of it. */
@@ -63,7 +63,7 @@ export function bytesInFlight({ call, tool }: ToolInvocation): number {
 /** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, the last thought, numbers. */
 const CARRIED_BESIDE_BYTES = BYTE_BUDGETS.deps + BYTE_BUDGETS.queue + BYTE_BUDGETS.requests + 240_000;
 
-/** Bytes of a carried event beside its content and the name of its author: offset, id, names of fields. */
+/** Bytes of a carried event besides its content and the name of its author: offset, id, names of fields. */
 const EVENT_BYTES = 120;
 
 /** The estimated bytes of text per token. The provider's own count corrects the estimate, if there is one. */
@@ -91,7 +91,7 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const notRun = state.toolCallsNotRun === undefined ? [] : [state.toolCallsNotRun];
   const numbers = [...state.toolCallsByName, ...notRun, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
-  const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);
+  const code = state.code === undefined ? 0 : continuedCodeBytes(state.code);
   const handoffs = state.handoffs === undefined ? 0 : handoffBytes(state.handoffs);
   const session = state.session === undefined ? 0 : jsonBytes(state.session);
   const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + handoffs + session + events;

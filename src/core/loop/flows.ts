@@ -37,7 +37,7 @@ export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextSt
   const found = await findAgent(state, ports, name);
   if (found.type === 'cancelled') return endCancelled(state);
   if (found.type === 'failed')
-    return endFailed(state, found.code, `Flow "${flow.name}" cannot go on with agent "${name}": ${found.message}`);
+    return endFailed(state, found.code, `Flow "${flow.name}" cannot continue with agent "${name}": ${found.message}`);
   delete flow.isDue;
   forgetActed(state, name);
   switchAgent(state, ports, found.snapshot);
@@ -53,9 +53,9 @@ function fits({ until }: FlowState, answer: JsonValue): boolean {
   return until !== undefined && checkJson(until, answer).length === 0;
 }
 
-// Shared state: a flow whose agents act side by side.
+// Shared state: a flow whose agents act in parallel.
 
-/** True for the run of a flow whose agents act side by side: it calls no model. */
+/** True for the run of a flow whose agents act in parallel: it calls no model. */
 export function isParallel({ snapshot }: Pick<RunState, 'snapshot'>): boolean {
   return snapshot.flow?.kind === 'parallel';
 }

@@ -29,7 +29,7 @@ function spendOnModel(state: RunState, { model, calls, reported, estimated }: Gu
   return { model, calls, ...cost };
 }
 
-/** Records checks in an event of their own, unless they have found nothing and cost nothing. */
+/** Records checks in a separate event, unless they have found nothing and cost nothing. */
 export function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | undefined): void {
   if (report === undefined || (report.findings.length === 0 && report.spent === undefined)) return;
   const { blocked } = report;
@@ -49,7 +49,7 @@ export function reportOf({ snapshot }: RunState, type: 'input' | 'output', outco
   return { findings };
 }
 
-/** Returns the end of the run if the checks refuse to go on. A guardrail that no worker has ends it in any case. */
+/** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
 export function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
   if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {

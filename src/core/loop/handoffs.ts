@@ -23,7 +23,7 @@ import { beginRecall, recordNotices, type RunState } from './state/run-state.ts'
 
 /**
  * Prepares the transfer to another agent, which takes over once the step has ended. The agent is resolved by an activity, unless the
- * run has its snapshot already. If it cannot take over, the model reads the problem, and the run goes on with the same agent.
+ * run has its snapshot already. If it cannot take over, the model reads the problem, and the run continues with the same agent.
  */
 export async function transfer(state: RunState, ports: RunPorts, { call }: ToolInvocation): Promise<ToolOutcome> {
   const { agent } = call.arguments;

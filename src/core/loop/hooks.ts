@@ -29,7 +29,7 @@ export function noteRewrites(state: RunState, { rewrites }: Rewritten): void {
   else state.rewrites = rewrites;
 }
 
-// Tool phase: the hooks for the result of a call that run in an activity of their own.
+// Tool phase: the hooks for the result of a call that run in a separate activity.
 
 /** True if such hooks are to be called for an outcome. A call without a result of its own, and a cancelled run, have none. */
 export function hasHooksAfter(
@@ -96,6 +96,6 @@ export function hasEndHooks(snapshot: Pick<AgentSnapshot, 'hooks'>): boolean {
 }
 
 /** Returns the result with the answers of the hooks at the end of the run, after those at its start. */
-export function endedWithHooks(result: RunResultFields, atEnd: readonly HookRecord[]): RunResultFields {
+export function addEndHooks(result: RunResultFields, atEnd: readonly HookRecord[]): RunResultFields {
   return atEnd.length === 0 ? result : { ...result, hooks: [...(result.hooks ?? []), ...atEnd] };
 }

@@ -14,7 +14,7 @@ interface Used {
   toolCalls: number;
 }
 
-/** Returns the amounts that a run, or the present turn of a session, has used, with those of the runs below it except their steps. Estimated usage counts like reported usage. */
+/** Returns the amounts that a run, or the present turn of a session, has used, with those of its descendants except their steps. Estimated usage counts like reported usage. */
 export function usedAmounts({
   context,
   usage: own,
@@ -163,7 +163,7 @@ export function raisable(state: OfParent, reached: LimitReached): LimitReached |
   return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
 }
 
-/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the run above. */
+/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the parent. */
 export function hasFixedDeadline({ limits, parent }: OfParent): boolean {
   return limits.onLimit !== 'ask' || (parent?.left?.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
 }

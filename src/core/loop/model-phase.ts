@@ -106,7 +106,7 @@ function isGivenUp(ports: RunPorts): boolean {
   return ports.cancelRequested() || ports.inbox.isInterrupted;
 }
 
-/** Ends the run that was cancelled, or goes on to the message for which the call was given up. */
+/** Ends the run that was cancelled, or continues to the message for which the call was given up. */
 function afterGivenUp(state: RunState, ports: RunPorts, position: CallPosition): NextStep {
   return ports.cancelRequested() ? endCancelled(state) : position;
 }
@@ -243,13 +243,13 @@ function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | und
   if (recalled !== undefined) recordEvent(state, clock, recallEvent(recalled));
 }
 
-// Model phase: the start of agents side by side, in place of a model call.
+// Model phase: the start of agents in parallel, in place of a model call.
 
 /** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
 function startBranches(state: RunState, ports: RunPorts): NextStep {
   const { name, tools } = state.snapshot;
   if (branchInput(state) === undefined) {
-    const problem = 'its agents act side by side, each in a conversation of its own: start it with "input" alone, without "messages"';
+    const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
     return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
   }
   const id = branchesId(state.runId);
@@ -264,7 +264,7 @@ function startBranches(state: RunState, ports: RunPorts): NextStep {
 
 /**
  * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at
- * limits. If the history becomes full meanwhile, the run goes on waiting in the next execution.
+ * limits. If the history becomes full meanwhile, the run continues waiting in the next execution.
  */
 async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepPosition): Promise<NextStep | undefined> {
   const { inbox } = ports;
@@ -336,7 +336,7 @@ function wordsOf(message: string): string {
 // Model phase: the check of messages that the model has not read.
 
 /**
- * Begins the check of messages that no check has read, beside the model call that reads them: if it trips, the call is given up.
+ * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
  * Undefined if there are none.
  */
 function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOutcome> | undefined {
@@ -353,7 +353,7 @@ function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOut
 type InputCheck = { ended: NextStep } | { report: GuardrailReport };
 
 /**
- * Waits for the check that runs beside the model call. If the messages do not pass, the call counts as given up: its answer is no
+ * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
  * step, and no tool of it starts.
  */
 async function endInputCheck(

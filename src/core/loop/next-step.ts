@@ -34,7 +34,7 @@ export interface Answered extends Pick<Ending, 'output' | 'verdict' | 'finishRea
   final: boolean;
 }
 
-/** The position of the loop: plain data, so that a run can go on from it in another execution. */
+/** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =
   /** `shortened`: the same call failed because the conversation was too long, and the conversation was compacted since. */
   | { type: 'call_model'; final: boolean; shortened?: true }
@@ -48,7 +48,7 @@ export type Position =
       limitRefused?: true;
       /** A call was over the limit and has an error as its outcome. The limit ends the run once all calls have their outcomes. */
       overLimit?: true;
-      /** Present if code makes the calls: its cell, which goes on with their results. */
+      /** Present if code makes the calls: its cell, which continues with their results. */
       cell?: CellPosition;
     }
   | CellPosition;
@@ -76,7 +76,7 @@ export type StepPosition = Exclude<Position, CellPosition>;
 /** The next step of the loop. Each phase returns one: the type is the set of legal successors. */
 export type NextStep =
   | Position
-  /** The history of this execution is full: the run goes on from `position` in the next. */
+  /** The history of this execution is full: the run continues from `position` in the next. */
   | { type: 'continue'; position: Position }
   /** Guardrails check the answer before it counts. */
   | { type: 'check_output'; answered: Answered }

@@ -16,7 +16,7 @@ import { noteError, recordEvent, type RunState } from './state/run-state.ts';
 
 type OfRun = Pick<RunState, 'snapshot' | 'permissions' | 'loadedSkills'>;
 
-/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and the runs above it. */
+/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and its ancestors. */
 export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permissions[] {
   const pinned = snapshot.permissions ?? [];
   return permissions === undefined ? pinned : [permissions, ...pinned.slice(1)];

@@ -254,9 +254,9 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
-  /** Calls the hooks before the calls of a response that run in an activity of their own. */
+  /** Calls the hooks before the calls of a response that run in a separate activity. */
   reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
-  /** Calls the hooks for the result of a call that run in an activity of their own, and returns the result as they leave it. */
+  /** Calls the hooks for the result of a call that run in a separate activity, and returns the result as they leave it. */
   afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
   /** Resolves an agent that takes over. */
   resolveHandoff(agent: string): Promise<Resolved>;
@@ -281,7 +281,7 @@ export interface RunPorts extends RunClock {
   readonly inbox: Inbox;
   /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must not change anything. */
   until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
-  /** True if the growth would make this execution too large, so that the run should go on in the next. */
+  /** True if the growth would make this execution too large, so that the run should continue in the next. */
   continueDue(growth: Growth, leaving?: Leaving): boolean;
   /** True if the run may show the changed behaviour. Must be called only when the behaviour would make a difference. */
   allows(change: LoopChange): boolean;

@@ -18,7 +18,7 @@ import { findEvent, type RunState } from './state/run-state.ts';
 interface RunProgress {
   currentStep: number;
   usage: AggregatedUsage;
-  /** Present if runs below this one have ended, and their usage is not part of `usage`. */
+  /** Present if descendants of this run have ended, and their usage is not part of `usage`. */
   treeUsage?: AggregatedUsage;
   /** The calls that tools executed. */
   toolCallsTotal: number;
@@ -33,7 +33,7 @@ interface RunProgress {
   limits?: RunLimits;
   /** The agent that acts, if the run was handed over. */
   currentAgent?: string;
-  /** The ids of the agents that have ended in the step that goes on. */
+  /** The ids of the agents that have ended in the current step. */
   endedChildren?: string[];
   lastError?: string;
   archiving?: Archiving;

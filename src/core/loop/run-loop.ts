@@ -35,7 +35,7 @@ import { permissionVerdict, takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
-import { callResult, endedByNoWorker, interruptedResult, noWorker, overLimitResult } from './call-results.ts';
+import { callResult, endIfNoWorker, interruptedResult, noWorker, overLimitResult } from './call-results.ts';
 import {
   finalOutput,
   isFinalAnswer,
@@ -53,12 +53,12 @@ import { isStopped, ToolScheduler } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
 
-/** The end of the loop in one execution: the run is over, or goes on from a position in the next. */
+/** The end of the loop in one execution: the run is over, or continues from a position in the next. */
 export type LoopEnd<At extends RunPosition = RunPosition> =
   | { type: 'finished'; result: RunResultFields }
   | { type: 'continue'; position: At };
 
-/** The end of a turn in one execution: with an answer or another ending, or the turn goes on in the next. */
+/** The end of a turn in one execution: with an answer or another ending, or the turn continues in the next. */
 export type TurnEnd = { type: 'finish'; ending: Ending } | { type: 'continue'; position: Position };
 
 /** The position at which a run begins. */
@@ -118,7 +118,7 @@ function answerOffsets({ window }: RunState): number[] {
 
 /**
  * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
- * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
+ * results in the order of the model, and the step. If the history is full in the middle of it, the run continues in the
  * next execution with the calls that have no outcome yet.
  */
 async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
@@ -152,7 +152,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
-  const ended = endedByNoWorker(state, outcomes);
+  const ended = endIfNoWorker(state, outcomes);
   if (ended !== undefined) return ended;
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
@@ -302,7 +302,7 @@ async function runInTurn(acting: ToolBatchContext, ports: RunPorts, batch: ToolB
   return outcomes;
 }
 
-/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response goes on. */
+/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
 async function runTogether(acting: ToolBatchContext, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
   const { code, snapshot } = acting.state;
   const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
@@ -328,7 +328,7 @@ function endOfFinalAgent(outcomes: readonly (ToolOutcome | null)[]): Ending | un
   return undefined;
 }
 
-// Tool phase: the end of agents side by side.
+// Tool phase: the end of agents in parallel.
 
 /** Returns the output of the flow, once all its agents have ended: the output of each under its name. An error if one has not completed. */
 function mergeOutcomes(
@@ -357,7 +357,7 @@ function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch
   return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
 }
 
-// Tool phase: the hooks before calls that run in an activity of their own.
+// Tool phase: the hooks before calls that run in a separate activity.
 
 /** True if such hooks are to be called before the calls of a response start. */
 function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
@@ -401,7 +401,7 @@ function reviewed(
 /** The result of a cell whose run was told to do something else. */
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
 
-/** Records the results of calls that code made, and goes on with its cell; or ends the cell, if the run must not go on with it. */
+/** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
 function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
   const { state, calls } = acting;
   recordResults(acting, ports, outcomes);
@@ -438,7 +438,7 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
   return { value: more.length === 0 ? value : content };
 }
 
-/** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */
+/** Returns the outcome of a cell that must not continue: its run is cancelled, a message steers it, or no worker could make a call. */
 function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
   const missing = noWorker(outcomes);
   if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };

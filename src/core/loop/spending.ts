@@ -104,7 +104,7 @@ function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
 const CALLS_BELOW = '(below)';
 
 /**
- * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of the runs below it, and
+ * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
  * returns its usage for the event. An agent counts what its children have used apart from its own use.
  */
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
@@ -114,7 +114,7 @@ export function spendChild(state: RunState, child: RunResultFields): Pick<Event,
     return {};
   }
   const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
-  // The steps of a program are the model calls of all runs below it.
+  // The steps of a program are the model calls of all its descendants.
   state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
   state.usage = addRunUsage(state.usage, usage);
   const ofBelow = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_BELOW]: below.toolCalls };

@@ -418,7 +418,7 @@ class InFlight {
     return this.#running.has(index);
   }
 
-  /** True if a call of that size may start beside those that are running. One alone always may. */
+  /** True if a call of that size may start besides those that are running. One alone always may. */
   hasRoomFor(bytes: number): boolean {
     return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;
   }

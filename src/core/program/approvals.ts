@@ -21,7 +21,7 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   const name = `${address.unit}.${address.step}`;
   const shown = resolveValue(editableFields(step), lookupAt(run.program, address), { lenient: run.program.document.lenient });
   const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
-  // The question of the step itself is a call of its own.
+  // The question of the step itself is a separate call.
   const suffix = step.human === undefined ? {} : { suffix: '.approval' };
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args, ...suffix });
   const decision = await waitForDecision(run, { kind: 'tool', call, toolName: name, arguments: args, deadline: step.approval });
@@ -59,12 +59,12 @@ export async function review(
 ): Promise<AttemptEnd> {
   if (step.review === undefined) return done;
   const { state, address } = running;
-  const held = { output: done.output, id: done.id };
-  state.progress = { ...state.progress, held };
+  const stepOutput = { output: done.output, id: done.id };
+  state.progress = { ...state.progress, held: stepOutput };
   const name = `${address.unit}.${address.step}${REVIEW_SUFFIX}`;
-  const shown = { output: held.output };
-  const call = state.progress.call ?? recordCall(run, running, { name, arguments: shown, suffix: REVIEW_SUFFIX });
-  const decision = await waitForDecision(run, { kind: 'tool', call, toolName: name, arguments: shown, deadline: step.review });
+  const reviewData = { output: stepOutput.output };
+  const call = state.progress.call ?? recordCall(run, running, { name, arguments: reviewData, suffix: REVIEW_SUFFIX });
+  const decision = await waitForDecision(run, { kind: 'tool', call, toolName: name, arguments: reviewData, deadline: step.review });
   if (decision === undefined) return { type: 'stopped' };
   delete state.progress.held;
   if (decision.type === 'reject') {

@@ -2,7 +2,7 @@ import type { AskDocument, UnitDocument } from '../domain/program-document.ts';
 import { interpolate, type Lookup } from './references.ts';
 
 /** Returns the texts of an `ask` that may contain references: those of its unit, and its prompt. */
-export function askTexts(
+export function askPromptTexts(
   { persona, context, instructions = [] }: UnitDocument,
   { prompt }: AskDocument,
 ): { system: string[]; prompt: string } {
@@ -47,7 +47,7 @@ export function renderAsk(
   ask: AskDocument,
   { lookup, lenient, anchors, failure, edited }: PromptParts,
 ): RenderedPrompt {
-  const texts = askTexts(unit, ask);
+  const texts = askPromptTexts(unit, ask);
   const rendered: string[] = [];
   for (const text of [...texts.system, texts.prompt]) {
     const one = interpolate(text, lookup, { lenient });

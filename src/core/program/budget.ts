@@ -17,7 +17,7 @@ export class ChildBudget {
   /** By the address of the step. */
   readonly #given = new Map<string, Amounts>();
   #sum: Amounts = new Map();
-  /** The number of lists of steps that run side by side. */
+  /** The number of lists of steps that run in parallel. */
   lanes = 0;
 
   constructor(state: RunState, program: ProgramState) {
@@ -27,7 +27,7 @@ export class ChildBudget {
       if (progress?.child !== undefined) this.#keep(at, amountsOf(progress.child.given ?? {}));
   }
 
-  /** Runs lists of steps side by side. */
+  /** Runs lists of steps in parallel. */
   async sideBySide<End>(lists: readonly (() => Promise<End>)[]): Promise<End[]> {
     let running = lists.length;
     this.lanes += Math.max(0, running - 1);
@@ -122,9 +122,9 @@ interface ShareTerms {
   held: Amounts;
   /** The amounts of children whose use is not known. */
   unreported: Amounts;
-  /** The number of lists of steps that run side by side and have not been given a part, the one of this child included. */
+  /** The number of lists of steps that run in parallel and have not been given a part, the one of this child included. */
   lanes: number;
-  /** The limits that the child has of its own. */
+  /** The child's own limits. */
   own: OwnLimits;
 }
 

@@ -12,7 +12,7 @@ import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, type RunInput 
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
-import { endedEarly } from '../domain/tool-calls.ts';
+import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
 import { spendChild } from '../loop/spending.ts';
 import { noteError } from '../loop/state/run-state.ts';
@@ -75,8 +75,8 @@ function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: St
   if (!text.ok) return cannotStart(text.problem);
   if (!data.ok) return cannotStart(data.problem);
   const given = { input: text.value, deps: data.value, ...approved?.arguments };
-  if (typeof given.input !== 'string') return cannotStart('"input" is no text');
-  if (!isJsonObject(given.deps)) return cannotStart('"deps" is no object');
+  if (typeof given.input !== 'string') return cannotStart('"input" is not text');
+  if (!isJsonObject(given.deps)) return cannotStart('"deps" is not an object');
   const told = failure !== undefined && refine?.passFailureContext !== false;
   return {
     ok: true,
@@ -99,7 +99,7 @@ function programStart(run: ProgramRun, running: RunningStep, { program: called }
   const resolved = resolveValue(input, lookupAt(program, running.address), { lenient: program.document.lenient });
   if (!resolved.ok) return cannotStart(resolved.problem);
   const given = approved?.arguments?.['input'] ?? resolved.value;
-  if (!isJsonObject(given)) return cannotStart('"input" is no object');
+  if (!isJsonObject(given)) return cannotStart('"input" is not an object');
   return {
     ok: true,
     start: { kind: 'program', input: { program: name, input: given, ...commonInput(run, plainStepLimits(running.at, limits), parent) } },
@@ -242,7 +242,7 @@ export function childEnded(
   const spent = spendChild(run.state, result);
   if (result.status !== 'completed') return recordFailedChild(run, running, { child, error: childFailure(running, step, result), spent });
   const { output, finishReason } = result;
-  if (typeof output === 'string' && (output === '' || endedEarly(finishReason))) {
+  if (typeof output === 'string' && (output === '' || isCutOff(finishReason))) {
     return recordFailedChild(run, running, { child, error: cutAnswerFailure(running, result), spent });
   }
   const content = [{ type: 'message' as const, role: 'assistant' as const, content: insertedText(output) }];

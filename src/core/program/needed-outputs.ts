@@ -153,7 +153,7 @@ function hasEqualValue(reference: Reference, { inside }: IndexedStep, { now, ear
 export const ITEMS_SUFFIX = '.items';
 
 /** An output in the state of a program, as the next execution would be given it. */
-export interface CarriedOutput {
+export interface ContinuedOutput {
   /** The address of the step. It ends in `.items` for the outputs of the items of a running `forEach`. */
   address: string;
   /** The address of the step itself. */
@@ -163,7 +163,7 @@ export interface CarriedOutput {
 }
 
 /** Lists the outputs that a program would carry, the largest first. */
-export function carriedOutputs({ steps }: Pick<ProgramState, 'steps'>): CarriedOutput[] {
+export function continuedOutputs({ steps }: Pick<ProgramState, 'steps'>): ContinuedOutput[] {
   const found = [...steps].flatMap(([at, state]) => [
     ...measured(at, { at, state }, state.output),
     ...measured(`${at}${ITEMS_SUFFIX}`, { at, state }, state.items),
@@ -171,6 +171,6 @@ export function carriedOutputs({ steps }: Pick<ProgramState, 'steps'>): CarriedO
   return found.toSorted((a, b) => b.bytes - a.bytes);
 }
 
-function measured(address: string, step: Pick<CarriedOutput, 'at' | 'state'>, value: JsonValue | undefined): CarriedOutput[] {
+function measured(address: string, step: Pick<ContinuedOutput, 'at' | 'state'>, value: JsonValue | undefined): ContinuedOutput[] {
   return value === undefined ? [] : [{ address, ...step, bytes: jsonBytes(value) }];
 }

@@ -107,7 +107,7 @@ export function addressText({ unit, step, indexes }: StepAddress): string {
 /** Reads the text of an address. Throws a TypeError for any other text. */
 export function parseAddress(text: string): StepAddress {
   const [, unit, step, indexes = ''] = /^([^.[\]]+)\.([^.[\]]+)((?:\[\d+\])*)$/.exec(text) ?? [];
-  if (unit === undefined || step === undefined) throw new TypeError(`"${text}" is no address of a step`);
+  if (unit === undefined || step === undefined) throw new TypeError(`"${text}" is not the address of a step`);
   return { unit, step, indexes: [...indexes.matchAll(/\d+/g)].map(([index]) => Number(index)) };
 }
 

@@ -81,7 +81,7 @@ export class ProgramRun {
     return this.#stop !== undefined;
   }
 
-  /** True once the run goes on in its next execution. For conditions, which must not change anything. */
+  /** True once the run continues in its next execution. For conditions, which must not change anything. */
   get isContinuing(): boolean {
     return this.#stop?.type === 'continue';
   }
@@ -170,7 +170,7 @@ export class ProgramRun {
 
   /**
    * Waits for the decision about a call, which begins to wait unless it does so already or a remembered decision holds.
-   * Returns undefined if the run stops first: the call goes on waiting in the next execution.
+   * Returns undefined if the run stops first: the call continues waiting in the next execution.
    */
   async decision(waiting: PendingApproval): Promise<Decision | undefined> {
     const { state, ports } = this;
@@ -223,7 +223,7 @@ export class ProgramRun {
   #showStatus(): void {
     const { state, ports } = this;
     if (!ports.inbox.paused) return showWaiting(state, ports);
-    // Its children are paused with it: nothing goes on.
+    // Its children are paused with it: nothing continues.
     const isPaused = this.children > 0 && this.program.asksInFlight === 0;
     if (!isPaused || state.status === 'paused') return;
     state.status = 'paused';
@@ -262,7 +262,7 @@ interface StoppableRun {
 /**
  * Lets the workflow task end after many steps, and stops a run that begins too many of them. Steps that are skipped, reused or blocks
  * need no activity, so that neither a wait nor the size of the history bounds their number: a task that begins too many takes longer
- * than the server allows, and would be repeated for ever.
+ * than the server allows, and would be repeated forever.
  */
 class StepTurns {
   #begun = 0;
@@ -296,7 +296,7 @@ class StepTurns {
 
 // Programs: the ends of attempts, steps and lists of steps.
 
-/** The end of a step or a list of steps. `stopped`: the run ends, or goes on in its next execution, before that. */
+/** The end of a step or a list of steps. `stopped`: the run ends, or continues in its next execution, before that. */
 export type StepsEnd = 'completed' | 'failed' | 'stopped';
 
 /** The end of one attempt of a step. */
@@ -305,7 +305,7 @@ export type AttemptEnd =
   | { type: 'done'; output: JsonValue; id: string }
   /** `id`: the id of the event of the failure. `isFinal`: no further attempt may be made. */
   | { type: 'failed'; error: StepError; id: string; isFinal?: true }
-  /** The run stops: the attempt is made, or goes on, in the next execution. */
+  /** The run stops: the attempt is made, or continues, in the next execution. */
   | { type: 'stopped' };
 
 /** The list of steps of one unit, case, branch, item or round. */
@@ -386,7 +386,7 @@ export interface ProgramPorts extends RunPorts {
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   /**
    * Returns the id of the event of a call. It depends on the id of the call and not on what else has got an id. So it is the same if
-   * the workflow task that records the event is lost and done again, although steps that run side by side may then come in another
+   * the workflow task that records the event is lost and done again, although steps that run in parallel may then come in another
    * order: a local call keeps its idempotency key. A reset to an earlier point gives the call another id.
    */
   callEventId(callId: string): string;

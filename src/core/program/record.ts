@@ -131,7 +131,7 @@ function closeCall(run: ProgramRun, { state }: Pick<RunningStep, 'state'>, { eve
 
 // Programs: the answer of an `ask`.
 
-/** Bytes of the text beside a structured answer that the result of its step has. */
+/** Bytes of the text next to a structured answer that the result of its step has. */
 const TEXT_BYTES = 500;
 
 /** An answer that was checked. */

@@ -15,7 +15,7 @@ export type WaitOutcome = { type: 'waited' } | { type: 'stopped' };
 /** The record of one attempt. */
 type AttemptRecord = { attempt: number; success: true } | { attempt: number; success: false; error: string; errorType: string };
 
-/** The point at which a refine block goes on that was begun earlier. */
+/** The point at which a refine block continues that was begun earlier. */
 export interface RefineStart {
   /** The attempt to begin with. */
   attempt: number;

@@ -13,7 +13,7 @@ import { answerOf, thoughtOf } from '../loop/next-step.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../loop/spending.ts';
 import { noteError } from '../loop/state/run-state.ts';
 import { approve, review, waitForDecision } from './approvals.ts';
-import { askTexts } from './ask-prompt.ts';
+import { askPromptTexts } from './ask-prompt.ts';
 import { childEnded, childFailed, childStart, childStopped, notStarted } from './child-step.ts';
 import { addressText, indexOf } from './program-index.ts';
 import type { AskOutcome, AttemptEnd, ProgramRun, StepsEnd } from './program-run.ts';
@@ -165,9 +165,9 @@ async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocum
   const question =
     edited === undefined ? resolveValue(human.question, lookupAt(run.program, address), options) : { ok: true as const, value: edited };
   if (!question.ok) return failedAtOnce(run, running, stepFailure(running, 'invalid_input', question.problem));
-  const shown = { question: question.value };
-  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: shown });
-  const decision = await waitForDecision(run, { kind: 'question', call, toolName: name, arguments: shown, deadline: human });
+  const questionData = { question: question.value };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: questionData });
+  const decision = await waitForDecision(run, { kind: 'question', call, toolName: name, arguments: questionData, deadline: human });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The question was rejected' : `The question was rejected: ${decision.reason}`;
@@ -213,7 +213,7 @@ async function useMemoryOnce(run: ProgramRun, running: RunningStep, step: StepDo
   }
 }
 
-// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a run of its own.
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a separate run.
 
 /** Starts a child and waits for its end, or waits for one that an earlier execution has started. */
 async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
@@ -350,7 +350,7 @@ function recordAskOutcome(
 
 /** Returns all texts of the call that may contain references. */
 function promptTexts(program: ProgramRun['program'], { unit, step }: RunningStep['address'], ask: AskDocument): string[] {
-  const { system, prompt } = askTexts(indexOf(program.document).get(unit, step).unit, ask);
+  const { system, prompt } = askPromptTexts(indexOf(program.document).get(unit, step).unit, ask);
   return [...system, prompt];
 }
 

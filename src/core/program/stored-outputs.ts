@@ -8,8 +8,8 @@ import type { StepError } from '../domain/verdicts.ts';
 import { BEGINNING } from '../loop/run-loop.ts';
 import { toContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 import { editableFields } from './approvals.ts';
-import { askTexts } from './ask-prompt.ts';
-import { type CarriedOutput, carriedOutputs, comparedValues, ITEMS_SUFFIX, namedOutputs, neededOutputs } from './needed-outputs.ts';
+import { askPromptTexts } from './ask-prompt.ts';
+import { type ContinuedOutput, continuedOutputs, comparedValues, ITEMS_SUFFIX, namedOutputs, neededOutputs } from './needed-outputs.ts';
 import { addressText, indexOf, parseAddress, type StepAddress } from './program-index.ts';
 import type { LoadOutcome, ProgramRun } from './program-run.ts';
 import type { RunningStep } from './record.ts';
@@ -58,7 +58,7 @@ export function loadOutputs(run: ProgramRun, by: StepAddress, addresses: readonl
 }
 
 /**
- * Loads outputs, all at once. The run goes on in its next execution instead if this one has no room for them; the next begins with
+ * Loads outputs, all at once. The run continues in its next execution instead if this one has no room for them; the next begins with
  * them.
  */
 export async function loadStored(
@@ -90,7 +90,7 @@ export async function loadStored(
   return outcomes.some(({ type }) => type === 'cancelled') ? { type: 'stopped' } : undefined;
 }
 
-/** Loads one output. Steps side by side that need the same one wait for the same activity. */
+/** Loads one output. Steps in parallel that need the same one wait for the same activity. */
 function loadOnce(run: ProgramRun, stored: StoredOutput): Promise<LoadOutcome> {
   const known = run.loads.get(stored.id);
   if (known !== undefined) return known;
@@ -126,7 +126,7 @@ function neededByRun(unit: UnitDocument, step: StepDocument, { held, child, appr
   if (forEach !== undefined) return { in: forEach.in };
   if (tool !== undefined) return tool.arguments ?? null;
   // The input of the run of an `ask` with tools has its texts.
-  if (ask?.tools !== undefined) return [{ ...askTexts(unit, ask) }, shown];
+  if (ask?.tools !== undefined) return [{ ...askPromptTexts(unit, ask) }, shown];
   if (agent !== undefined) return [agent.input, agent.deps ?? null, shown];
   return [program?.input ?? human?.question ?? sleep?.for ?? null, shown];
 }
@@ -155,8 +155,8 @@ export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | unde
   const { program, ports } = run;
   forgetUnnamed(program);
   const room = roomForOutputs(run);
-  const outputs = forgetUsed(program, carriedOutputs(program), room);
-  const moved = new Map<string, CarriedOutput & { id: string }>();
+  const outputs = forgetUsed(program, continuedOutputs(program), room);
+  const moved = new Map<string, ContinuedOutput & { id: string }>();
   let bytes = totalBytes(outputs);
   for (const output of outputs) {
     if (bytes <= room || output.bytes <= REFERENCE_BYTES) break;
@@ -178,7 +178,7 @@ export async function spillOutputs(run: ProgramRun): Promise<SpillProblem | unde
   return longListProblem(run);
 }
 
-/** Describes the items of a `forEach` that can never become one list: the run would go on in vain. */
+/** Describes the items of a `forEach` that can never become one list: the run would continue in vain. */
 function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
   for (const [at, { spilledItems = [] }] of program.steps) {
     const bytes = spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
@@ -189,19 +189,19 @@ function longListProblem({ program }: ProgramRun): SpillProblem | undefined {
   return undefined;
 }
 
-/** Returns the bytes that outputs may have beside everything else that is carried. */
+/** Returns the bytes that outputs may have besides everything else that is carried. */
 function roomForOutputs({ state, program, ports }: ProgramRun): number {
   const carried = jsonBytes(toContinueAsNewState(state, BEGINNING, { executions: 0, inbox: ports.inbox.carried() }));
-  const others = carried - totalBytes(carriedOutputs(program));
+  const others = carried - totalBytes(continuedOutputs(program));
   return Math.max(0, Math.min(MAX_CARRIED_OUTPUT_BYTES, MAX_PAYLOAD_BYTES - RESERVED_BYTES - others));
 }
 
 /** Returns the id of the output of a step. The items of a `forEach` have none. */
-function outputIdOf({ address, state }: CarriedOutput): string | undefined {
+function outputIdOf({ address, state }: ContinuedOutput): string | undefined {
   return address.endsWith(ITEMS_SUFFIX) ? undefined : state.outputId;
 }
 
-function replaceByReference({ address, state }: CarriedOutput, id: string, spilled: SpilledContent): void {
+function replaceByReference({ address, state }: ContinuedOutput, id: string, spilled: SpilledContent): void {
   if (!address.endsWith(ITEMS_SUFFIX)) {
     state.spilled = spilled;
     state.outputId = id;
@@ -213,11 +213,11 @@ function replaceByReference({ address, state }: CarriedOutput, id: string, spill
   state.items = {};
 }
 
-function cannotStoreText({ state }: ProgramRun, outputs: readonly CarriedOutput[], reason: string): string {
+function cannotStoreText({ state }: ProgramRun, outputs: readonly ContinuedOutput[], reason: string): string {
   const [largest] = outputs;
   return (
     `Run "${state.runId}" cannot continue in a new execution: it would carry ${totalBytes(outputs)} bytes of outputs that later steps name, ` +
-    `over ${MAX_CARRIED_OUTPUT_BYTES}, and they could not be stored (${reason}). The largest is that of step "${largest?.at}", ` +
+    `over ${MAX_CARRIED_OUTPUT_BYTES}, and they could not be stored (${reason}). The largest is the output of step "${largest?.at}", ` +
     `with ${largest?.bytes} bytes: give createWorker a payload store ("payloadStore"), or make it smaller`
   );
 }
@@ -245,7 +245,7 @@ function forgetUnnamed({ document, steps }: ProgramState): void {
  * Forgets outputs that only parts of the program have named which have ended, the largest first, until the others have at most `room`
  * bytes. Below that they are kept: the result of the run shows them, and a run that resumes this one can take them over.
  */
-function forgetUsed(program: ProgramState, outputs: readonly CarriedOutput[], room: number): CarriedOutput[] {
+function forgetUsed(program: ProgramState, outputs: readonly ContinuedOutput[], room: number): ContinuedOutput[] {
   const needed = neededOutputs(program);
   let bytes = totalBytes(outputs);
   return outputs.filter(({ address, at, state, bytes: own }) => {
@@ -257,7 +257,7 @@ function forgetUsed(program: ProgramState, outputs: readonly CarriedOutput[], ro
 }
 
 /** Returns the bytes of outputs together. */
-function totalBytes(outputs: readonly CarriedOutput[]): number {
+function totalBytes(outputs: readonly ContinuedOutput[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

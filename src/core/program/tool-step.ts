@@ -28,7 +28,7 @@ export async function callTool(
   const { state, program } = run;
   const { name, arguments: template = {} } = step.tool;
   const args = resolveValue(template, lookupAt(program, running.address), { lenient: program.document.lenient });
-  if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are no object' : args.problem);
+  if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are not an object' : args.problem);
   const tool = state.snapshot.tools.find((one) => one.name === name);
   if (tool === undefined) return callNotMade(run, running, unknownTool(name));
   const problems = checkJson(tool.schema, args.value);
@@ -64,7 +64,7 @@ function withArguments(invocation: ToolInvocation, edited: JsonObject): ToolInvo
 }
 
 /**
- * Starts a call. A local one runs as a remote one if other steps may run beside it: a replay hands over the ends of several local
+ * Starts a call. A local one runs as a remote one if other steps may run at the same time: a replay hands over the ends of several local
  * calls at once, so steps after them would begin in another order. So does one of many in a row: all local calls of one workflow
  * task are one message, which has to stay below 4 MB.
  */
@@ -192,8 +192,8 @@ async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invoc
 async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<DecisionRequest['requirement']> {
   const { tool } = invocation;
   if (tool.answer !== undefined || tool.approval?.when === 'always') return {};
-  const terms = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
-  if (terms === undefined) return undefined;
-  const { digest: _, ...requirement } = terms;
+  const decided = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
+  if (decided === undefined) return undefined;
+  const { digest: _, ...requirement } = decided;
   return requirement;
 }

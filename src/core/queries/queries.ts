@@ -69,14 +69,14 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: (run, ask: From) => approvalsPage(run, offsetOf(ask)),
   },
   trace: {
-    description: 'A page of the trace of a program, or the facts about that of an agent; {"from": offset}',
+    description: 'A page of the trace of a program, or the facts for the trace of an agent; {"from": offset}',
     answer: (run, ask: From) => tracePage(run, offsetOf(ask)),
   },
   turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
   callArguments: {
-    description: 'The edited arguments of a call, or those of a call of code, for the activities of this run',
+    description: 'The edited arguments of a call, or the arguments of a call of code, for the activities of this run',
     answer: callArguments,
   },
   decision: {
@@ -249,7 +249,7 @@ export function transcriptPage(state: RunState | undefined, ask: TranscriptQuest
  * be smaller than the events.
  */
 function eventsSince(state: RunState, known: Known): Folded[] | undefined {
-  const events = recordedSince(state, known) ?? carriedSince(state.window, known);
+  const events = recordedSince(state, known) ?? foldedSince(state.window, known);
   return events === undefined || jsonBytes(events) > PAGE_BYTES ? undefined : events;
 }
 
@@ -264,7 +264,7 @@ function recordedSince({ context, firstOffset, carriedEventId }: RunState, { thr
  * Finds them in the window, if the activity's last event is of an earlier execution. Requires that every later event is in the
  * window in the order of the record: the event of a compaction is not in it, or is at another index.
  */
-function carriedSince({ events, through }: Window, known: Known): Folded[] | undefined {
+function foldedSince({ events, through }: Window, known: Known): Folded[] | undefined {
   const index = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
   const since = index < 0 ? [] : events.slice(index + 1);
   if (index < 0 || since.length !== through - known.through) return undefined;

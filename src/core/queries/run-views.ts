@@ -106,7 +106,7 @@ const QUESTION_BYTES = 300;
 /** The characters of a message that are looked at: it may be very large, and each query of the status asks for it. */
 const READ_CHARACTERS = 2_000;
 
-/** Returns for whom and for what a run acts, from what it has recorded. Before it has a state, its principal may be known. */
+/** Returns what an approver needs to know about a run, from what it has recorded. Before it has a state, its principal may be known. */
 export function runSubject(agentName: string, state: RunState | undefined, given?: Principal): RunSubject {
   const { tenant, user } = (state === undefined ? given : state.principal) ?? {};
   const { tags = [] } = state?.snapshot ?? {};
@@ -196,7 +196,7 @@ export interface QueriedRun {
   readonly document?: AgentDocument;
   /** The text of the input of the run. Present in its first execution. */
   readonly input?: string;
-  /** Whom the run acts for. Present in its first execution. */
+  /** The identity on whose behalf the run acts. Present in its first execution. */
   readonly principal?: Principal;
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
@@ -205,7 +205,7 @@ export interface QueriedRun {
   readonly result?: RunResultFields;
 }
 
-/** Bytes of the largest item that fits an answer beside its other fields. The event of two hundred results is larger. */
+/** Bytes of the largest item that fits an answer besides its other fields. The event of two hundred results is larger. */
 const MAX_ITEM_BYTES = 1_250_000;
 
 /**

@@ -29,7 +29,7 @@ interface RunToSave {
 
 /**
  * Returns the context of a run as a document: the conversation that the model sees now, and the calls in it. Entries from memory are no
- * part of it: a run that goes on recalls anew, and an entry that was forgotten meanwhile must not come back as a text of the user.
+ * part of it: a run that continues recalls anew, and an entry that was forgotten meanwhile must not come back as a text of the user.
  */
 export function contextOfRun({ agent, window, events, startedAt, ...run }: RunToSave): SavedContext {
   const times = new Map(events.map(({ id, timestamp }) => [id, timestamp]));

@@ -47,7 +47,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       position = BEGINNING;
     }
     const at = position;
-    const end = await ports.inTurn(async () => {
+    const end = await ports.withinTurn(async () => {
       const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
       return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
     });
@@ -385,7 +385,7 @@ function noteAnswer({ session }: OpenSession): void {
 }
 
 /**
- * Begins the model call that gives a session its title, beside the wait for the next message. Its cost is that of the session, and of
+ * Begins the model call that gives a session its title, during the wait for the next message. Its cost is that of the session, and of
  * no turn.
  */
 function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<SummaryOutcome> | undefined {
@@ -396,7 +396,7 @@ function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<Sum
   if (session.titleCalls >= MOST_CALLS) delete session.generateTitle;
   const { through, lastEventId, events } = window;
   const request = { through, lastEventId, head: null, tail: null, events: events.length, maxBytes: TITLE_BYTES, purpose: 'title' } as const;
-  return ports.beside(() => ports.summarise(request));
+  return ports.inBackground(() => ports.summarise(request));
 }
 
 /** Gives the session the title that the call has made. If the call failed, the session stays without a title. */
@@ -438,7 +438,7 @@ function besideTurns(state: OpenSession, record: (model: string) => void): void 
   state.usage = ofTurn;
 }
 
-/** Work beside the wait for a message. */
+/** Work during the wait for a message. */
 export interface BackgroundWork<Outcome> {
   /** Undefined until the work has ended. */
   readonly outcome: Outcome | undefined;
@@ -451,9 +451,9 @@ export interface SessionPorts extends RunPorts {
   /** True if a session should continue as new before it waits: waking it would replay a long history. */
   continueBeforeSleep(): boolean;
   /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */
-  inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
+  withinTurn<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Begins work that runs while the session waits for a message. It must not reject. */
-  beside<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome>;
+  inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome>;
   /** Resolves the agent of the session again, with the deps that the session has now. */
   refreshAgent(): Promise<Resolved>;
   /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
@@ -466,7 +466,7 @@ export interface SessionPorts extends RunPorts {
   endChildren(state: RunState): Promise<void>;
 }
 
-/** Begins work beside the wait of a session where it cannot be cancelled: once it is given up, its outcome is dropped. */
+/** Begins work during the wait of a session where it cannot be cancelled: once it is given up, its outcome is dropped. */
 export function begunWork<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
   let outcome: Outcome | undefined;
   void work().then((ended) => (outcome = ended));

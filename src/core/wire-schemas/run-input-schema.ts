@@ -185,7 +185,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
+    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
     session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides limits of the agent.' },
     parent: PARENT_SCHEMA,
@@ -363,7 +363,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
     input: { type: 'object', description: 'The input of the program.' },
     deps: { type: 'object', description: 'Data of the run for tools.' },
     state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
+    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
     resume: {
       type: 'object',
       description: 'An earlier run whose results are taken over.',

@@ -64,7 +64,7 @@ export async function runProgramDurably(program: AnyProgram, options: ProgramTes
 
 type DurableOptions = ServerOptions & Pick<DurableTestOptions, 'decide' | 'timeout' | 'model'>;
 
-/** Starts a run on a server with a worker of its own, and returns its result and record. */
+/** Starts a run on a server with a separate worker, and returns its result and record. */
 async function durably(
   harness: Harness,
   parts: WorkerParts,
@@ -349,7 +349,7 @@ interface ReadEvents {
   waitingRuns: Map<string, Event[]>;
 }
 
-/** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
+/** True if nothing is running in the run and in its descendants that wait. A child that has just begun to wait is read first. */
 function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
@@ -364,16 +364,16 @@ function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitin
   );
 }
 
-/** Returns the number of children of a run that wait, or that have runs below them which wait. */
+/** Returns the number of children of a run that wait, or that have descendants which wait. */
 function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
   const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
   return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
 }
 
-/** True if nothing is running beside the pending decisions, and the agents below that wait: all other calls of the response have results. */
+/** True if nothing is running besides the pending decisions, and the agents below that wait: all other calls of the response have results. */
 function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
   if (pending.some(({ kind }) => kind === 'limit')) return true;
-  // In a program each call has an event of its own, and several may be open.
+  // In a program each call has a separate event, and several may be open.
   const isProgram = events.some(({ step }) => step !== undefined);
   const response = events.findLastIndex(({ content }) => content.some(isToolCall));
   if (isProgram) return openCalls(events) === pending.length;

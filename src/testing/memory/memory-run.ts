@@ -22,7 +22,7 @@ import {
   type FirstStart,
   firstState,
   nameOfStart,
-  noteKeeper,
+  rememberParentSession,
   openingKind,
   type QueriedInput,
   queriedInput,
@@ -32,7 +32,7 @@ import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
-import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks.ts';
+import { addEndHooks, hasEndHooks } from '../../core/loop/hooks.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
@@ -83,7 +83,7 @@ export class MemoryRun {
     this.#start = start;
     this.#parts = parts;
     this.#sessions = new MemorySessions(parts.time);
-    noteKeeper(this.inbox, start);
+    rememberParentSession(this.inbox, start);
   }
 
   /** Runs to the end, successful or not. Never throws. */
@@ -102,7 +102,7 @@ export class MemoryRun {
     const { snapshot } = this;
     if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
     const request = endHooksRequest(Object.assign(this, { snapshot }), result);
-    return endedWithHooks(result, await this.#parts.activities.performAnyway(request));
+    return addEndHooks(result, await this.#parts.activities.performAnyway(request));
   }
 
   async #end(): Promise<RunResultFields> {
@@ -148,7 +148,7 @@ export class MemoryRun {
     run.state = firstState(start, { runId, snapshot, deps, startedAt, notices }, ports);
     const end = await interpret(run.state, ports);
     if (end.type === 'finished') return end.result;
-    throw new Error('A run in memory has no next execution to go on in');
+    throw new Error('A run in memory has no next execution to continue in');
   }
 
   #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {
@@ -170,8 +170,8 @@ export class MemoryRun {
       },
       continueDue: () => false,
       continueBeforeSleep: () => false,
-      inTurn: (turn) => turn(),
-      beside: begunWork,
+      withinTurn: (turn) => turn(),
+      inBackground: begunWork,
       closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),
       turnEnded: async () => time.changed(),
       endChildren: async () => undefined,
@@ -189,7 +189,7 @@ export class MemoryRun {
     return outcome;
   }
 
-  /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
+  /** Runs a child as a separate run. In memory, no run is continued in another execution. */
   async #runChild({ runId, start: whole, of, turn, next, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
     const isOver = (): boolean => this.#isCancelled || isGivenUp();
     if (turn !== undefined && next !== undefined) return this.#sessions.runTurn({ runId, turn, next, of, isGivenUp: isOver });
@@ -203,7 +203,7 @@ export class MemoryRun {
     this.#children.add(child);
     let ended = false;
     const running = child.execute().finally(() => (ended = true));
-    // A message that interrupts cancels the child, and the run goes on.
+    // A message that interrupts cancels the child, and the run continues.
     void time.until(() => ended || isGivenUp()).then(() => (ended ? undefined : child.cancel('interrupted')));
     const result = roundTrip(await running);
     this.#children.delete(child);
@@ -252,7 +252,7 @@ class MemorySessions {
     this.#time = time;
   }
 
-  /** Runs a turn to its end. A turn that is given up is interrupted, and the session goes on. */
+  /** Runs a turn to its end. A turn that is given up is interrupted, and the session continues. */
   async runTurn({ runId, turn, next, of, session: first, isGivenUp }: MemoryTurn): Promise<ChildOutcome> {
     if (first !== undefined) this.#sessions.set(runId, { session: first, ended: first.execute() });
     const session = this.#sessions.get(runId)?.session;

@@ -103,7 +103,7 @@ export class MemoryActivities {
     for (const activity of this.#running) activity.cancel();
   }
 
-  /** Cancels all running activities of a turn. The session goes on. */
+  /** Cancels all running activities of a turn. The session continues. */
   interrupt(): void {
     for (const activity of this.#running) activity.cancel();
   }

@@ -36,7 +36,7 @@ describe('the end of a command is its answer', () => {
     [
       'another result',
       saying({ result: 'maybe' }),
-      { type: 'failed', text: 'it answered {"result":"maybe"}, which is no answer of a hook' },
+      { type: 'failed', text: 'it answered {"result":"maybe"}, which is not a valid answer of a hook' },
     ],
   ])('%s', async (_, script, answer) => {
     expect(await answerOf(script)).toEqual(answer);

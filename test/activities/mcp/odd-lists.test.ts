@@ -102,12 +102,12 @@ test.each<[string, unknown, string | undefined]>([
   [
     'of two types',
     { type: ['object', 'null'] },
-    'tool "odd" has an input schema of the types object, null: it is used as that of an object',
+    'tool "odd" has an input schema of the types object, null: it is used as the schema of an object',
   ],
   [
     'without a type',
     { properties: { a: { type: 'string' } } },
-    'tool "odd" has an input schema without a type: it is used as that of an object',
+    'tool "odd" has an input schema without a type: it is used as the schema of an object',
   ],
   [
     'a reference',

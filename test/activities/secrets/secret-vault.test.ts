@@ -101,7 +101,7 @@ describe('a secret that cannot be loaded', () => {
 
   test.each([
     ['does not answer', () => new Promise<never>(() => {}), 'has not answered within 5 ms'],
-    ['gives no text', () => ({ value: VALUE }) as never, 'gave something that is no text (object)'],
+    ['gives no text', () => ({ value: VALUE }) as never, 'returned something that is not text (object)'],
   ])('because its source %s', async (_, source, problem) => {
     const failure = await failureOf(new SecretVault(source, { lookupMs: 5 }).resolve('crm-token'));
     expect(failure).toMatchObject({ code: 'secret_unavailable', message: expect.stringContaining(problem) });

@@ -124,7 +124,7 @@ describe('the worker stops, and names the file, the rule and the line', () => {
     [
       'no description',
       file('name: pdf-forms'),
-      '"description" is to be a text by which the model finds the skill, and is missing or empty',
+      '"description" is missing or empty: write a text that tells the model when to use the skill',
     ],
     ['an empty description', file('name: pdf-forms', '', 'description: " "'), 'is missing or empty (line 4)'],
     [

@@ -90,12 +90,14 @@ describe('the skills of a worker', () => {
     expect(problem(at('missing'))).toMatch(/^agent "clerk": "skills": \.\/missing: it cannot be read as a folder: ENOENT/);
     expect(problem(at('empty'))).toBe('agent "clerk": "skills": ./empty: it has no SKILL.md, and neither has a folder in it');
     expect(problem(at('nameless'))).toContain('./nameless/SKILL.md: its name is "a b": use up to 64 letters');
-    expect(problem(at('plain'))).toContain('./plain/SKILL.md: "description" is to be a text');
+    expect(problem(at('plain'))).toContain('./plain/SKILL.md: "description" is missing or empty');
     expect(problem(at('broken'))).toContain('./broken/SKILL.md: its front matter is not YAML: line ');
     expect(problem(at('list'))).toContain('./list/SKILL.md: its front matter is not a list of fields');
     expect(problem(at('large'))).toMatch(/\.\/large\/SKILL\.md: its text has 6\d{4} bytes of JSON, more than 56000/);
     expect(problem(at('file'))).toContain('./file/data.bin: it has 5242881 bytes, more than 5242880');
-    expect(problem(at('twice'))).toBe('agent "clerk": "skills": ./twice/b: its name is "same", as that of ./twice/a: give it another one');
+    expect(problem(at('twice'))).toBe(
+      'agent "clerk": "skills": ./twice/b: its name is "same", the same as in ./twice/a: give it another one',
+    );
   });
 
   test('stop the worker if they are too many files', async () => {

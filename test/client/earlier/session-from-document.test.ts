@@ -19,9 +19,7 @@ describe('a session that begins from a document', () => {
   });
 
   test('notices another agent', () => {
-    expect(readSaved({ saved: SAVED }, 'baker')?.notices).toEqual([
-      'The saved context is one of agent "clerk": agent "baker" goes on with it',
-    ]);
+    expect(readSaved({ saved: SAVED }, 'baker')?.notices).toEqual(['The saved context is from agent "clerk": agent "baker" continues it']);
   });
 
   test('is refused with messages beside the document', () => {

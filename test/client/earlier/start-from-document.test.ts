@@ -71,7 +71,7 @@ describe('a run that begins from a document', () => {
     expect(await noticesOf(saved())).toEqual([]);
     expect(await noticesOf(saved({ agent_name: null }))).toEqual([]);
     expect(await noticesOf(saved({ agent_name: 'baker' }))).toEqual([
-      'The saved context is one of agent "baker": agent "clerk" goes on with it',
+      'The saved context is from agent "baker": agent "clerk" continues it',
     ]);
     expect(
       await noticesOf({ ...saved({ messages: [{ role: 'tool', tool_call_id: 'x', content: 'r' }] }), later: 1 } as SavedContext),
@@ -99,8 +99,8 @@ describe('a run that begins from a document', () => {
 
 describe('a start is refused before anything is sent', () => {
   test.each<[string, unknown, string]>([
-    ['a document of another version', { version: 2 }, '"saved" is no saved context: unsupported version: 2'],
-    ['no document', 'text', '"saved" is no saved context: missing or invalid version field'],
+    ['a document of another version', { version: 2 }, '"saved" is not a saved context: unsupported version: 2'],
+    ['no document', 'text', '"saved" is not a saved context: missing or invalid version field'],
     ['a malformed message', { version: 1, messages: [{ role: 'user' }] }, 'messages[0]: content is required, except for assistants'],
     ['parts that no message has', { version: 1, deps: { user: 'a' }, messages: [{ role: 'user', content: [5] }] }, 'messages[0].content'],
     [

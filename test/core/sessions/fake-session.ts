@@ -157,8 +157,8 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
         else caller(session);
       }
     },
-    inTurn: (turn) => turn(),
-    beside: begunWork,
+    withinTurn: (turn) => turn(),
+    inBackground: begunWork,
     continueDue: () => script.continuesInTurn?.(session) === true,
     continueBeforeSleep: () => script.continues === true && waited,
     refreshAgent: () => {

@@ -104,7 +104,7 @@ test('a run that is no such session refuses a next message', async () => {
     callers: [
       ({ state, inbox, now }) => {
         const refused = takeSignal({ runId: 'talk', state, inbox }, 'nextTurn', { turn: 2, content: 'x', runs: 0 }, now);
-        expect(refused?.message).toContain('the run is no session that another run keeps');
+        expect(refused?.message).toContain('the run is not a session that another run keeps');
       },
     ],
   });

@@ -148,6 +148,6 @@ test('`longhaul save` writes a document, which `start --load` begins from, and `
   await writeFile(file, JSON.stringify({ version: 7 }));
   expect(await cli(['start', 'assistant', 'Sure?', '--load', file])).toMatchObject({
     stdout: '',
-    stderr: expect.stringContaining('The run cannot start: "saved" is no saved context: unsupported version: 7') as string,
+    stderr: expect.stringContaining('The run cannot start: "saved" is not a saved context: unsupported version: 7') as string,
   });
 });

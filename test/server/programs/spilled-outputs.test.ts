@@ -127,7 +127,7 @@ test('without a payload store the run ends, and names the step with the largest 
   const result = await handle.result();
   expect(result).toMatchObject({ status: 'error', errorCode: 'payload_too_large' });
   expect(result.error).toContain('this worker has no payload store');
-  expect(result.error).toMatch(/The largest is that of step "read\.\w+", with \d+ bytes: give createWorker a payload store/);
+  expect(result.error).toMatch(/The largest is the output of step "read\.\w+", with \d+ bytes: give createWorker a payload store/);
   await expectSameReadBack(testbed, handle);
 }, 120_000);
 

@@ -118,7 +118,7 @@ export const BLOCKS: readonly ProgramScenario[] = [
     {
       input: { list: 'abc' },
       script: [],
-      course: { status: 'error', error: ['no list'] },
+      course: { status: 'error', error: ['not a list'] },
     },
   ),
   programScenario(

@@ -19,9 +19,9 @@ import type { Window } from '../../domain/window.ts';
 import type { Approvals } from './approval-state.ts';
 import type { CellPosition, RunPosition, ToolsPosition } from '../next-step.ts';
 import type { CodeState, LastStep, MeasuredWindow, RunState } from './run-state.ts';
-import type { CarriedInbox } from './inbox.ts';
+import type { ContinuedInbox } from './inbox.ts';
 import { recordedResults, withoutRecorded } from '../call-results.ts';
-import { type CarriedProgram, fromCarriedProgram, toCarriedProgram } from '../../domain/program-run.ts';
+import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../../domain/program-run.ts';
 
 /** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;
@@ -39,7 +39,7 @@ export interface ContinueAsNewState {
   deps: JsonObject;
   /** The start of the whole run, in milliseconds since the epoch. */
   startedAt: number;
-  position: CarriedPosition;
+  position: ContinuedPosition;
   window: Window;
   currentStep: number;
   state: JsonObject;
@@ -63,7 +63,7 @@ export interface ContinueAsNewState {
   approvals: Approvals;
   limits: RunLimits;
   toolCallsStarted: [name: string, calls: number][];
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
   session?: SessionState;
@@ -73,7 +73,7 @@ export interface ContinueAsNewState {
   children?: RunningAgent[];
   /** The agents that are kept between the calls of their tools. Absent if there are none. */
   kept?: KeptAgent[];
-  /** The ids of those that have ended in the step that goes on. Absent if there are none. */
+  /** The ids of those that have ended in the current step. Absent if there are none. */
   endedChildren?: string[];
   /** Absent if the run has started no agents. */
   below?: SpentBelow;
@@ -84,7 +84,7 @@ export interface ContinueAsNewState {
   /** Absent if the model has loaded no skills. */
   loadedSkills?: string[];
   /** The units and steps, if the run is that of a program. */
-  program?: CarriedProgram;
+  program?: ContinuedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
   /** Absent if the run has not been handed over. */
@@ -94,24 +94,24 @@ export interface ContinueAsNewState {
   code?: CodeState;
   /** Absent if all events are in the archive. */
   notArchived?: NotArchived[];
-  inbox: CarriedInbox;
+  inbox: ContinuedInbox;
 }
 
-/** The position at which the loop goes on. The content of a response is left out, because the window contains it as an event. */
-export type CarriedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | CarriedTools | CarriedCell;
+/** The position at which the loop continues. The content of a response is left out, because the window contains it as an event. */
+export type ContinuedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | ContinuedTools | ContinuedCell;
 
 /** The position among the calls of a response. Calls of code are not in the window: their content is carried. */
-export type CarriedTools = Omit<ToolsPosition, 'response' | 'cell'> & {
+export type ContinuedTools = Omit<ToolsPosition, 'response' | 'cell'> & {
   response: Omit<RecordedResponse, 'content' | 'providerItems'> & Partial<Pick<RecordedResponse, 'content'>>;
-  cell?: CarriedCell;
+  cell?: ContinuedCell;
 };
 
-export type CarriedCell = Omit<CellPosition, 'tools'> & { tools: CarriedTools };
+export type ContinuedCell = Omit<CellPosition, 'tools'> & { tools: ContinuedTools };
 
 /** The part of the carried state that the loop does not know. */
 export interface ContinueAsNewOptions {
   executions: number;
-  inbox: CarriedInbox;
+  inbox: ContinuedInbox;
 }
 
 /** Bytes of JSON of the longest thought that is carried. It becomes the output if a limit ends the run right after. */
@@ -138,10 +138,10 @@ export function originProblem({ continuedFrom, cronSchedule, attempt }: Executio
 }
 
 /** The carried state, or why this code cannot continue with it. */
-export type CarriedStateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string };
+export type ContinuedStateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string };
 
 /** Reads the state that the execution before has carried over. Only its version is checked: a run has written it. */
-export function readContinueAsNewState(value: unknown): CarriedStateCheck {
+export function readContinueAsNewState(value: unknown): ContinuedStateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
   if (version === STATE_VERSION) return { ok: true, carry: value as ContinueAsNewState };
   const found = typeof version === 'number' ? `has version ${version}` : 'has no version';
@@ -163,7 +163,7 @@ export function toContinueAsNewState(
     snapshot: state.snapshot,
     deps: state.deps,
     startedAt: state.startedAt,
-    position: carriedPosition(position, state.window),
+    position: toContinuedPosition(position, state.window),
     window: state.window,
     currentStep: context.currentStep,
     state: context.state,
@@ -182,7 +182,7 @@ export function toContinueAsNewState(
     toolCallsStarted: [...state.toolCallsStarted],
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...setFields(state),
-    ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
+    ...(state.program === undefined ? {} : { program: toContinuedProgram(state.program) }),
     inbox,
   };
 }
@@ -221,19 +221,19 @@ function cut(thought: string): string {
 }
 
 /** Leaves out the parts of a position that the window contains. */
-function carriedPosition(position: RunPosition, window: Window): CarriedPosition {
+function toContinuedPosition(position: RunPosition, window: Window): ContinuedPosition {
   if (position.type === 'call_model' || position.type === 'idle') return position;
-  return position.type === 'run_cell' ? carriedCell(position, window) : carriedTools(position, window);
+  return position.type === 'run_cell' ? toContinuedCell(position, window) : toContinuedTools(position, window);
 }
 
-function carriedCell(cell: CellPosition, window: Window): CarriedCell {
-  return { ...cell, tools: carriedTools(cell.tools, window) };
+function toContinuedCell(cell: CellPosition, window: Window): ContinuedCell {
+  return { ...cell, tools: toContinuedTools(cell.tools, window) };
 }
 
 /** Leaves out the content of the response, and of results that are recorded already. */
-function carriedTools({ cell, ...position }: ToolsPosition, window: Window): CarriedTools {
+function toContinuedTools({ cell, ...position }: ToolsPosition, window: Window): ContinuedTools {
   const { content, providerItems: _, ...response } = position.response;
-  if (cell !== undefined) return { ...position, response: { ...response, content }, cell: carriedCell(cell, window) };
+  if (cell !== undefined) return { ...position, response: { ...response, content }, cell: toContinuedCell(cell, window) };
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
   const outcomes = position.outcomes.map((outcome, index) =>
@@ -242,7 +242,7 @@ function carriedTools({ cell, ...position }: ToolsPosition, window: Window): Car
   return { ...position, response, outcomes };
 }
 
-/** Restores the state of a run, and the position at which its loop goes on, from the carried state. */
+/** Restores the state of a run, and the position at which its loop continues, from the carried state. */
 export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: RunPosition } {
   const { runId, snapshot, window, lastStep } = carried;
   const state: RunState = {
@@ -278,7 +278,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
 
 /** Restores the state of a program. Its document is in the snapshot. */
 function programOf({ snapshot, program }: ContinueAsNewState): Pick<RunState, 'program'> {
-  return snapshot.program === undefined || program === undefined ? {} : { program: fromCarriedProgram(snapshot.program, program) };
+  return snapshot.program === undefined || program === undefined ? {} : { program: fromContinuedProgram(snapshot.program, program) };
 }
 
 function positionOf({ position, window }: ContinueAsNewState): RunPosition {
@@ -286,11 +286,11 @@ function positionOf({ position, window }: ContinueAsNewState): RunPosition {
   return position.type === 'run_cell' ? cellOf(position, window) : toolsOf(position, window);
 }
 
-function cellOf(cell: CarriedCell, window: Window): CellPosition {
+function cellOf(cell: ContinuedCell, window: Window): CellPosition {
   return { ...cell, tools: toolsOf(cell.tools, window) };
 }
 
-function toolsOf({ cell, ...position }: CarriedTools, window: Window): ToolsPosition {
+function toolsOf({ cell, ...position }: ContinuedTools, window: Window): ToolsPosition {
   const { content: calls = [], ...response } = position.response;
   if (cell !== undefined) return { ...position, response: { ...response, content: calls }, cell: cellOf(cell, window) };
   const content = window.events.find(({ id }) => id === response.id)?.content ?? [];

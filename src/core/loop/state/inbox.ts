@@ -24,9 +24,9 @@ export class Inbox {
   updates = 0;
   /** The number of requests that this execution has received. */
   received = 0;
-  /** True once the run above has paused this one. */
+  /** True once the parent has paused this one. */
   pausedAbove: boolean;
-  /** True if the children were told to pause, and not told to go on. */
+  /** True if the children were told to pause, and not told to continue. */
   childrenPaused: boolean;
   /** A caller has paused this run itself. */
   #pausedItself: boolean;
@@ -55,7 +55,7 @@ export class Inbox {
   readonly #endedChildren: Set<string>;
   readonly #waitingChildren: Set<string>;
 
-  constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
+  constructor(carried: ContinuedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
     this.#decisions = carried.decisions ?? [];
     this.#raises = carried.raises ?? [];
@@ -75,12 +75,12 @@ export class Inbox {
     this.cancelAsked = carried.cancelAsked === true;
   }
 
-  /** True while the run is paused, by a caller or by the run above. */
+  /** True while the run is paused, by a caller or by the parent. */
   get paused(): boolean {
     return this.#pausedItself || this.pausedAbove;
   }
 
-  /** Pauses the run itself, or resumes it, also if the run above has paused it. */
+  /** Pauses the run itself, or resumes it, also if the parent has paused it. */
   pause(paused: boolean): void {
     this.#pausedItself = paused;
     if (!paused) this.pausedAbove = false;
@@ -156,7 +156,7 @@ export class Inbox {
     return this.#messages.splice(0, count);
   }
 
-  /** True if there is room for one more decision or raise beside those that are not yet applied. */
+  /** True if there is room for one more decision or raise besides those that are not yet applied. */
   hasRoomForRequest(request: unknown): boolean {
     return jsonBytes([...this.#decisions, ...this.#raises, ...this.#permissionChanges, ...this.#refused, request]) <= BYTE_BUDGETS.requests;
   }
@@ -260,7 +260,7 @@ export class Inbox {
   }
 
   /** Returns the requests that the next execution needs. */
-  carried(): CarriedInbox {
+  carried(): ContinuedInbox {
     const { cancelReason } = this;
     return {
       messages: this.#messages,
@@ -302,7 +302,7 @@ class AcceptedIds {
   /** The number of ids that an earlier execution has accepted. */
   readonly #before: number;
 
-  constructor({ seen, seenTurns = [] }: Pick<CarriedInbox, 'seen' | 'seenTurns'>) {
+  constructor({ seen, seenTurns = [] }: Pick<ContinuedInbox, 'seen' | 'seenTurns'>) {
     const parts = seenTurns[Symbol.iterator]();
     let [turn, left] = [NO_TURN, 0];
     for (const id of seen) {
@@ -335,7 +335,7 @@ class AcceptedIds {
   }
 
   /** Returns the ids that the next execution remembers. `unread`: the number of messages that are not yet recorded. */
-  carried(unread: number): Pick<CarriedInbox, 'seen' | 'seenTurns'> {
+  carried(unread: number): Pick<ContinuedInbox, 'seen' | 'seenTurns'> {
     const { atLeast, count, bytes } = REMEMBERED_IDS;
     const accepted = this.#turns.size - this.#before;
     const seen = newest([...this.#turns.keys()], { count: Math.min(count, Math.max(atLeast + unread, accepted)), bytes });
@@ -406,7 +406,7 @@ class AwaitedVerdicts {
 // Shared state: requests from outside, as they are carried into the next execution.
 
 /** The requests of callers that a run carries into its next execution. */
-export interface CarriedInbox {
+export interface ContinuedInbox {
   /** Accepted messages that are not yet recorded, in order. */
   messages: QueuedMessage[];
   /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
@@ -437,8 +437,8 @@ export interface CarriedInbox {
   endedChildren?: string[];
   /** Ids of children that wait for a person. */
   waitingChildren?: string[];
-  /** The run above has paused this one. */
+  /** The parent has paused this one. */
   pausedAbove?: true;
-  /** The children have been told to pause, and not to go on. */
+  /** The children have been told to pause, and not to continue. */
   childrenPaused?: true;
 }

@@ -87,7 +87,7 @@ export interface RunState {
   archiving?: Archiving;
   /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
-  /** Whom the run acts for. */
+  /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
   session?: SessionState;
@@ -99,9 +99,9 @@ export interface RunState {
   children?: RunningAgent[];
   /** The agents that are kept between the calls of their tools. Absent if there are none. */
   kept?: KeptAgent[];
-  /** The ids of those that have ended in the step that goes on: its record will name them. Absent if there are none. */
+  /** The ids of those that have ended in the current step: its record will name them. Absent if there are none. */
   endedChildren?: string[];
-  /** The amounts that runs below this one have used. Absent if it has started none. */
+  /** The amounts that descendants of this run have used. Absent if it has started none. */
   below?: SpentBelow;
   /** The permissions that were set while the run went on, instead of those of its agent. */
   permissions?: Permissions;
@@ -113,7 +113,7 @@ export interface RunState {
   handoffs?: HandoffState;
   /** The answers of the hooks at the start of the run. */
   hookRecords?: HookRecord[];
-  /** The calls of the present response, while hooks review them in an activity of their own. */
+  /** The calls of the present response, while hooks review them in a separate activity. */
   hookedCalls?: HookedCalls;
   /** The results of calls whose hooks are called. */
   hookedResults?: { callId: string; content: JsonValue[] }[];

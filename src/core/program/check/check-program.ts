@@ -82,7 +82,7 @@ function checkNeeds({ units }: Outline, { cycle }: EndedUnits, problems: Problem
   problems.add(`${first.path}.needs`, `units need each other in a cycle: ${[...way, first.name].join(' > ')}`);
 }
 
-/** A document as plain JSON, or the reason why it is none. */
+/** A document as plain JSON, or the reason why it is invalid. */
 type PlainDocument = { ok: true; document: JsonObject } | { ok: false; message: string };
 
 /** Copies a document as the JSON that will be stored. Refuses what is no JSON object, too large or nested too deeply. Never throws. */
@@ -260,7 +260,7 @@ function checkAsk(body: JsonObject, path: string, problems: Problems): void {
     if (first < index) problems.add(`${path}.tools[${index}]`, `the tool ${quoted(text)} is there twice`);
   }
   if ('limits' in body && !('tools' in body)) {
-    problems.add(`${path}.limits`, 'one model call has no limits of its own: write them with "tools", or "limits" of the program');
+    problems.add(`${path}.limits`, 'one model call has no separate limits: write them with "tools", or "limits" of the program');
   }
 }
 

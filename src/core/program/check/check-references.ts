@@ -43,7 +43,7 @@ export class PlaceCheck {
     this.#document = document;
     this.#ended = ended;
     this.#problems = problems;
-    // Of two units or steps of one name, which is a problem of its own, the first one is meant.
+    // Of two units or steps of one name, which is a separate problem, the first one is meant.
     this.#units = new Map(units.toReversed().map((unit) => [unit.name, stepsOf(unit)]));
   }
 
@@ -182,8 +182,7 @@ function whyInvisible(step: OutlineStep, at: OutlineStep | undefined): string {
   if (step === at) return 'a step cannot refer to itself';
   if (at !== undefined && blocksAround(at).includes(step)) return `the block ${name} has not ended inside itself`;
   const apart = at === undefined ? undefined : partingList(step, at);
-  if (apart?.block?.kind === 'parallel')
-    return `${name} runs side by side with this step, in another branch of ${quoted(apart.block.name)}`;
+  if (apart?.block?.kind === 'parallel') return `${name} runs in parallel with this step, in another branch of ${quoted(apart.block.name)}`;
   if (apart?.block?.kind === 'branch') return `${name} runs in another case of ${quoted(apart.block.name)}`;
   if (at !== undefined && step.order > at.order) return `${name} runs after this step`;
   const around = at === undefined ? [] : blocksAround(at);

@@ -6,7 +6,7 @@ import type { StreamedResult, StreamItem } from '../../../client/stream/stream-i
 import { type ContentPart, isToolCall, outputParts, outputText, partText } from '../../../core/domain/content.ts';
 import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';
 import type { Principal, RunStatus } from '../../../core/domain/run.ts';
-import { cutNote, endedEarly } from '../../../core/domain/tool-calls.ts';
+import { cutNote, isCutOff } from '../../../core/domain/tool-calls.ts';
 import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
@@ -153,7 +153,7 @@ function answerResult({ isStructured }: CalledRun, output: JsonValue, finishReas
   // The text is for clients that do not read structured content.
   if (isStructured) return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
   const parts = outputParts(output);
-  const note = finishReason !== undefined && endedEarly(finishReason) ? [{ type: 'text' as const, text: cutNote(finishReason) }] : [];
+  const note = finishReason !== undefined && isCutOff(finishReason) ? [{ type: 'text' as const, text: cutNote(finishReason) }] : [];
   return { content: [...(parts.length === 0 ? [{ type: 'text' as const, text: outputText(output) }] : parts.map(blockOf)), ...note] };
 }
 

@@ -53,5 +53,5 @@ test('a sink that cannot be opened leaves nothing open', async () => {
 
 test.each([[{}], ['redis'], [null], [{ name: '', open: () => undefined }], [{ name: 'mine' }]])('%j is no sink', (value) => {
   const make = (): WorkerStreams => new WorkerStreams(value as StreamSink, () => undefined);
-  expect(make).toThrow('the worker: "streams" is no sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
+  expect(make).toThrow('the worker: "streams" is not a sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
 });

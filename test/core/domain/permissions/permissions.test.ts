@@ -154,7 +154,7 @@ describe('permissions', () => {
       'ask[0].category: "run" is no category: write one of read, write, execute, communicate, search',
     ],
     [{ mode: 'default', alow: [] }, 'alow: no such field: write one of mode, deny, ask, allow, approvalRequired, allowUnattendedExecute'],
-    [{ mode: 'default', ask: [{ args: { 'a..b': 'x' } }] }, 'ask[0].args: "a..b" is no path: write names with dots between them'],
+    [{ mode: 'default', ask: [{ args: { 'a..b': 'x' } }] }, 'ask[0].args: "a..b" is not a path: write names with dots between them'],
   ])('%j are refused with the path', (value, problem) => {
     expect(permissionsProblem(value)).toBe(problem);
   });

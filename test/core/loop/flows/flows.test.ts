@@ -78,7 +78,7 @@ describe('a flow', () => {
   test('ends with an error if an agent cannot take its turn, and keeps its steps', async () => {
     const played = await run(flowOf({ agents: ['a', 'x'] }), [said('1')]);
     expect(played.result).toMatchObject({ status: 'error', errorCode: 'unknown_agent', output: '1', stepsUsed: 1 });
-    expect(played.result.error).toBe('Flow "flow" cannot go on with agent "x": no x');
+    expect(played.result.error).toBe('Flow "flow" cannot continue with agent "x": no x');
   });
 
   test('ends with the error of an agent that fails: no further one acts', async () => {

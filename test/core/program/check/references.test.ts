@@ -36,7 +36,7 @@ describe('a reference inside a unit', () => {
   test('sees the steps of parallel branches after them, and not from branch to branch', () => {
     expect(problemsOf(withSteps(inParallel([ask('A')], [ask('B'), ask('C', '{{B}}')]), ask('D', '{{A}} {{C}} {{Both}}')))).toEqual([]);
     expect(problemsOf(withSteps(inParallel([ask('A')], [ask('B', '{{A}}')])))).toEqual([
-      'units[0].steps[0].parallel.branches[1][0].ask.prompt: "{{A}}": "A" runs side by side with this step, in another branch of "Both"',
+      'units[0].steps[0].parallel.branches[1][0].ask.prompt: "{{A}}": "A" runs in parallel with this step, in another branch of "Both"',
     ]);
   });
 

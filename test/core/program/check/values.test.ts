@@ -74,7 +74,7 @@ describe('what the worker has', () => {
     expect(problemsOf(withSteps(ask('A', 'Go.', { tools: [] })))).toEqual(['units[0].steps[0].ask.tools: expected at least 1 item, got 0']);
     expect(problemsOf(withSteps(ask('A', 'Go.', { tools: 'find' })))).toEqual(['units[0].steps[0].ask.tools: expected array, got string']);
     expect(problemsOf(withSteps(ask('A', 'Go.', { limits: { steps: 3 } })))).toEqual([
-      'units[0].steps[0].ask.limits: one model call has no limits of its own: write them with "tools", or "limits" of the program',
+      'units[0].steps[0].ask.limits: one model call has no separate limits: write them with "tools", or "limits" of the program',
     ]);
   });
 

@@ -10,7 +10,7 @@ import type { ProgramDocument } from '../../../../src/core/domain/program-docume
 import type { EarlierRun } from '../../../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
-import { type CarriedInbox, Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { type ContinuedInbox, Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
@@ -133,7 +133,7 @@ export async function runFakeProgram({
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
   if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier' };
   let hasActed = false;
-  let carriedInbox: CarriedInbox | undefined;
+  let carriedInbox: ContinuedInbox | undefined;
   const moved: string[] = [];
   const read = (outputs: Record<string, string>) => readOutputs(state, store ?? new Map<string, JsonValue>(), outputs);
   const ask = async (call: AskCall): Promise<AskOutcome> => {

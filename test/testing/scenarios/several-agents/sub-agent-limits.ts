@@ -17,7 +17,7 @@ export const SUB_AGENT_LIMITS = [
   }),
   scenario('a run may start no agent with a depth of 0', agentWith([agentTool(helper)], { children: { depth: 0 } }), {
     script: [ask, say('Well.')],
-    timeline: [asks, /^helper failed: Agent 'helper' could not start: the limit depth: there are 0 runs above/, 'agent: Well.'],
+    timeline: [asks, /^helper failed: Agent 'helper' could not start: the limit depth: this run has 0 ancestors/, 'agent: Well.'],
   }),
   scenario('no agent starts once the tree has all its runs', agentWith([agentTool(helper)], { children: { perTree: 2 } }), {
     script: [ask, say('Ada.'), ask, say('Well.')],

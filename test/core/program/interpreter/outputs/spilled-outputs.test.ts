@@ -210,7 +210,7 @@ describe('without a payload store, a program', () => {
     const { result } = await run([700_000, 600_000], { continueDue: often, store: null });
     expect(result).toMatchObject({ status: 'error', errorCode: 'payload_too_large' });
     expect(result.error).toMatch(
-      /The largest is that of step "read\.\w+", with \d+ bytes: give createWorker a payload store \("payloadStore"\), or make it smaller$/,
+      /The largest is the output of step "read\.\w+", with \d+ bytes: give createWorker a payload store \("payloadStore"\), or make it smaller$/,
     );
     expect(result.error).toContain('this worker has no payload store');
   });
