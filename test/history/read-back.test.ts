@@ -1,12 +1,16 @@
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
+import { type Client, ServiceError } from '@temporalio/client';
 import { readBack, type ReadBackRun } from '../../src/history/read-run.ts';
-import type { HistoryEvent } from '../../src/history/history-events.ts';
+import { executionChain, type HistoryEvent } from '../../src/history/history-events.ts';
 import type { StepState } from '../../src/core/domain/program-run.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/result.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
+import { SIGNALS } from '../../src/core/protocol.ts';
+import { ExecutionReader } from '../../src/history/execution-reader.ts';
+import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
 
 const chains = await recordedChains();
 
@@ -104,4 +108,68 @@ test('the closing event of a recorded program, with which it is compared, has th
   const programs = [...chains.values()].filter(([first]) => first?.recorded.resolved?.snapshot.program !== undefined);
   expect(programs.length).toBeGreaterThan(30);
   for (const links of programs) expect(closingResult(links.at(-1)?.events ?? [])?.units).not.toHaveLength(0);
+});
+
+/** A server on which each execution has continued the named one; undefined for the first of a chain. */
+function serverWith(continued: Record<string, string | undefined>): Client {
+  const getWorkflowExecutionHistory = ({ execution }: { execution: { runId: string } }): Promise<unknown> => {
+    const { runId } = execution;
+    if (!Object.hasOwn(continued, runId)) return Promise.reject(gone());
+    const started = { workflowExecutionStartedEventAttributes: { continuedExecutionRunId: continued[runId] ?? '' } };
+    return Promise.resolve({ history: { events: [started] } });
+  };
+  return { options: { namespace: 'n' }, workflowService: { getWorkflowExecutionHistory } } as Partial<Client> as Client;
+}
+
+function gone(): Error {
+  return new ServiceError('gone', { cause: Object.assign(new Error('not found'), { code: 5, details: 'not found', metadata: {} }) });
+}
+
+test('a run that never continued is one execution', async () => {
+  expect(await executionChain(serverWith({ a: undefined }), 'w', 'a')).toEqual({ executionIds: ['a'], complete: true });
+});
+
+test('the executions of a run are in order, the oldest first', async () => {
+  const chain = await executionChain(serverWith({ a: undefined, b: 'a', c: 'b' }), 'w', 'c');
+  expect(chain).toEqual({ executionIds: ['a', 'b', 'c'], complete: true });
+});
+
+test('a chain reports that its beginning is missing', async () => {
+  expect(await executionChain(serverWith({ b: 'a', c: 'b' }), 'w', 'c')).toEqual({ executionIds: ['b', 'c'], complete: false });
+});
+
+/** The id of the event of the signal: the reader uses it as text. */
+const SIGNALLED = { toString: () => '9' } as never;
+const TASK: HistoryEvent[] = [{ workflowTaskStartedEventAttributes: {} }, { workflowTaskCompletedEventAttributes: {} }];
+const TELLS: HistoryEvent = {
+  eventId: SIGNALLED,
+  signalExternalWorkflowExecutionInitiatedEventAttributes: { signalName: SIGNALS.childWaiting },
+};
+const DELIVERED: HistoryEvent = { externalWorkflowExecutionSignaledEventAttributes: { initiatedEventId: SIGNALLED } };
+const LOST: HistoryEvent = { signalExternalWorkflowExecutionFailedEventAttributes: { initiatedEventId: SIGNALLED } };
+const CONTINUED: HistoryEvent = { workflowExecutionContinuedAsNewEventAttributes: { newExecutionRunId: 'next' } };
+const ARCHIVES: HistoryEvent = { activityTaskScheduledEventAttributes: { activityType: { name: 'archiveEvents' } } };
+
+/** The tasks of an execution in which the loop can have ended: the first if it waited for its parent, and the last. */
+async function endOfLoop(events: HistoryEvent[]): Promise<Pick<RecordedExecution, 'toldIn' | 'decidedIn'>> {
+  const reader = new ExecutionReader('execution', {
+    payloadConverter: defaultPayloadConverter,
+    failureConverter: defaultFailureConverter,
+    payloadCodecs: [],
+  });
+  for (const event of events) await reader.read(event);
+  const { toldIn, decidedIn } = reader.execution;
+  return { ...(toldIn === undefined ? {} : { toldIn }), ...(decidedIn === undefined ? {} : { decidedIn }) };
+}
+
+describe('the loop of an execution that continued as new', () => {
+  test.each<[string, HistoryEvent[], object]>([
+    ['has ended in the last task', [...TASK, ...TASK, CONTINUED], { decidedIn: 2 }],
+    ['may have ended before its parent had been told', [...TASK, TELLS, DELIVERED, ...TASK, CONTINUED], { toldIn: 1, decidedIn: 2 }],
+    ['may have ended before its parent was found to have ended', [...TASK, TELLS, LOST, ...TASK, CONTINUED], { toldIn: 1, decidedIn: 2 }],
+    ['has not, if it went on after its parent had been told', [...TASK, TELLS, DELIVERED, ...TASK, ...TASK, CONTINUED], { decidedIn: 3 }],
+    ['has ended before its events were archived', [...TASK, TELLS, ARCHIVES, DELIVERED, ...TASK, CONTINUED], { decidedIn: 1 }],
+  ])('%s', async (_, events, expected) => {
+    expect(await endOfLoop(events)).toEqual(expected);
+  });
 });

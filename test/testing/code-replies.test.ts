@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, quickjs } from '../../src/index.ts';
-import { approve, say, scriptedModel, type ScriptEntry, testAgent } from '../../src/testing/index.ts';
+import { say, scriptedModel, type ScriptEntry, testAgent } from '../../src/testing/index.ts';
 import { messageTexts } from '../model/reply-formats/message-texts.ts';
 
 const add = defineTool({
@@ -10,14 +10,7 @@ const add = defineTool({
   parameters: z.object({ a: z.number(), b: z.number() }),
   execute: ({ a, b }) => a + b,
 });
-const refund = defineTool({
-  name: 'refund',
-  description: 'Pays back.',
-  parameters: z.object({ amount: z.number() }),
-  approval: 'always',
-  execute: ({ amount }) => `refunded ${amount}`,
-});
-const BASE = { name: 'coder', model: 'scripted/m', tools: [add, refund], replyFormat: 'code' } as const;
+const BASE = { name: 'coder', model: 'scripted/m', tools: [add], replyFormat: 'code' } as const;
 const coder = defineAgent({ ...BASE, code: { executor: quickjs({ limits: { maxOutputBytes: 100 } }) } });
 const block = (code: string): ScriptEntry => say(`\`\`\`javascript\n${code}\n\`\`\``);
 
@@ -27,7 +20,6 @@ async function run(script: readonly ScriptEntry[], agent = coder, options: { ste
   const tested = await testAgent(agent, {
     input: 'Q',
     model,
-    decide: () => approve({ by: 'ann' }),
     ...(options.steps === undefined ? {} : { limits: { steps: options.steps } }),
   });
   const feedback = tested.requests.slice(1).map((request) => messageTexts(request).at(-1));
@@ -68,11 +60,6 @@ test('the working memory stands behind each observation, with the approaches tha
   expect(feedback[0]).toBe(`user: Observation: p\n\n${memory}`);
   expect(feedback[1]).toMatch(/^user: Execution error: .*\n\nHint - add\(\) docstring:\nAdd two numbers\.$/s);
   expect(feedback[2]).toMatch(/^user: Observation: q\n\n## Working Memory\n.*\n\n### Failed Approaches \(avoid these\)\n- Step 2: /s);
-});
-
-test('calls of a block wait for their approvals', async () => {
-  const { result } = await run([block('final_answer(refund({ amount: 5 }))')]);
-  expect(result).toMatchObject({ status: 'completed', output: 'refunded 5' });
 });
 
 test('a long final answer is cut to the limit of output', async () => {

@@ -1,8 +1,8 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { inspect } from 'node:util';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { checkedActivity } from '../../../activities/attempts/checked-activity.ts';
+import { checkedActivity, withGrowingDelay } from '../../../activities/attempts/checked-activity.ts';
 import { createActivities } from '../../../activities/create-activities.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
 import { BYTE_BUDGETS } from '../../../src/core/domain/byte-budgets.ts';
@@ -10,6 +10,7 @@ import { LonghaulError } from '../../../src/core/domain/errors.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { ACTIVITIES, type VerifyCallInput } from '../../../src/core/protocol.ts';
 import { activityEnvironment } from '../activity-environment.ts';
+import { AbortRegistry, runAttempt, RunCancelled, RunInterrupted } from '../../../activities/attempts/attempt.ts';
 
 const VALUE = 'v8-Kq2-x91';
 
@@ -119,4 +120,120 @@ test.each([
   const outcome = await environment.run(verify, input).catch((error: unknown) => error);
   expect(outcome).toMatchObject(expected);
   expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);
+});
+
+test('a cancellation aborts every activity of its execution, and no other', () => {
+  const aborts = new AbortRegistry();
+  const model = aborts.register('e1', '');
+  const tool = aborts.register('e1');
+  const other = aborts.register('e2', '');
+  aborts.abort('e1');
+  expect(model.controller.signal.reason).toBeInstanceOf(RunCancelled);
+  expect(tool.controller.signal.reason).toBeInstanceOf(RunCancelled);
+  expect(other.controller.signal.aborted).toBe(false);
+});
+
+test('an interruption aborts the model call of its run alone: tools and other runs in the workflow go on', () => {
+  const aborts = new AbortRegistry();
+  const model = aborts.register('e1', 'first');
+  const tool = aborts.register('e1');
+  const second = aborts.register('e1', 'second');
+  const outer = aborts.register('e1', '');
+  aborts.interrupt('e1', 'first');
+  expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
+  expect([tool, second, outer].map(({ controller }) => controller.signal.aborted)).toEqual([false, false, false]);
+  aborts.interrupt('e1', '');
+  expect(outer.controller.signal.aborted).toBe(true);
+});
+
+test('an activity that has ended is forgotten, and the first abort gives the reason', () => {
+  const aborts = new AbortRegistry();
+  const ended = aborts.register('e1', '');
+  ended.release();
+  const model = aborts.register('e1', '');
+  aborts.interrupt('e1', '');
+  aborts.abort('e1');
+  expect(ended.controller.signal.aborted).toBe(false);
+  expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
+});
+
+test('an activity that was aborted for another reason is still told that its run was cancelled', () => {
+  const aborts = new AbortRegistry();
+  const { controller, isCancelled } = aborts.register('e1');
+  const reason = new Error('out of time');
+  controller.abort(reason);
+  expect(isCancelled()).toBe(false);
+  aborts.abort('e1');
+  expect(isCancelled()).toBe(true);
+  expect(controller.signal.reason).toBe(reason);
+});
+
+/** Returns the failure of an attempt of an activity that throws this value. */
+function failureOf(thrown: unknown, info: { attempt?: number; isLocal?: boolean } = {}): Promise<unknown> {
+  return activityEnvironment({ info })
+    .run(
+      withGrowingDelay(() => Promise.reject(thrown)),
+      null,
+    )
+    .catch((error: unknown) => error);
+}
+
+const down = (): ApplicationFailure =>
+  ApplicationFailure.create({ message: 'down', type: 'internal', details: [1], cause: new Error('c') });
+
+describe('an attempt that fails', () => {
+  test.each([
+    { attempt: 1, delay: 1_000 },
+    { attempt: 2, delay: 2_000 },
+    { attempt: 5, delay: 16_000 },
+    { attempt: 7, delay: 60_000 },
+    { attempt: 100, delay: 60_000 },
+  ])('is followed by the next one after $delay ms, if it is attempt $attempt', async ({ attempt, delay }) => {
+    const thrown = down();
+    const failure = await failureOf(thrown, { attempt });
+    expect(failure).toMatchObject({ message: 'down', type: 'internal', nonRetryable: false, nextRetryDelay: delay, details: [1] });
+    expect(failure).toHaveProperty('stack', thrown.stack);
+  });
+
+  test.each([
+    { what: 'a final failure', thrown: ApplicationFailure.nonRetryable('no') },
+    { what: 'a failure with a delay of its own', thrown: ApplicationFailure.create({ message: 'later', nextRetryDelay: 50 }) },
+    { what: 'a cancellation', thrown: new CancelledFailure('cancelled') },
+  ])('is unchanged if it is $what', async ({ thrown }) => {
+    expect(await failureOf(thrown)).toBe(thrown);
+  });
+
+  test('is unchanged if it is local', async () => {
+    const thrown = down();
+    expect(await failureOf(thrown, { isLocal: true })).toBe(thrown);
+  });
+});
+
+describe('heartbeats', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  const refuse = (): never => {
+    throw new Error('these details always throw');
+  };
+
+  test.each<[string, () => unknown, unknown]>([
+    ['that are JSON are sent', () => ({ done: 3 }), { done: 3 }],
+    ['that are no JSON are replaced', () => 7n, '[The details of this heartbeat are not JSON]'],
+    ['that throw as JSON are replaced', () => ({ toJSON: refuse }), '[The details of this heartbeat are not JSON]'],
+    [
+      'that cannot be read are replaced: an error thrown in a timer would end the process',
+      refuse,
+      '[The details of this heartbeat cannot be read]',
+    ],
+  ])('details of a heartbeat %s', async (_, details, expected) => {
+    const environment = activityEnvironment();
+    const work = async (): Promise<string> => {
+      await vi.advanceTimersByTimeAsync(25);
+      return 'done';
+    };
+    const running = environment.run(() => runAttempt(environment.runtime.aborts, { heartbeatMs: 10, details }, work), null);
+    expect(await running).toBe('done');
+    expect(environment.heartbeats).toEqual([expected, expected]);
+  });
 });

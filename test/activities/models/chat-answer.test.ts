@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
 import { CHAT_USAGE, chatChunk, chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
 import { fakeProvider } from './fake-provider.ts';
+import { normalFinishReason, type ServerSentEvent, serverSentEvents, tokenUsage } from '../../../activities/models/openai/exchange.ts';
 
 const { server, ask, askForError } = fakeProvider();
 const fn = (name: string, text: unknown): object => ({ name, arguments: text });
@@ -166,4 +168,87 @@ describe('a Chat Completions answer', () => {
     expect(await askForError((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
     expect(await askForError((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
   });
+});
+
+const CALLS = { toolCalls: 1, refusal: '' };
+const TEXT = { toolCalls: 0, refusal: '' };
+
+test.each([
+  ['stop', CALLS, 'tool_calls'],
+  ['STOP', CALLS, 'tool_calls'],
+  [undefined, CALLS, 'tool_calls'],
+  ['tool-calls', CALLS, 'tool_calls'],
+  ['stop', TEXT, 'stop'],
+  ['max_tokens', CALLS, 'length'],
+  ['model_length', CALLS, 'length'],
+  ['content_filter', CALLS, 'content_filter'],
+  ['content_filter: PROHIBITED_CONTENT', TEXT, 'content_filter'],
+  ['stop', { toolCalls: 0, refusal: 'No.' }, 'refusal'],
+])('"%s" with %j is "%s"', (word, answer, expected) => {
+  expect(normalFinishReason(word, answer)).toBe(expected);
+});
+
+test.each(['incomplete', 'insufficient_system_resource', 'error'])(
+  'an answer that ended with "%s" is not complete even if it has calls',
+  (word) => {
+    expect(normalFinishReason(word, CALLS)).toBe(word);
+  },
+);
+
+test('tokens read from and written to a cache are reported by either API', () => {
+  const details = { cached_tokens: 16, cache_write_tokens: 100 };
+  const cache = { cachedTokens: 16, cacheWriteTokens: 100 };
+  expect(tokenUsage({ prompt_tokens: 194, completion_tokens: 2, total_tokens: 196, prompt_tokens_details: details })).toEqual({
+    promptTokens: 194,
+    completionTokens: 2,
+    totalTokens: 196,
+    ...cache,
+  });
+  expect(tokenUsage({ input_tokens: 194, output_tokens: 2, input_tokens_details: details })).toMatchObject(cache);
+});
+
+test('a server that says nothing of a cache reports none', () => {
+  expect(tokenUsage({ prompt_tokens: 1, completion_tokens: 2, prompt_tokens_details: { cache_write_tokens: '7' } })).toEqual({
+    promptTokens: 1,
+    completionTokens: 2,
+    totalTokens: 3,
+  });
+});
+
+async function read(...pieces: string[]): Promise<ServerSentEvent[]> {
+  const source = async function* (): AsyncGenerator<string> {
+    yield* pieces;
+  };
+  const events: ServerSentEvent[] = [];
+  for await (const event of serverSentEvents(source())) events.push(event);
+  return events;
+}
+
+test('data lines of one event are joined, and other fields and comments are skipped', async () => {
+  expect(await read('\uFEFFdata: a\ndata:b\nevent: x\n: comment\nid: 3\ndatax: no\n\n\n\ndata\n\n')).toEqual([
+    { data: 'a\nb', complete: true },
+    { data: '', complete: true },
+  ]);
+});
+
+test('an unfinished event at the end is marked, because it may be cut', async () => {
+  expect(await read('data: a\n\ndata: b')).toEqual([
+    { data: 'a', complete: true },
+    { data: 'b', complete: false },
+  ]);
+  expect(await read('data: b\n')).toEqual([{ data: 'b', complete: false }]);
+});
+
+test('the events are the same for every way to split the stream and every kind of line break', async () => {
+  const line = fc.constantFrom('data: a', 'data: b c', ': note', '', '');
+  const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(stream, fc.array(fc.nat(80), { maxLength: 8 }), async (lines, cuts) => {
+      const text = lines.map(([content, end]) => content + end).join('');
+      const places = [...new Set([0, ...cuts.filter((cut) => cut < text.length)])].toSorted((a, b) => a - b);
+      const pieces = places.map((place, index) => text.slice(place, places[index + 1]));
+      expect(pieces.join('')).toBe(text);
+      expect(await read(...pieces)).toEqual(await read(text));
+    }),
+  );
 });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { says } from '../../fakes/openai-answers.ts';
 import { fakeProvider, SEARCH } from './fake-provider.ts';
+import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
+import type { ContentItem } from '../../../src/core/domain/content.ts';
+import type { JsonValue } from '../../../src/core/domain/json.ts';
 
 const { server, ask } = fakeProvider();
 const ANSWER = { name: 'answer', schema: { type: 'object', properties: {} }, strict: true };
@@ -79,5 +82,112 @@ describe('a Chat Completions request', () => {
     await ask(says('hi'), { options: { api }, request: rebuilt }).catch(() => undefined);
     expect(server().requests).toHaveLength(2);
     expect(server().requests[1]?.text).toBe(server().requests[0]?.text);
+  });
+});
+
+const user = (content: string): ContentItem => ({ type: 'message', role: 'user', content });
+const call = (toolCallId: string): ContentItem => ({ type: 'tool_call', toolCallId, name: 'f', arguments: { z: 1, a: 2 } });
+const result = (toolCallId: string, ...content: JsonValue[]): ContentItem => ({
+  type: 'tool_result',
+  toolCallId,
+  name: 'f',
+  status: 'success',
+  content,
+});
+const sentCall = (id: string): object => ({ id, type: 'function', function: { name: 'f', arguments: '{"z":1,"a":2}' } });
+
+describe('messages of Chat Completions', () => {
+  test('each instruction is a system message of its own', () => {
+    expect(buildChatMessages(['I1', 'I2'], [user('u')])).toEqual([
+      { role: 'system', content: 'I1' },
+      { role: 'system', content: 'I2' },
+      { role: 'user', content: 'u' },
+    ]);
+  });
+
+  test('instructions and system messages have the role developer if the server wants it', () => {
+    expect(buildChatMessages(['I'], [{ type: 'message', role: 'system', content: 's' }], 'developer')).toEqual([
+      { role: 'developer', content: 'I' },
+      { role: 'developer', content: 's' },
+    ]);
+  });
+
+  test('consecutive calls join the assistant message before them, with their keys in order', () => {
+    const said: ContentItem = { type: 'message', role: 'assistant', content: 'Looking.' };
+    expect(buildChatMessages([], [user('u'), said, call('c1'), call('c2')])).toEqual([
+      { role: 'user', content: 'u' },
+      { role: 'assistant', content: 'Looking.', tool_calls: [sentCall('c1'), sentCall('c2')] },
+    ]);
+  });
+
+  test('a call without a message before it opens one with null content', () => {
+    expect(buildChatMessages([], [user('u'), call('c1')])).toEqual([
+      { role: 'user', content: 'u' },
+      { role: 'assistant', content: null, tool_calls: [sentCall('c1')] },
+    ]);
+  });
+
+  test('a call after a result opens a new message', () => {
+    expect(buildChatMessages([], [call('c1'), result('c1', 'r1'), call('c2')]).map(({ role }) => role)).toEqual([
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
+  });
+
+  test.each([
+    ['text', ['first', 'second'], 'first'],
+    ['nothing', [], ''],
+    ['an object', [{ b: 1, a: [2] }], '{"b":1,"a":[2]}'],
+    ['a number', [7], '7'],
+    ['null', [null], 'null'],
+  ] as [string, JsonValue[], string][])('a result is sent as its first value: %s', (_, content, expected) => {
+    expect(buildChatMessages([], [result('c1', ...content)])).toEqual([{ role: 'tool', tool_call_id: 'c1', content: expected }]);
+  });
+
+  test('media in results follow the whole batch as a message of the user', () => {
+    const image = { type: 'image', data: 'AAAA', mediaType: 'image/jpeg' };
+    expect(buildChatMessages([], [result('c1', 'a chart', image), result('c2', { ...image, width: 2, height: 3 }), user('next')])).toEqual([
+      { role: 'tool', tool_call_id: 'c1', content: 'a chart' },
+      { role: 'tool', tool_call_id: 'c2', content: '[Image: 2x3]' },
+      { role: 'user', content: [1, 2].map(() => ({ type: 'image_url', image_url: { url: 'data:image/jpeg;base64,AAAA' } })) },
+      { role: 'user', content: 'next' },
+    ]);
+  });
+
+  test('parts of a user message become content parts, or text if the API has no such part', () => {
+    const [message] = buildChatMessages(
+      [],
+      [
+        {
+          type: 'message',
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'image', url: 'https://example.com/a.png' },
+            { type: 'audio', data: 'BBBB', mediaType: 'audio/mpeg' },
+            { type: 'file', data: 'CCCC', mediaType: 'application/pdf', name: 'a.pdf' },
+            { type: 'file', url: 'https://example.com/b.pdf', name: 'b.pdf' },
+            { type: 'video', url: 'https://example.com/c.mp4' },
+          ],
+        },
+      ],
+    );
+    expect(message?.content).toEqual([
+      { type: 'text', text: 'look' },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      { type: 'input_audio', input_audio: { data: 'BBBB', format: 'mp3' } },
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,CCCC' } },
+      { type: 'text', text: '[File: b.pdf] https://example.com/b.pdf' },
+      { type: 'text', text: '[Video] https://example.com/c.mp4' },
+    ]);
+  });
+
+  test('lone surrogates never reach a provider', () => {
+    expect(buildChatMessages(['a\ud800'], [user('b\udc00'), result('c1', '\ud83d')]).map(({ content }) => content)).toEqual([
+      'a\ufffd',
+      'b\ufffd',
+      '\ufffd',
+    ]);
   });
 });

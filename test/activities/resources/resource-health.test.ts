@@ -3,11 +3,15 @@ import type { ResourcePool } from '../../../activities/resources/resource-pool.t
 import { FakeResources, type Opened } from './fake-resources.ts';
 import type { ResourceOptions } from '../../../src/define/resources.ts';
 
-beforeEach(() => vi.useFakeTimers());
+let fakes: FakeResources;
+beforeEach(() => {
+  vi.useFakeTimers();
+  fakes = new FakeResources();
+});
 afterEach(() => vi.useRealTimers());
 
 /** A pool with an open database whose health check is out of date. */
-async function stale(fakes: FakeResources, more: Partial<ResourceOptions<Opened>> = {}): Promise<ResourcePool> {
+async function stale(more: Partial<ResourceOptions<Opened>> = {}): Promise<ResourcePool> {
   const pool = fakes.pool({ db: fakes.resource('db', more) });
   await pool.open();
   fakes.take();
@@ -19,8 +23,7 @@ test.each([
   ['by name', ['db']],
   ['without names', undefined],
 ])('a use %s checks each resource whose last check is old, once for all uses meanwhile', async (_, names) => {
-  const fakes = new FakeResources();
-  const pool = await stale(fakes);
+  const pool = await stale();
   await Promise.all([pool.use(names), pool.use(names)]);
   await pool.use(names);
   expect(fakes.take()).toEqual(['check db 1']);
@@ -30,7 +33,6 @@ test.each([
 });
 
 test('each resource has its own interval, and a resource without a health check is never checked', async () => {
-  const fakes = new FakeResources();
   const pool = fakes.pool({ db: fakes.resource('db', { healthEvery: '1h' }), rest: { plain: true } });
   await pool.open();
   fakes.take();
@@ -48,8 +50,7 @@ describe('an unhealthy resource is closed and opened again, once', () => {
     ['that throws', { health: () => Promise.reject(new Error('gone, hunter2')) }, 'gone, [secret "password"]'],
     ['that does not answer in time', { health: () => new Promise(() => undefined), timeout: '1s' }, 'it took more than 1 s'],
   ])('%s', async (_, more, problem) => {
-    const fakes = new FakeResources();
-    const pool = await stale(fakes, more);
+    const pool = await stale(more);
     const use = pool.use(['db']);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await use).toEqual({ db: { id: 'db 2' } });
@@ -58,8 +59,7 @@ describe('an unhealthy resource is closed and opened again, once', () => {
   });
 
   test('an object that a tool already holds is replaced by the new one', async () => {
-    const fakes = new FakeResources();
-    const pool = await stale(fakes);
+    const pool = await stale();
     const held = await pool.use();
     await vi.advanceTimersByTimeAsync(30_000);
     fakes.unhealthy.add('db');
@@ -69,8 +69,8 @@ describe('an unhealthy resource is closed and opened again, once', () => {
 });
 
 describe('a resource that cannot be opened again', () => {
-  async function lost(fakes: FakeResources): Promise<ResourcePool> {
-    const pool = await stale(fakes);
+  async function lost(): Promise<ResourcePool> {
+    const pool = await stale();
     fakes.unhealthy.add('db');
     fakes.failing.set('db', new Error('ECONNREFUSED'));
     return pool;
@@ -78,8 +78,7 @@ describe('a resource that cannot be opened again', () => {
   const message = 'Resource "db" of the worker cannot be opened: ECONNREFUSED';
 
   test('fails the uses that name it, each of which tries again', async () => {
-    const fakes = new FakeResources();
-    const pool = await lost(fakes);
+    const pool = await lost();
     const names = ['db'];
     await expect(pool.use(names)).rejects.toMatchObject({ code: 'resource_unavailable', message });
     await expect(pool.use(names)).rejects.toMatchObject({ code: 'resource_unavailable', message });
@@ -89,8 +88,7 @@ describe('a resource that cannot be opened again', () => {
   });
 
   test('fails other uses when they read it, and is tried again after five seconds', async () => {
-    const fakes = new FakeResources();
-    const pool = await lost(fakes);
+    const pool = await lost();
     const shared = await pool.use();
     expect(() => shared['db']).toThrow(message);
     await vi.advanceTimersByTimeAsync(4_999);
@@ -104,7 +102,6 @@ describe('a resource that cannot be opened again', () => {
 
 describe('the state of each resource', () => {
   test('is closed, open or failed, with the reason', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }), flags: {} });
     expect(await pool.health()).toEqual({ db: { state: 'closed' }, web: { state: 'closed' } });
     await pool.open();
@@ -119,7 +116,6 @@ describe('the state of each resource', () => {
   });
 
   test('is updated by a request for it: open resources are checked, failed ones are tried again, and no other is opened', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     fakes.unhealthy.add('db');

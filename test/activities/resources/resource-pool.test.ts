@@ -1,14 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeResources } from './fake-resources.ts';
 
-beforeEach(() => vi.useFakeTimers());
+let fakes: FakeResources;
+beforeEach(() => {
+  vi.useFakeTimers();
+  fakes = new FakeResources();
+});
 afterEach(() => vi.useRealTimers());
 
 /** The time for which a health check is valid. */
 const HELD = 30_000;
 
 test('resources that are not lazy are opened in order before the worker polls, and closed in reverse order after it has drained', async () => {
-  const fakes = new FakeResources();
   const pool = fakes.pool({
     db: fakes.resource('db'),
     flags: { beta: true },
@@ -22,7 +25,6 @@ test('resources that are not lazy are opened in order before the worker polls, a
 });
 
 test('opening gets secrets, and a signal that is aborted after the time limit', async () => {
-  const fakes = new FakeResources();
   let signal: AbortSignal | undefined;
   const pool = fakes.pool({
     db: fakes.resource('db', { open: async ({ secret }) => ({ id: await secret('db-password') }) }),
@@ -45,7 +47,6 @@ test('opening gets secrets, and a signal that is aborted after the time limit', 
 });
 
 test('an object that is opened after the time limit is closed', async () => {
-  const fakes = new FakeResources();
   let give = (_: { id: string }): void => undefined;
   const late = new Promise<{ id: string }>((resolve) => (give = resolve));
   const pool = fakes.pool({ slow: fakes.resource('slow', { open: () => late, timeout: '2s', lazy: true }) });
@@ -59,7 +60,6 @@ test('an object that is opened after the time limit is closed', async () => {
 });
 
 test('a resource that cannot be opened keeps the worker from starting: the error names it, and the resources before it are closed', async () => {
-  const fakes = new FakeResources();
   fakes.failing.set('web', new Error('connect ECONNREFUSED postgres://me:hunter2@db'));
   const pool = fakes.pool({
     db: fakes.resource('db'),
@@ -83,7 +83,6 @@ test('a resource that cannot be opened keeps the worker from starting: the error
 
 describe('a tool sees', () => {
   test('all plain and all non-lazy resources if it names none, and otherwise those that it names', async () => {
-    const fakes = new FakeResources();
     const flags = { beta: true };
     const pool = fakes.pool({ db: fakes.resource('db'), flags, web: fakes.resource('web', { lazy: true }) });
     await pool.open();
@@ -95,7 +94,6 @@ describe('a tool sees', () => {
   });
 
   test('an error if it reads a lazy resource, or one that it does not name', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const shared = await pool.use();
@@ -110,7 +108,6 @@ describe('a tool sees', () => {
   });
 
   test('resources whose names are also members of every object', async () => {
-    const fakes = new FakeResources();
     const given = Object.fromEntries([['__proto__', { polluted: true }]]);
     const shared = await fakes.pool(given).use();
     expect(Object.getOwnPropertyNames(shared)).toEqual(['__proto__']);
@@ -118,7 +115,6 @@ describe('a tool sees', () => {
   });
 
   test('the same object in each use, without a check, while all resources are open and recently checked', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db') });
     await pool.open();
     const names = ['db'];
@@ -134,7 +130,6 @@ describe('a tool sees', () => {
 
 describe('a lazy resource', () => {
   test('is opened once for all uses at the same time, and closed with the others', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const uses = await Promise.all([pool.use(['web']), pool.use(['web', 'db']), pool.use(['web'])]);
@@ -144,7 +139,6 @@ describe('a lazy resource', () => {
   });
 
   test('that could not be opened is tried again by the next use', async () => {
-    const fakes = new FakeResources();
     fakes.failing.set('web', new Error('no browser'));
     const pool = fakes.pool({ web: fakes.resource('web', { lazy: true }) });
     await pool.open();
@@ -159,7 +153,6 @@ describe('a lazy resource', () => {
 
 describe('closing', () => {
   test('goes on after a resource that fails or takes too long, which is logged', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({
       db: fakes.resource('db'),
       stuck: fakes.resource('stuck', { close: () => new Promise(() => undefined), timeout: '3s' }),
@@ -177,7 +170,6 @@ describe('closing', () => {
   });
 
   test('happens when the last worker closes the pool, and the pool can be opened again', async () => {
-    const fakes = new FakeResources();
     const pool = fakes.pool({ db: fakes.resource('db') });
     await Promise.all([pool.open(), pool.open()]);
     await pool.close();
@@ -190,7 +182,6 @@ describe('closing', () => {
   });
 
   test('ends an opening in progress, and a later use fails because the worker does not run', async () => {
-    const fakes = new FakeResources();
     let reason: unknown;
     const pool = fakes.pool({
       slow: fakes.resource('slow', {
@@ -211,7 +202,6 @@ describe('closing', () => {
 });
 
 test('an unknown name is refused, and the error lists the names of the worker', () => {
-  const fakes = new FakeResources();
   const pool = fakes.pool({ db: fakes.resource('db'), flags: {} });
   expect(() => pool.require('tool "pay"', ['flags', 'ledger'])).toThrow(
     'tool "pay" needs the resource "ledger", but the worker has none of that name (it has: "db", "flags"): add it to "resources"',

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import type { ToolResult } from '../../../src/core/domain/content.ts';
 import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory.ts';
@@ -11,6 +11,9 @@ function event(id: string, text = id): Folded {
 const toolResult: ToolResult = { type: 'tool_result', toolCallId: 'c1', name: 't', status: 'success', content: ['R'] };
 
 const run = { chain: 'run', execution: 'run@1' };
+
+let cache: TranscriptCache;
+beforeEach(() => void (cache = new TranscriptCache(1_000_000)));
 
 function folded(events: Folded[]): Window {
   return events.reduce(extendWindow, emptyWindow());
@@ -38,7 +41,6 @@ function runOf(events: Folded[], carried = 0) {
 }
 
 test('a conversation that this process has in memory is not requested', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
   cache.addResponse(run, 1, event('e1'));
@@ -50,7 +52,6 @@ test('a conversation that this process has in memory is not requested', async ()
 });
 
 test('what was recalled stands before the response that was given it', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const recall = recallEvent({ id: 'r0', text: RECALL_FRAME, note: { entries: 1 } });
   const all = [event('e0'), recall, event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];
   const fetch = runOf(all);
@@ -63,7 +64,6 @@ test('what was recalled stands before the response that was given it', async () 
 });
 
 test('a memory that was not available takes an offset, and no place in the conversation', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const recall = recallEvent({ id: 'r0', text: '', note: { unavailable: 'no connection' } });
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
   cache.addResponse(run, 1, recall, event('e1'));
@@ -77,7 +77,6 @@ test('a memory that was not available takes an offset, and no place in the conve
 });
 
 test('events that the workflow has handed over are not requested', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0')]);
   cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0')], digest: 'first' });
   expect(await cache.load(run, { through: 1, lastEventId: 'e0', news: 'first' }, fetch)).toEqual(folded([event('e0')]));
@@ -93,7 +92,6 @@ test.each([
   ['after an event that the process does not have', { since: 1, sinceEventId: 'lost', digest: 'wanted' }],
   ['after more events than the process has', { since: 2, sinceEventId: 'e0', digest: 'wanted' }],
 ])('events that were handed over %s are not used', async (_, news) => {
-  const cache = new TranscriptCache(1_000_000);
   const recorded = [event('e0'), event('e1', 'recorded')];
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(recorded.slice(0, 1)));
   cache.addNews(run, { ...news, events: [event('e1', 'another attempt')] });
@@ -103,7 +101,7 @@ test.each([
 });
 
 test('events that were handed over count towards the memory limit', async () => {
-  const cache = new TranscriptCache(10_000);
+  cache = new TranscriptCache(10_000);
   cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0', 'x'.repeat(20_000))], digest: 'd' });
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0', news: 'd' }, fetch);
@@ -111,7 +109,6 @@ test('events that were handed over count towards the memory limit', async () => 
 });
 
 test('a result is found in the execution after the one that requested it', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0'), event('e1')]);
   await cache.load(run, { through: 2, lastEventId: 'e1' }, fetch);
   const next = { ...run, execution: 'run@2' };
@@ -122,7 +119,7 @@ test('a result is found in the execution after the one that requested it', async
 });
 
 test('results that no model call has used yet count towards the memory limit, even small ones', async () => {
-  const cache = new TranscriptCache(100_000);
+  cache = new TranscriptCache(100_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
   for (let call = 0; call < 20; call += 1) cache.addResult(run, `r${call}`, 'e0', { ...toolResult, content: ['x'.repeat(10_000)] });
@@ -131,7 +128,6 @@ test('results that no model call has used yet count towards the memory limit, ev
 });
 
 test('only the missing events are requested', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const all = [event('e0'), event('e1'), event('e2')];
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(all.slice(0, 1)));
   const fetch = runOf(all);
@@ -141,7 +137,6 @@ test('only the missing events are requested', async () => {
 });
 
 test('a response that the workflow did not record is dropped: it recorded another attempt', async () => {
-  const cache = new TranscriptCache(1_000_000);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
   cache.addResponse(run, 1, event('lost'));
   const recorded = [event('e0'), event('e1'), event('e2')];
@@ -149,7 +144,6 @@ test('a response that the workflow did not record is dropped: it recorded anothe
 });
 
 test('a result of another attempt is not taken for the recorded one', async () => {
-  const cache = new TranscriptCache(1_000_000);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
   cache.addResponse(run, 1, event('e1'));
   cache.addResult(run, 'stale', 'e1', { ...toolResult, content: ['stale'] });
@@ -158,14 +152,12 @@ test('a result of another attempt is not taken for the recorded one', async () =
 });
 
 test('if the run has other events than the workflow named, the call fails and is tried again', async () => {
-  const cache = new TranscriptCache(1_000_000);
   await expect(cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('other')]))).rejects.toMatchObject({
     code: 'transcript_unavailable',
   });
 });
 
 test('one run gets its queries one at a time', async () => {
-  const cache = new TranscriptCache(1_000_000);
   let open = 0;
   let most = 0;
   const fetch: FetchTranscript = async () => {
@@ -181,7 +173,7 @@ test('one run gets its queries one at a time', async () => {
 });
 
 test('events above the memory limit are dropped and requested again', async () => {
-  const cache = new TranscriptCache(500);
+  cache = new TranscriptCache(500);
   const fetch = runOf([event('e0', 'x'.repeat(300))]);
   const reference = { through: 1, lastEventId: 'e0' };
   await cache.load({ chain: 'one', execution: 'one@1' }, reference, fetch);
@@ -191,7 +183,6 @@ test('events above the memory limit are dropped and requested again', async () =
 });
 
 test('the next execution of a run uses the events of the one before, and requests nothing', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
   cache.addResponse(run, 1, event('e1'));
@@ -203,7 +194,6 @@ test('the next execution of a run uses the events of the one before, and request
 });
 
 test('after a compaction only the compaction is requested, and the window equals that of the run', async () => {
-  const cache = new TranscriptCache(1_000_000);
   const results = { id: 'e2', author: 'a', content: [{ ...toolResult, content: ['x'.repeat(500)] }] };
   const before = [event('e0'), event('e1'), results];
   await cache.load(run, { through: 3, lastEventId: 'e2' }, runOf(before));

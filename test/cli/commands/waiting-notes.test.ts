@@ -5,7 +5,7 @@ import type { RunApprovals } from '../../../src/client/executions.ts';
 import { resultLine } from '../../../src/cli/render/facts.ts';
 import { waitForResult } from '../../../src/cli/commands/start.ts';
 import { noteWaitingApprovals } from '../../../src/cli/render/approvals.ts';
-import { newRunResult } from '../../core/domain/run/new-run-result.ts';
+import { newRunResult } from '../../core/domain/new-run-result.ts';
 import { commandIo } from '../command-io.ts';
 import { runApprovals, waiting } from '../pending-approvals.ts';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type ChildEffects, type ChildEnd, followChild, type MessageProblem, type ReadChild } from '../../../src/core/loop/children.ts';
 import type { ChildCall, ChildOutcome, NextTurnInput } from '../../../src/core/domain/children.ts';
 import { closeUnstarted } from '../../../src/core/loop/close-run.ts';
@@ -74,9 +74,11 @@ class Child implements ChildEffects {
   }
 }
 
+let child: Child;
+beforeEach(() => void (child = new Child()));
+
 describe('a child that this execution has started', () => {
   test('ends with the result of its closing event', async () => {
-    const child = new Child();
     child.meanwhile = [() => (child.closed = ENDED)];
     expect(await child.follow({ start: START })).toEqual(ENDED);
     expect(child.did).toEqual(['start']);
@@ -84,7 +86,7 @@ describe('a child that this execution has started', () => {
 
   test('is read if its closing event does not hold all of it', async () => {
     for (const closed of [{ type: 'unread' }, { type: 'ended', result: { ...RESULT, outputTruncated: true } }] as ChildEnd[]) {
-      const child = new Child();
+      child = new Child();
       child.closed = closed;
       expect(await child.follow({ start: START })).toEqual(ENDED);
       expect(child.did).toEqual(['start', 'read']);
@@ -92,14 +94,12 @@ describe('a child that this execution has started', () => {
   });
 
   test('is told where to report before the run continues', async () => {
-    const child = new Child();
     child.clock = 5;
     expect(await child.follow({ start: START, isLeft: () => true })).toEqual({ type: 'left', seenAt: 5 });
     expect(child.did).toEqual(['start', 'tell']);
   });
 
   test('that ends while it is told is taken in this execution', async () => {
-    const child = new Child();
     child.meanwhile = [() => (child.closed = ENDED)];
     expect(await child.follow({ start: START, isLeft: () => true })).toEqual(ENDED);
     const closing = new Child();
@@ -109,7 +109,6 @@ describe('a child that this execution has started', () => {
   });
 
   test('is cancelled with the run, which waits for its end for a bounded time', async () => {
-    const child = new Child();
     child.cancelAsked = true;
     child.meanwhile = [() => (child.closed = { type: 'unread' })];
     expect(await child.follow({ start: START })).toMatchObject({ type: 'cancelled', result: { output: 'Done' } });
@@ -123,26 +122,22 @@ describe('a child that this execution has started', () => {
 
 describe('a child that an earlier execution has started', () => {
   test('is read once, after it has reported its end', async () => {
-    const child = new Child();
     child.meanwhile = [() => (child.hasTold = true)];
     expect(await child.follow()).toEqual(ENDED);
     expect(child.did).toEqual(['read']);
   });
 
   test('is read although the run continues, if it has reported', async () => {
-    const child = new Child();
     child.hasTold = true;
     expect(await child.follow({ isLeft: () => true })).toEqual(ENDED);
   });
 
   test('is left again without a word: it knows where to report', async () => {
-    const child = new Child();
     expect(await child.follow({ isLeft: () => true, seenAt: 7 })).toEqual({ type: 'left', seenAt: 7 });
     expect(child.did).toEqual([]);
   });
 
   test('is checked an hour after it was last seen, and each hour from then on', async () => {
-    const child = new Child();
     child.clock = HOUR / 2;
     child.reading = { type: 'running' };
     const checks = [() => undefined, () => (child.reading = { type: 'failed', code: 'run_terminated', message: 'gone' })];
@@ -156,7 +151,6 @@ describe('a child that an earlier execution has started', () => {
   });
 
   test('a check that fails says nothing about the child', async () => {
-    const child = new Child();
     child.reading = { type: 'failed', code: 'server_unreachable', message: 'no answer' };
     const read = child.read.bind(child);
     child.read = async (options) => {
@@ -174,7 +168,6 @@ describe('a turn of a session that the run keeps', () => {
   const next = { turn: 2, content: 'And then?', runs: 0 };
 
   test('begins with the start of the session, or with a message to it, and is read once it has ended', async () => {
-    const child = new Child();
     child.meanwhile = [() => (child.hasTold = true)];
     expect(await child.follow({ start: START, turn: 1 })).toEqual(ENDED);
     expect(child.did).toEqual(['start', 'read']);
@@ -185,7 +178,6 @@ describe('a turn of a session that the run keeps', () => {
   });
 
   test('does not begin if its session has ended', async () => {
-    const child = new Child();
     child.refused = { code: 'run_ended', message: 'its session has ended' };
     expect(await child.follow({ turn: 2, next })).toEqual({
       type: 'failed',
@@ -196,7 +188,6 @@ describe('a turn of a session that the run keeps', () => {
   });
 
   test('is left without a word, and waited for by the next execution, which sends nothing again', async () => {
-    const child = new Child();
     expect(await child.follow({ start: START, turn: 1, isLeft: () => true, seenAt: 3 })).toEqual({ type: 'left', seenAt: 3 });
     expect(child.did).toEqual(['start']);
     child.hasTold = true;
@@ -209,7 +200,6 @@ describe('a turn of a session that the run keeps', () => {
     gone.reading = { type: 'failed', code: 'run_terminated', message: 'gone' };
     gone.meanwhile = [() => (gone.closed = { type: 'unread' })];
     expect(await gone.follow({ turn: 2, next })).toMatchObject({ type: 'failed', code: 'run_terminated' });
-    const child = new Child();
     child.cancelAsked = true;
     child.meanwhile = [() => (child.hasTold = true)];
     expect(await child.follow({ turn: 2, next })).toMatchObject({ type: 'cancelled', result: { output: 'Done' } });

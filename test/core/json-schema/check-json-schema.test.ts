@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
 import { jsonSchemaOf } from '../../../src/schema/zod-schemas.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
+import { decisionProblem, messageProblem, raiseProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
+import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 function check(schema: z.ZodType, value: unknown): string {
   return problemsText(checkJson(jsonSchemaOf(schema, 'test'), value));
@@ -90,4 +93,105 @@ test('a schema that the validator cannot take gives a problem, not an exception'
   expect(checkJson({ type: 'object' }, () => 1)).toHaveLength(1);
   expect(checkJson({ $ref: '#/$defs/gone' }, {})).toHaveLength(1);
   expect(checkJson({ type: 'object', additionalProperties: false }, { '\ud800': 1 })).toHaveLength(1);
+});
+
+describe('several problems', () => {
+  function problemsOf(level: JsonObject, value: JsonValue, definitions: JsonObject = {}): string {
+    return problemsText(checkJson({ type: 'object', properties: { level }, $defs: definitions }, { level: value }));
+  }
+
+  const LEVEL = { type: 'string', enum: ['low', 'high'] };
+
+  test.each<[string, JsonObject, JsonValue, string]>([
+    ['a list of values beside their type', LEVEL, 3, 'level: expected string, got number; level: expected "low" or "high", got 3'],
+    ['a list of values of the right type', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
+    ['one value beside its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
+    [
+      'a list that has values of another type',
+      { type: 'string', enum: ['low', 3] },
+      4,
+      'level: expected string, got number; level: expected "low", got 4',
+    ],
+    ['a value in the list, of another type', { type: 'string', enum: ['low', 3] }, 3, 'level: expected string, got number'],
+    ['such a list as a choice', { anyOf: [LEVEL, { type: 'number' }] }, true, 'level: expected "low", "high" or number, got true'],
+    ['such a list, or nothing', { anyOf: [LEVEL, { type: 'null' }] }, 3, 'level: expected "low", "high" or null, got 3'],
+    [
+      'values as choices beside their type',
+      { type: 'string', anyOf: [{ const: 'a' }, { const: 'b' }] },
+      3,
+      'level: expected "a" or "b", got 3',
+    ],
+    [
+      'such a list in another part',
+      { allOf: [{ type: 'string' }, { enum: ['low', 'high'] }] },
+      3,
+      'level: expected "low" or "high", got 3',
+    ],
+    [
+      'two lists that both hold',
+      { allOf: [{ enum: ['a', 'b'] }, { enum: ['b', 'c'] }] },
+      'd',
+      'level: expected "a" or "b", got "d"; level: expected "b" or "c", got "d"',
+    ],
+    [
+      'two types that both hold',
+      { type: ['string', 'number'], anyOf: [{ type: 'string' }, { type: 'integer' }] },
+      true,
+      'level: expected string or number, got boolean; level: expected string or integer, got boolean',
+    ],
+    [
+      'a length and a pattern',
+      { type: 'string', minLength: 3, pattern: '^[a-z]+$' },
+      '1',
+      'level: expected at least 3 characters, got 1; level: expected text that matches "^[a-z]+$", got "1"',
+    ],
+  ])('%s: every problem is reported, and no consequence of one', (_, level, value, expected) => {
+    expect(problemsOf(level, value)).toBe(expected);
+  });
+
+  test('all problems are reported if the schema refers to a part of itself', () => {
+    const definitions = { node: { type: 'object', properties: { a: { type: 'number' }, b: LEVEL, child: { $ref: '#/$defs/node' } } } };
+    const level = { $ref: '#/$defs/node' };
+    expect(problemsOf(level, { a: 'x', b: 3, child: { a: 'y' } }, definitions)).toBe(
+      'level.child.a: expected number, got string; level.a: expected number, got string; level.b: expected string, got number; level.b: expected "low" or "high", got 3',
+    );
+  });
+});
+
+const TOO_DEEP = 'nested deeper than 64 levels';
+const DECISION = { callId: 'c1', id: 'd1', digest: 'x' };
+
+function lists(levels: number): unknown {
+  return JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+}
+
+test('10,000 levels in any request to a run are refused with the path to them', () => {
+  const deep = lists(10_000);
+  expect(decisionProblem('respond', { ...DECISION, content: deep })).toContain(`content: ${TOO_DEEP}`);
+  expect(decisionProblem('approve', { ...DECISION, arguments: { list: deep } })).toContain(`arguments: ${TOO_DEEP}`);
+  expect(decisionProblem('reject', deep)).toContain(TOO_DEEP);
+  expect(raiseProblem({ id: 'r1', limits: { totalTokens: deep } })).toContain(`limits: ${TOO_DEEP}`);
+  expect(messageProblem({ id: 'm1', content: deep })).toEqual({
+    code: 'invalid_input',
+    message: expect.stringContaining(`content: ${TOO_DEEP}`) as string,
+  });
+  expect(checkRunInput({ agent: 'a', input: 'Q', deps: { deep } })).toMatchObject({
+    ok: false,
+    code: 'invalid_input',
+    problem: expect.stringContaining(`deps: ${TOO_DEEP}`) as string,
+  });
+  expect(checkRunInput(deep)).toMatchObject({ ok: false, code: 'invalid_input' });
+});
+
+test('64 levels are accepted', () => {
+  expect(decisionProblem('respond', { ...DECISION, content: lists(64) })).toBeUndefined();
+  expect(decisionProblem('respond', { ...DECISION, content: lists(65) })).toContain(TOO_DEEP);
+  expect(checkRunInput({ agent: 'a', input: 'Q', deps: { deep: lists(63) } })).toMatchObject({ ok: true });
+  expect(checkRunInput({ agent: 'a', input: 'Q', deps: { deep: lists(64) } })).toMatchObject({ ok: false });
+});
+
+test('a recursive schema does not follow a value through 10,000 levels', () => {
+  const schema = { $ref: '#/$defs/list', $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } } };
+  expect(problemsText(checkJson(schema, lists(10_000)))).toBe('the value could not be checked: it is nested deeper than 128 levels');
+  expect(checkJson(schema, lists(100))).toEqual([]);
 });

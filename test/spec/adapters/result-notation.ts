@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RunResult } from '../../../src/core/domain/result.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
-import { newRunResult } from '../../core/domain/run/new-run-result.ts';
+import { newRunResult } from '../../core/domain/new-run-result.ts';
 import { outputText } from '../../../src/core/domain/content.ts';
 import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run.ts';
 import {

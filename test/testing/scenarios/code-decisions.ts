@@ -3,7 +3,7 @@ import { askHuman, defineTool, quickjs, type AnyTool } from '../../../src/index.
 import type { ApprovalOption } from '../../../src/define/approvals.ts';
 import { approve, cancelRun, reject, respond, sendMessage } from '../../../src/testing/index.ts';
 import { cells } from './code-agents.ts';
-import { agentWith, scenario, toolThat } from './scenario.ts';
+import { agentWith, CELL, ran, scenario, toolThat } from './scenario.ts';
 
 function refundTool(approval: ApprovalOption<{ amount: number }, Record<string, unknown>>): AnyTool {
   return defineTool({
@@ -30,7 +30,7 @@ export const CODE_DECISIONS = [
     script: cells('print(refund(150))'),
     decide: () => approve({ by: 'ann' }),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'ann approves refund',
       'refund: refunded 150',
@@ -42,12 +42,12 @@ export const CODE_DECISIONS = [
     script: cells('const paid = refund(150)', 'print(paid)'),
     decide: () => approve({ by: 'ann' }),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'ann approves refund',
       'refund: refunded 150',
       'run_code: (no output)',
-      /^agent calls run_code/,
+      CELL,
       'run_code: refunded 150',
       'agent: done',
     ],
@@ -56,12 +56,11 @@ export const CODE_DECISIONS = [
     script: cells('try { refund(150) } catch (error) { print(error.message) } print(look())'),
     decide: () => reject('too much', { by: 'ann' }),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'ann rejects refund: too much',
       'refund failed: User denied the tool execution. Reason: too much',
-      'agent calls look {}',
-      'look: seen',
+      ...ran('look {}', 'seen'),
       'run_code: User denied the tool execution. Reason: too much\nseen',
       'agent: done',
     ],
@@ -70,7 +69,7 @@ export const CODE_DECISIONS = [
     script: cells('print(refund(150))'),
     decide: () => approve({ arguments: { amount: 50 }, by: 'ann' }),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'ann approves refund',
       'refund: refunded 50',
@@ -81,22 +80,14 @@ export const CODE_DECISIONS = [
   scenario('a person answers a call of code in place of the tool', desk, {
     script: cells('print(refund(150).voucher + 1)'),
     decide: () => respond({ voucher: 42 }, { by: 'ann' }),
-    timeline: [
-      /^agent calls run_code/,
-      'agent calls refund {"amount":150}',
-      'ann answers refund',
-      'refund: {"voucher":42}',
-      'run_code: 43',
-      'agent: done',
-    ],
+    timeline: [CELL, 'agent calls refund {"amount":150}', 'ann answers refund', 'refund: {"voucher":42}', 'run_code: 43', 'agent: done'],
   }),
   scenario('a predicate says which calls of code wait', choosy, {
     script: cells('for (const amount of [5, 150]) print(refund(amount))'),
     decide: ({ reason }) => (reason === '150 is a lot' ? approve({ by: 'ann' }) : undefined),
     timeline: [
-      /^agent calls run_code/,
-      'agent calls refund {"amount":5}',
-      'refund: refunded 5',
+      CELL,
+      ...ran('refund {"amount":5}', 'refunded 5'),
       'agent calls refund {"amount":150}',
       'ann approves refund',
       'refund: refunded 150',
@@ -108,7 +99,7 @@ export const CODE_DECISIONS = [
     script: cells("const { wish } = ask({ question: 'What would you like?' }); print(wish)"),
     decide: ({ kind }) => (kind === 'question' ? respond({ wish: 'refund' }, { by: 'eve' }) : undefined),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls ask {"question":"What would you like?"}',
       'eve answers ask',
       'ask: {"wish":"refund"}',
@@ -120,7 +111,7 @@ export const CODE_DECISIONS = [
     script: cells('print(await Promise.all([tools.refund(150), tools.look()]))'),
     decide: () => approve({ by: 'ann' }),
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'agent calls look {}',
       'look: seen',
@@ -134,7 +125,7 @@ export const CODE_DECISIONS = [
     script: cells('refund(150)').slice(0, 1),
     meanwhile: [cancelRun('not needed any more', { step: 1, waiting: 'refund' })],
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'refund failed: Tool call was interrupted and not executed. Please retry if needed.',
       'run_code failed: Tool call was running when the run was cancelled; its outcome is unknown.',
@@ -145,7 +136,7 @@ export const CODE_DECISIONS = [
     script: cells('try { refund(150) } catch { look() }'),
     meanwhile: [sendMessage('Never mind', { step: 1, waiting: 'refund', mode: 'steer' })],
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls refund {"amount":150}',
       'refund failed: Tool call was interrupted and not executed. Please retry if needed.',
       'run_code failed: The code was ended before its end, because a message to the run arrived.',
@@ -157,12 +148,11 @@ export const CODE_DECISIONS = [
     script: cells('look(); look()', 'print(1)'),
     meanwhile: [sendMessage('Stop', { step: 1, tool: 'look', mode: 'steer' })],
     timeline: [
-      /^agent calls run_code/,
-      'agent calls look {}',
-      'look: seen',
+      CELL,
+      ...ran('look {}', 'seen'),
       'run_code failed: The code was ended before its end, because a message to the run arrived.',
       'user: Stop',
-      /^agent calls run_code/,
+      CELL,
       'run_code: 1',
       'agent: done',
     ],
@@ -171,7 +161,7 @@ export const CODE_DECISIONS = [
     script: cells('look(); look()').slice(0, 1),
     meanwhile: [cancelRun('enough', { step: 1, tool: 'look' })],
     timeline: [
-      /^agent calls run_code/,
+      CELL,
       'agent calls look {}',
       /^look failed: Tool call was running when the run was cancelled/,
       /^run_code failed: Tool call was running when the run was cancelled/,
@@ -181,15 +171,6 @@ export const CODE_DECISIONS = [
   scenario('a message is read after the cell', desk, {
     script: cells('print(look(), look())'),
     meanwhile: [sendMessage('Only this year', { step: 1 })],
-    timeline: [
-      /^agent calls run_code/,
-      'agent calls look {}',
-      'look: seen',
-      'agent calls look {}',
-      'look: seen',
-      'run_code: seen seen',
-      'user: Only this year',
-      'agent: done',
-    ],
+    timeline: [CELL, ...ran('look {}', 'seen'), ...ran('look {}', 'seen'), 'run_code: seen seen', 'user: Only this year', 'agent: done'],
   }),
 ];

@@ -1,7 +1,7 @@
 import { defineTool, quickjs } from '../../../src/index.ts';
 import { z } from 'zod';
 import { approve, reject, say, type ScriptEntry } from '../../../src/testing/index.ts';
-import { agentWith, scenario } from './scenario.ts';
+import { agentWith, ran, scenario } from './scenario.ts';
 
 const add = defineTool({
   name: 'add',
@@ -38,8 +38,7 @@ export const CODE_REPLIES = [
       'agent calls run_code {}',
       'run_code failed: Please respond with a javascript block only.',
       /^agent: ```/,
-      'agent calls run_code {}',
-      'run_code: (no output)\n\n## Working Memory\n\n### Stored Values\n- k: 2',
+      ...ran('run_code {}', '(no output)\n\n## Working Memory\n\n### Stored Values\n- k: 2'),
       /^agent: ```/,
       'agent calls run_code {}',
       /^run_code: .*Final answer: 3/s,

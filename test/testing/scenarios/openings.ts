@@ -1,7 +1,7 @@
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { RunOpening } from '../../../src/core/domain/run-input.ts';
 import { callTool, type ExpectedLine, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
-import { agentWith, type Scenario, toolThat } from './scenario.ts';
+import { agentWith, ran, type Scenario, toolThat } from './scenario.ts';
 
 const agent = agentWith([toolThat('look', () => 'seen')]);
 
@@ -28,12 +28,10 @@ export const OPENINGS = [
     timeline: [
       'user: Look',
       'agent: I look.',
-      'agent calls look {}',
-      'look: was seen',
+      ...ran('look {}', 'was seen'),
       'agent: There.',
       'user: Again',
-      'agent calls look {}',
-      'look: seen',
+      ...ran('look {}', 'seen'),
       'agent: Done.',
     ],
   }),

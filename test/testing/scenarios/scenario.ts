@@ -81,3 +81,11 @@ export function act({ resources, idempotencyKey }: Pick<RunContext, 'resources' 
 export function ledgerIn(resources: Resources): EffectsLedger {
   return resources['ledger'] as EffectsLedger;
 }
+
+/** The line of a call that runs a cell of code, whatever its code. */
+export const CELL = /^agent calls run_code/;
+
+/** The lines of a call, such as `find {"text":"a"}`, and of its result right after it. */
+export function ran(call: string, result: string, agent = 'agent'): string[] {
+  return [`${agent} calls ${call}`, `${call.split(' ', 1).join('')}: ${result}`];
+}

@@ -199,7 +199,19 @@ test('children of parallel branches run side by side', async () => {
     model: 'scripted/model',
     units: [unit('one', {}, [parallel('Both', [[agent('A', writer, 'a')], [agent('B', writer, 'b')]])])],
   });
-  const { result } = await testProgram(both, { model: scriptedModel([say('Same')], { repeatLast: true }) });
+  const scripted = scriptedModel([say('Same')], { repeatLast: true });
+  const met = Promise.withResolvers<void>();
+  let calls = 0;
+  const model: typeof scripted = {
+    ...scripted,
+    call: async (...given) => {
+      if ((calls += 1) === 2) met.resolve();
+      // Neither child gets its answer before both have asked.
+      await met.promise;
+      return scripted.call(...given);
+    },
+  };
+  const { result } = await testProgram(both, { model });
   expect(result).toMatchObject({ status: 'completed', output: ['Same', 'Same'] });
 });
 

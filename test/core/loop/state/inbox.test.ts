@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { Decision, RefusedRequest } from '../../../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/byte-budgets.ts';
 import type { LimitRaise } from '../../../../src/core/domain/limits.ts';
@@ -9,14 +9,16 @@ function message(id: string, content = id): QueuedMessage {
   return { id, content, timestamp: '2023-11-14T22:13:20.000Z' };
 }
 
+let inbox: Inbox;
+beforeEach(() => void (inbox = new Inbox()));
+
 /** The inbox of the next execution. */
-function carriedOver(inbox: Inbox): Inbox {
-  return new Inbox(JSON.parse(JSON.stringify(inbox.carried())));
+function carriedOver(before: Inbox): Inbox {
+  return new Inbox(JSON.parse(JSON.stringify(before.carried())));
 }
 
 describe('the inbox of a run', () => {
   it('gives messages in order, once', () => {
-    const inbox = new Inbox();
     expect([inbox.add(message('m1')), inbox.add(message('m2'))]).toEqual([true, true]);
     expect(inbox.queued).toBe(2);
     expect(inbox.take()).toEqual([message('m1'), message('m2')]);
@@ -25,7 +27,6 @@ describe('the inbox of a run', () => {
   });
 
   it('accepts a message id once, even if the first message is no longer queued, in this execution and the next', () => {
-    const inbox = new Inbox();
     inbox.add(message('m1'));
     expect(inbox.add(message('m1', 'again'))).toBe(false);
     const next = carriedOver(inbox);
@@ -36,7 +37,6 @@ describe('the inbox of a run', () => {
   });
 
   it('carries its contents, and the state of a pause', () => {
-    const inbox = new Inbox();
     inbox.pause(true);
     inbox.add(message('m1'));
     const next = carriedOver(inbox);
@@ -46,14 +46,12 @@ describe('the inbox of a run', () => {
   });
 
   it('remembers the newest ids, of any number of messages', () => {
-    const inbox = new Inbox();
     for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`m${count}`));
     const { seen } = inbox.carried();
     expect([seen[0], seen.at(-1), seen.length]).toEqual(['m501', 'm2500', 2_000]);
   });
 
   it('remembers 200 ids of executions before, so that a session of months does not carry thousands, and all of those that are queued', () => {
-    const inbox = new Inbox();
     for (let count = 1; count <= 500; count += 1) inbox.add(message(`m${count}`));
     const waiting = carriedOver(inbox);
     expect(carriedOver(waiting).add(message('m1'))).toBe(false);
@@ -65,7 +63,6 @@ describe('the inbox of a run', () => {
   });
 
   it('remembers fewer ids if they are long, so that they can be carried', () => {
-    const inbox = new Inbox();
     for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`${'\u0001'.repeat(60)}${count}`));
     const { seen } = inbox.carried();
     expect(JSON.stringify(seen).length).toBeLessThanOrEqual(140_002);
@@ -74,7 +71,6 @@ describe('the inbox of a run', () => {
   });
 
   it('is busy from 1,600 Updates of an execution on, and free again in the next', () => {
-    const inbox = new Inbox();
     for (let count = 1; count < 1_600; count += 1) inbox.countUpdate();
     expect(inbox.isBusy('messages')).toBe(false);
     inbox.countUpdate();
@@ -85,7 +81,6 @@ describe('the inbox of a run', () => {
   });
 
   it('accepts decisions after it refuses messages, up to 1,900 Updates', () => {
-    const inbox = new Inbox();
     for (let count = 1; count < 1_900; count += 1) inbox.countUpdate();
     expect([inbox.isBusy('messages'), inbox.isBusy('decisions')]).toEqual([true, false]);
     inbox.countUpdate();
@@ -95,7 +90,6 @@ describe('the inbox of a run', () => {
 
 describe('the queue of a run', () => {
   it('has room for this number of messages', () => {
-    const inbox = new Inbox();
     for (let count = 1; count < MAX_QUEUED_MESSAGES; count += 1) inbox.add(message(`m${count}`));
     expect(inbox.hasRoomFor(message('x'))).toBe(true);
     inbox.add(message('x'));
@@ -105,7 +99,6 @@ describe('the queue of a run', () => {
   });
 
   it('has room for this number of bytes: one byte below, at, and above', () => {
-    const inbox = new Inbox();
     const text = (bytes: number): string => 'x'.repeat(bytes - 2);
     inbox.add(message('m1', text(BYTE_BUDGETS.message)));
     const room = BYTE_BUDGETS.queue - BYTE_BUDGETS.message;
@@ -128,7 +121,6 @@ describe('the requests that wait to be applied', () => {
   const refused: RefusedRequest = { request: 'approve', callId: 'c1', code: 'unknown_call', message: 'no such call' };
 
   it('are taken in order, once, in this execution or the next', () => {
-    const inbox = new Inbox();
     inbox.decide(decision);
     inbox.decide({ ...decision, id: 'd2' });
     expect([inbox.raise(raise), inbox.raise(raise)]).toEqual([true, false]);
@@ -142,7 +134,6 @@ describe('the requests that wait to be applied', () => {
   });
 
   it('have room for the largest decision, and a limit in bytes together', () => {
-    const inbox = new Inbox();
     const large = { ...decision, arguments: { k: 'x'.repeat(BYTE_BUDGETS.decision) } };
     expect(inbox.hasRoomForRequest(large)).toBe(true);
     inbox.decide(large);
@@ -153,7 +144,6 @@ describe('the requests that wait to be applied', () => {
   });
 
   it('include few and short refusals, for any Signals', () => {
-    const inbox = new Inbox();
     for (let count = 0; count < 1_000; count += 1) inbox.refuse({ ...refused, message: 'x'.repeat(100_000) });
     const kept = inbox.takeRefused();
     expect(kept).toHaveLength(MAX_QUEUED_MESSAGES);
@@ -163,7 +153,6 @@ describe('the requests that wait to be applied', () => {
 });
 
 test('the reason of a cancellation that was sent ahead is carried into the next execution', () => {
-  const inbox = new Inbox();
   expect(inbox.carried()).not.toHaveProperty('cancelReason');
   inbox.cancelReason = 'too slow';
   expect(carriedOver(inbox).cancelReason).toBe('too slow');

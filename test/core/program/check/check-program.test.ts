@@ -1,7 +1,216 @@
-import { expect, test } from 'vitest';
-import { FULL, problemsOf, warningsOf } from './programs.ts';
+import { describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { ask, FULL, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
+import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
+import { CHOICES, playedReferences, randomProgram } from './random-programs.ts';
+import { PROGRAM_SCHEMA } from '../../../../src/core/program/check/program-schema.ts';
+import { checkJson } from '../../../../src/core/json-schema/check-json-schema.ts';
 
 test('a program with every kind of step has no problems', () => {
   expect(problemsOf(FULL)).toEqual([]);
   expect(warningsOf(FULL)).toEqual([]);
+});
+
+test('a program without problems refers to nothing that has not run, in any order and in any case', () => {
+  let played = 0;
+  fc.assert(
+    fc.property(CHOICES, (choose) => {
+      const { document } = checkProgram(randomProgram(choose));
+      if (document === undefined) return;
+      played += 1;
+      for (let time = 0; time < 5; time += 1) expect(playedReferences(document, choose)).toEqual([]);
+    }),
+    { seed: 16, numRuns: 4_000 },
+  );
+  expect(played).toBeGreaterThan(200);
+});
+
+describe('names', () => {
+  test('are unique', () => {
+    const unit = { name: 'u', steps: [ask('A'), { name: 'P', parallel: { branches: [[ask('A')]] } }] };
+    expect(problemsOf(withUnits(unit, { name: 'u', steps: [ask('A')] }))).toEqual([
+      'units[0].steps[1].parallel.branches[0][0].name: units[0].steps[0] is also named "A": give each step its own name',
+      'units[1].name: units[0] is also named "u": give each unit its own name',
+    ]);
+  });
+
+  test.each(['input', 'output', 'item'])('are not reserved: %s', (name) => {
+    expect(problemsOf(withSteps(ask(name)))).toEqual([
+      `units[0].steps[0].name: "${name}" has another meaning in references: choose another name`,
+    ]);
+  });
+
+  test.each(['a.b', ' a', 'a[0]', '{{a}}', 'a\nb', 'x'.repeat(101)])('can stand in a reference: %j', (name) => {
+    expect(problemsOf(withSteps(ask(name)))).toHaveLength(1);
+  });
+
+  test('of items hide no step and no unit, and an outer item only with a warning', () => {
+    const each = (name: string, as: string | undefined, ...steps: object[]): object => ({
+      name,
+      forEach: { in: '{{input.x}}', ...(as === undefined ? {} : { as }), steps },
+    });
+    const hidden = withSteps(
+      { ...ask('A') },
+      { ...each('B', 'A', ask('C')) },
+      { ...each('D', 'u', ask('E')) },
+      { ...each('F', 'input', ask('G')) },
+    );
+    expect(problemsOf(hidden)).toEqual([
+      'units[0].steps[1].forEach.as: "A" is also the name of a step: give the item its own name',
+      'units[0].steps[2].forEach.as: "u" is also the name of a unit: give the item its own name',
+      'units[0].steps[3].forEach.as: "input" has another meaning in references: choose another name',
+    ]);
+    expect(warningsOf(withSteps({ ...each('Outer', undefined, each('Inner', undefined, ask('A'))) }))).toEqual([
+      'units[0].steps[0].forEach.steps[0]: "item" is also the item of "Outer", which is hidden here: name it with "as"',
+    ]);
+  });
+});
+
+describe('needs', () => {
+  const unit = (name: string, ...needs: string[]): { name: string; needs: string[]; steps: ReturnType<typeof ask>[] } => ({
+    name,
+    needs,
+    steps: [ask('A')],
+  });
+
+  test('name other units', () => {
+    expect(problemsOf(withUnits(unit('sort'), unit('b', 'srt', 'b')))).toEqual([
+      'units[1].needs[0]: no unit is named "srt". Did you mean "sort"?',
+      'units[1].needs[1]: the unit "b" cannot need itself',
+    ]);
+  });
+
+  test('have no cycle', () => {
+    expect(problemsOf(withUnits(unit('a', 'c'), unit('b', 'a'), unit('c', 'b'), unit('d', 'a')))).toEqual([
+      'units[0].needs: units need each other in a cycle: a > c > b > a',
+    ]);
+  });
+});
+
+describe('the shape of a document', () => {
+  test('is that of its JSON Schema', () => {
+    expect(checkJson(PROGRAM_SCHEMA, FULL)).toEqual([]);
+    expect(checkJson(PROGRAM_SCHEMA, withSteps({ name: 'A' }))).not.toEqual([]);
+  });
+
+  test('needs its fields', () => {
+    expect(problemsOf({})).toEqual([
+      ': missing required field "version"',
+      ': missing required field "name"',
+      ': missing required field "units"',
+    ]);
+    expect(problemsOf({ version: 2, name: 'p', units: [{}] })).toEqual([
+      'version: expected 1, got 2',
+      'units[0]: missing required field "name"',
+      'units[0]: missing required field "steps"',
+    ]);
+  });
+
+  test.each([
+    [undefined, 'expected an object, got undefined'],
+    [null, 'expected an object, got null'],
+    ['text', 'expected an object, got string'],
+    [[], 'expected an object, got array'],
+  ])('is that of an object: %j', (document, message) => {
+    expect(problemsOf(document)).toEqual([`: ${message}`]);
+  });
+
+  test('has steps of exactly one kind', () => {
+    expect(problemsOf(withSteps({ name: 'A' }, { ...ask('B'), sleep: { for: 1 } }))).toEqual([
+      'units[0].steps[0]: the step has no kind: write one of ask, tool, agent, program, human, sleep, remember, recall, parallel, branch, forEach, repeat',
+      'units[0].steps[1]: the step has 2 kinds, "ask" and "sleep": make a step of each',
+    ]);
+  });
+
+  test('has no unknown fields, and names the nearest ones', () => {
+    const step = { ...ask('A', 'Go.', { promt: 'x' }), refine: { maxAttempt: 3 }, aproval: true };
+    expect(problemsOf({ ...withSteps(step), modell: 'x' })).toEqual([
+      ': unknown field "modell". Did you mean "model"?',
+      'units[0].steps[0].refine: unknown field "maxAttempt". Did you mean "maxAttempts"?',
+      'units[0].steps[0]: unknown field "aproval". Did you mean "approval"?',
+      'units[0].steps[0].ask: unknown field "promt". Did you mean "prompt"?',
+    ]);
+  });
+
+  test('has no ask that runs code', () => {
+    expect(problemsOf(withSteps(ask('A', 'Go.', { code: { executor: 'quickjs' } })))).toEqual([
+      expect.stringMatching(/^units\[0\]\.steps\[0\]\.ask: unknown field "code"/),
+    ]);
+  });
+
+  test('has values of the right types at every depth', () => {
+    const steps = [
+      { name: 'A', forEach: { in: 'input.x', atOnce: 101, steps: [{ name: 'B', ask: { prompt: 1 } }, 5, { name: 'C', ask: 'x' }] } },
+    ];
+    expect(problemsOf(withSteps(...steps))).toEqual([
+      'units[0].steps[0].forEach.steps[1]: expected object, got number',
+      'units[0].steps[0].forEach.atOnce: expected a number <= 100, got 101',
+      'units[0].steps[0].forEach.steps[0].ask.prompt: expected string, got number',
+      'units[0].steps[0].forEach.steps[2].ask: expected object, got string',
+    ]);
+  });
+
+  test('has attempts and rounds within bounds', () => {
+    const refined = { ...ask('A'), refine: { maxAttempts: 21, backoff: 'slow', onExhaustion: 'stop' } };
+    const repeat = { name: 'R', repeat: { atMost: 0, until: { of: 'B', is: {} }, steps: [ask('B')] } };
+    expect(problemsOf(withSteps(refined, repeat))).toEqual([
+      'units[0].steps[0].refine.maxAttempts: expected a number <= 20, got 21',
+      'units[0].steps[0].refine.backoff: expected "none", "linear" or "exponential", got "slow"',
+      'units[0].steps[0].refine.onExhaustion: expected "fail", "skip" or "fallback", got "stop"',
+      'units[0].steps[1].repeat.atMost: expected a number >= 1, got 0',
+    ]);
+  });
+});
+
+describe('the path of a problem', () => {
+  test('leads into the document also where a list is missing', () => {
+    const when = { of: 'input.x', is: {} };
+    const branch = { cases: ['text', { when }, { when, steps: 'A' }, { when, steps: [] }] };
+    expect(problemsOf(withSteps({ name: 'B', branch }))).toEqual([
+      'units[0].steps[0].branch.cases[2].steps: expected array, got string',
+      'units[0].steps[0].branch.cases[0]: expected object, got string',
+      'units[0].steps[0].branch.cases[1]: missing required field "steps"',
+      'units[0].steps[0].branch.cases[3].steps: the list has no step',
+    ]);
+  });
+
+  test('has keys in quotes that are no identifiers', () => {
+    const output = { type: 'object', properties: { 'a.b': 5, 日本: 'x', plain: 7 } };
+    expect(problemsOf(withSteps(ask('A', 'Go.', { output })))).toEqual([
+      'units[0].steps[0].ask.output.properties["a.b"]: expected object or boolean, got number',
+      'units[0].steps[0].ask.output.properties["日本"]: expected object or boolean, got string',
+      'units[0].steps[0].ask.output.properties.plain: expected object or boolean, got number',
+    ]);
+  });
+});
+
+test('a number that is too large to be exact is refused', () => {
+  const limits = { steps: 1e21, toolCalls: 2 ** 53, costUsd: 1e21 };
+  expect(problemsOf({ ...withSteps(ask('A'), { name: 'R', recall: { query: 'x', topK: 1e308 } }), limits })).toEqual([
+    'limits.steps: expected a number <= 9007199254740991, got 1e+21',
+    'limits.toolCalls: expected a number <= 9007199254740991, got 9007199254740992',
+    'units[0].steps[1].recall.topK: expected a number <= 9007199254740991, got 1e+308',
+  ]);
+});
+
+describe('the size of a document', () => {
+  test('is bounded in bytes', () => {
+    expect(problemsOf(withSteps(ask('A', 'x'.repeat(400_000))))[0]).toMatch(
+      /^: the document has 400\d\d\d bytes of JSON, more than 400000/,
+    );
+  });
+
+  test('is bounded in steps', () => {
+    const steps = Array.from({ length: 1_002 }, (_, index) => ask(`S${index}`));
+    expect(problemsOf(withSteps(...steps))).toEqual(['units[0].steps[1000]: the program has more than 1000 steps']);
+  });
+
+  test('is bounded in levels', () => {
+    let step = ask('Inner');
+    for (let level = 2; level <= 17; level += 1) step = { name: `L${level}`, forEach: { in: 'input.x', as: `i${level}`, steps: [step] } };
+    const [problem, ...others] = problemsOf(withSteps(step));
+    expect(problem).toMatch(/forEach\.steps: the steps are nested deeper than 16 levels$/);
+    expect(others).toEqual([expect.stringMatching(/the list has no step$/)]);
+    expect(problemsOf(withSteps((step['forEach'] as { steps: [typeof step] }).steps[0]))).toEqual([]);
+  });
 });

@@ -6,7 +6,7 @@ import { defineTool } from '../../../../src/define/define-tool.ts';
 import { type ToolDefinition, toolOutput } from '../../../../src/define/tool-definition.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
 import type { ModelRequest } from '../../../../src/core/domain/model.ts';
-import { newRunResult } from '../../../core/domain/run/new-run-result.ts';
+import { newRunResult } from '../../../core/domain/new-run-result.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, text } from '../fields.ts';
 import { endOf, type KitRun, type PlayedRun, runWithKit } from '../kit-run.ts';

@@ -11,7 +11,7 @@ import {
   quickjs,
 } from '../../../../src/index.ts';
 import { callTool, say, structured, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
+import { agentWith, CELL, scenario } from '../scenario.ts';
 
 const send = defineTool({
   name: 'send',
@@ -94,13 +94,7 @@ export const GUARDRAILS = [
     agentWith([send], { guardrails: [callRules({ block: ['send'] })], code: { executor: quickjs() } }),
     {
       script: [callTool('run_code', { code: 'try { send({ to: "Ann" }) } catch (error) { print(error.message) }' }), say('It is blocked.')],
-      timeline: [
-        /^agent calls run_code/,
-        /^agent calls send/,
-        /^send failed: Tool blocked/,
-        /^run_code: [^]*Tool blocked/,
-        'agent: It is blocked.',
-      ],
+      timeline: [CELL, /^agent calls send/, /^send failed: Tool blocked/, /^run_code: [^]*Tool blocked/, 'agent: It is blocked.'],
     },
   ),
   scenario('an agent whose answer is blocked is an error result for the agent above', agentWith([agentTool(teller)]), {

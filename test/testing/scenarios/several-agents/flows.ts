@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineAgent, defineFlow } from '../../../../src/index.ts';
 import { approve, callTool, killWorker, say, sendMessage } from '../../../../src/testing/index.ts';
-import { scenario } from '../scenario.ts';
+import { ran, scenario } from '../scenario.ts';
 import { billing, clerk, triage } from './agents.ts';
 
 const writer = defineAgent({ name: 'writer', model: 'scripted/m', instructions: 'You write.' });
@@ -59,8 +59,7 @@ export const FLOWS = [
       'triage calls refund {"amount":5}',
       'ann approves refund',
       'refund: refunded 5',
-      'triage calls transfer_to_agent {"agent":"clerk"}',
-      'transfer_to_agent: The conversation was transferred to agent "clerk", which goes on with it.',
+      ...ran('transfer_to_agent {"agent":"clerk"}', 'The conversation was transferred to agent "clerk", which goes on with it.', 'triage'),
       'clerk: {"paid":true}',
       `billing ${looks}`,
       found,

@@ -1,6 +1,6 @@
 import { approve, callTool, killWorker, say, sendMessage, together } from '../../../../src/testing/index.ts';
 import type { ScriptedReply } from '../../../../src/testing/index.ts';
-import { scenario } from '../scenario.ts';
+import { ran, scenario } from '../scenario.ts';
 import { hasty, triage } from './agents.ts';
 
 function to(agent: string, more: object = {}): ScriptedReply {
@@ -24,8 +24,7 @@ export const HANDOFFS = [
     timeline: [
       'triage calls transfer_to_agent {"agent":"billing","reason":"an invoice"}',
       gone('billing'),
-      'billing calls look_up {"text":"42"}',
-      'look_up: 42 is open',
+      ...ran('look_up {"text":"42"}', '42 is open', 'billing'),
       'billing: It is open.',
     ],
   }),
@@ -60,8 +59,7 @@ export const HANDOFFS = [
       gone('billing'),
       goes('billing', 'triage'),
       gone('triage'),
-      'triage calls look_up {"text":"42"}',
-      'look_up: 42 is open',
+      ...ran('look_up {"text":"42"}', '42 is open', 'triage'),
       goes('triage', 'billing'),
       gone('billing'),
       'billing: Done.',

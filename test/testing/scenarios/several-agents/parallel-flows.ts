@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentTool, defineAgent, defineFlow, defineTool } from '../../../../src/index.ts';
 import { approve, callTool, failWith, reject, say, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
+import { agentWith, ran, scenario } from '../scenario.ts';
 
 const tellUser = defineTool({
   name: 'tell_user',
@@ -56,10 +56,6 @@ export const PARALLEL_FLOWS = [
   }),
   scenario('agents side by side are the tool of another agent', agentWith([agentTool(views)]), {
     script: [callTool('views', { request: 'Will it rain?' }), say('Maybe.'), say('Maybe.'), say('Both say maybe.')],
-    timeline: [
-      'agent calls views {"request":"Will it rain?"}',
-      'views: [optimist]\nMaybe.\n\n[pessimist]\nMaybe.',
-      'agent: Both say maybe.',
-    ],
+    timeline: [...ran('views {"request":"Will it rain?"}', '[optimist]\nMaybe.\n\n[pessimist]\nMaybe.'), 'agent: Both say maybe.'],
   }),
 ];

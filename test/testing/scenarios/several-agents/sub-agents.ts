@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool, quickjs } from '../../../../src/index.ts';
 import { approve, callTool, failWith, say, structured, together } from '../../../../src/testing/index.ts';
-import { agentWith, scenario } from '../scenario.ts';
+import { agentWith, ran, scenario } from '../scenario.ts';
 
 const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });
@@ -88,13 +88,7 @@ export const SUB_AGENTS = [
   scenario('tools of a run know for whom it acts, local ones too', agentWith([tellPrincipal, tellLocally]), {
     principal: { user: 'ann' },
     script: [callTool('tell_principal'), callTool('tell_locally'), say('For Ann.')],
-    timeline: [
-      'agent calls tell_principal {}',
-      'tell_principal: {"user":"ann"}',
-      'agent calls tell_locally {}',
-      'tell_locally: ann',
-      'agent: For Ann.',
-    ],
+    timeline: [...ran('tell_principal {}', '{"user":"ann"}'), ...ran('tell_locally {}', 'ann'), 'agent: For Ann.'],
   }),
   scenario(
     'an agent gets arguments of its own form as JSON',

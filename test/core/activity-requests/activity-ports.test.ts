@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
+import type { ToolCall } from '../../../src/core/domain/content.ts';
+import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
+import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
+import { newSnapshot } from '../../fakes/snapshot.ts';
+import type { RequestingRun } from '../../../src/core/activity-requests/activity-request.ts';
+
+const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };
+
+/** The summary of the activity of a call of "refund" for order 42, for which the model gives a reason. */
+function summaryOf(more: Partial<ToolOptions<typeof REFUND.parameters, unknown, string>>): string | undefined {
+  const snapshot = newSnapshot({ tools: [defineTool({ ...REFUND, ...more })] });
+  const [tool] = snapshot.tools;
+  if (tool === undefined) throw new TypeError('The snapshot has no tool');
+  const clock = { now: () => 0, uuid: () => 'first' };
+  const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
+  const call: ToolCall = { type: 'tool_call', toolCallId: 'c', name: 'refund', arguments: { order: 42 } };
+  recordEvent(state, clock, {
+    id: 'response',
+    author: 'bot',
+    content: [{ type: 'message', role: 'assistant', content: 'It arrived broken.' }, call],
+  });
+  const request = toolRequest({ runId: 'r', snapshot, state }, { step: 1, call, tool, offset: 1, index: 1, eventId: 'response' });
+  return request.options.summary;
+}
+
+test.each(['remote', 'local'] as const)('the summary of a %s call begins with the label of its tool', (tier) => {
+  expect(summaryOf({ tier, label: 'Refund' })).toBe('Refund · 42 · It arrived broken.');
+});
+
+test.each(['remote', 'local'] as const)('the summary of a %s call of a tool without a label begins with its arguments', (tier) => {
+  expect(summaryOf({ tier })).toBe('42 · It arrived broken.');
+});
+
+const tool = (name: string, tier: 'local' | 'remote', maxResultBytes?: number) =>
+  defineTool({
+    name,
+    description: name,
+    parameters: z.object({}),
+    tier,
+    ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
+    execute: () => '',
+  });
+const snapshot = newSnapshot({ tools: [tool('note', 'local'), tool('large', 'local', 400_000), tool('fetch', 'remote', 400_000)] });
+
+/** The kind of activity, local or remote, for each call of a response with these tools. */
+function tiersOf(names: readonly string[]): string[] {
+  const clock = { now: () => 0, uuid: () => 'first' };
+  const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
+  const calls = names.map((name, place): ToolCall => ({ type: 'tool_call', toolCallId: `c${place}`, name, arguments: {} }));
+  recordEvent(state, clock, { id: 'response', author: 'bot', content: [{ type: 'message', role: 'assistant', content: 'so' }, ...calls] });
+  const run: RequestingRun = { runId: 'r', snapshot, state };
+  return calls.map((call, place) => {
+    const called = snapshot.tools.find(({ name }) => name === call.name);
+    if (called === undefined) throw new TypeError(`No tool "${call.name}"`);
+    return toolRequest(run, { step: 1, call, tool: called, offset: 1, index: place + 1, eventId: 'response' }).tier;
+  });
+}
+
+test('calls of local tools run within the workflow task as long as the records of the whole response fit into it', () => {
+  expect(tiersOf(['note', 'fetch', 'note'])).toEqual(['local', 'remote', 'local']);
+  expect(tiersOf(Array.from({ length: 30 }, () => 'note')).lastIndexOf('local')).toBe(24);
+});
+
+test('a remote call takes no room, and a small call may fit after a large one did not', () => {
+  const four = ['large', 'large', 'fetch', 'fetch', 'large', 'large'];
+  expect(tiersOf([...four, 'large'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'remote']);
+  expect(tiersOf([...four, 'note'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'local']);
+});

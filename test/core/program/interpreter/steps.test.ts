@@ -1,0 +1,354 @@
+import { describe, expect, it, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import fc from 'fast-check';
+import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/program-document.ts';
+import type { NotifyOutcome, ToolInvocation, WaitDeadline } from '../../../../src/core/loop/ports.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { RunResultFields } from '../../../../src/core/domain/result.ts';
+import { beginProgram } from '../../../../src/core/first-start.ts';
+import { runProgram } from '../../../../src/core/interpret.ts';
+import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
+import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
+import { VirtualClock } from '../mutants/virtual-clock.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
+import type { RunClock, RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { ProgramPorts } from '../../../../src/core/program/program-run.ts';
+import {
+  agent,
+  type AnyStep,
+  type AnyUnit,
+  ask,
+  defineProgram,
+  forEach,
+  human,
+  parallel,
+  repeat,
+  sleep,
+  tool,
+  unit,
+} from '../../../../src/define/program/index.ts';
+import { runFakeProgram } from './fake-program.ts';
+
+const NEVER = { of: 'input.none', is: {} };
+const skipped: StepDocument = { name: 'Skipped', when: NEVER, ask: { prompt: 'Never.' } };
+
+function repeated(name: string, atMost: number, steps: StepDocument[]): StepDocument {
+  return { name, repeat: { until: NEVER, atMost, steps } };
+}
+
+interface Ended {
+  result: RunResultFields;
+  /** The summaries of the timers. */
+  timers: string[];
+}
+
+/** Runs a program without effects. `cancelAfter`: the number of timers after which it is cancelled. */
+async function run(steps: StepDocument[], { cancelAfter = Infinity, items = 0 } = {}): Promise<Ended> {
+  const clock = new VirtualClock();
+  let ids = 0;
+  const stamps = { now: () => clock.now, uuid: () => `id-${++ids}` };
+  const program: ProgramDocument = { version: 1, name: 'p', model: 'p/m', lenient: true, units: [{ name: 'u', steps }] };
+  const input = { list: Array.from({ length: items }, (_, index) => index) };
+  const state = beginProgram({ runId: 'r', snapshot: { ...testSnapshot(), program }, input, startedAt: clock.now }, stamps);
+  const timers: string[] = [];
+  const none = (): never => {
+    throw new Error('nothing is to be called');
+  };
+  const until = (isMet: () => boolean, deadline?: WaitDeadline): Promise<void> => {
+    if (deadline !== undefined) timers.push(deadline.summary);
+    return clock.until(isMet, deadline);
+  };
+  const ports = {
+    ...quietPorts(),
+    ...stamps,
+    inbox: new Inbox(),
+    until,
+    cancelRequested: () => timers.length >= cancelAfter,
+    callModel: none,
+    runTool: none,
+    ask: none,
+    useMemory: none,
+    runChild: none,
+    readEarlier: none,
+    callEventId: none,
+    storeOutputs: none,
+    loadOutput: none,
+  };
+  if (state.program === undefined) throw new TypeError('The state has no program');
+  let isDone = false;
+  const running = runProgram(state, state.program, ports).finally(() => (isDone = true));
+  const hasEnded = await clock.run(
+    () => isDone,
+    () => false,
+    1_000,
+  );
+  const end = hasEnded ? await running : undefined;
+  if (end?.type !== 'finished') throw new Error('The run has not ended');
+  return { result: end.result, timers };
+}
+
+describe('steps that need no activity', () => {
+  it('are begun in one task if they are few', async () => {
+    const { result, timers } = await run([repeated('Rounds', 150, [skipped])]);
+    expect(result.status).toBe('completed');
+    expect(timers).toEqual([]);
+  });
+
+  it('are divided into tasks of two hundred', async () => {
+    const { result, timers } = await run([{ name: 'Each', forEach: { in: 'input.list', atOnce: 2, steps: [skipped] } }], { items: 900 });
+    expect(result.status).toBe('completed');
+    expect(timers).toEqual(Array.from({ length: 4 }, () => 'pause after 200 steps'));
+  });
+
+  it('end with a limit if they are too many for one execution', async () => {
+    const { result, timers } = await run([repeated('Outer', 10_000, [repeated('Inner', 10_000, [skipped])])]);
+    expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit' });
+    expect(timers.length).toBeGreaterThan(50);
+  });
+
+  it('stop if the run is cancelled', async () => {
+    const { result, timers } = await run([repeated('Outer', 10_000, [repeated('Inner', 10_000, [skipped])])], { cancelAfter: 3 });
+    expect(result.status).toBe('cancelled');
+    expect(timers).toHaveLength(3);
+  });
+});
+
+describe('the events of calls', () => {
+  const { document } = defineProgram({
+    name: 'stamps',
+    units: [
+      unit('all', {}, [
+        parallel('Both', [
+          [sleep('Nap', 10), tool('Last', 'stamp')],
+          [tool('First', 'stamp'), tool('Next', 'stamp')],
+        ]),
+      ]),
+    ],
+  });
+
+  /** The ports that these programs do not use. */
+  function portsOf(clock: RunClock, inbox: Inbox): Omit<ProgramPorts, 'runTool' | 'callEventId'> {
+    return {
+      ...quietPorts(),
+      ...clock,
+      inbox,
+      callModel: () => Promise.reject(new Error('no model')),
+      ask: () => Promise.reject(new Error('no model')),
+      useMemory: () => Promise.reject(new Error('no memory')),
+      runChild: () => Promise.reject(new Error('no child')),
+      readEarlier: () => Promise.reject(new Error('no earlier run')),
+      storeOutputs: () => Promise.reject(new Error('no store')),
+      loadOutput: () => Promise.reject(new Error('no store')),
+    };
+  }
+
+  /** The calls of one try of a workflow task: `napTurns` decides which step comes first, and every other id is new. */
+  async function callsOf(executionId: string, napTurns: number): Promise<Record<string, string>> {
+    const made: ToolInvocation[] = [];
+    const clock = { now: () => (turns > napTurns ? 100 : 0), uuid: () => crypto.randomUUID() };
+    let turns = 0;
+    const snapshot = { ...testSnapshot({ tools: [testTool('stamp', { tier: 'local' })] }), program: document };
+    const state = beginProgram({ runId: 'run-1', snapshot, startedAt: 0 }, clock);
+    if (state.program === undefined) throw new TypeError('The state has no program');
+    const { result } = (await runProgram(state, state.program, {
+      ...portsOf(clock, new Inbox()),
+      callEventId: (callId) => `${executionId}:${callId}`,
+      runTool: async (invocation) => {
+        made.push(invocation);
+        await setImmediate();
+        return { type: 'result', id: crypto.randomUUID(), status: 'success', content: ['stamped'], durationMs: 1 };
+      },
+      until: async (isMet, deadline) => {
+        const { at = Infinity } = deadline ?? {};
+        while (!isMet() && clock.now() < at) {
+          await setImmediate();
+          turns += 1;
+        }
+      },
+    })) as { result?: { status: string } };
+    expect(result?.status).toBe('completed');
+    return Object.fromEntries(made.map(({ call, eventId }) => [call.toolCallId, eventId]));
+  }
+
+  test('a call keeps the id of its event, and so its idempotency key, if its workflow task is lost and steps come in another order', async () => {
+    const first = await callsOf('execution-1', 0);
+    expect(Object.keys(first).toSorted()).toEqual(['all.First', 'all.Last', 'all.Next']);
+    expect(await callsOf('execution-1', 50)).toEqual(first);
+    expect(Object.values(await callsOf('execution-2', 0)).some((id) => Object.values(first).includes(id))).toBe(false);
+  });
+
+  const one = defineProgram({ name: 'one', units: [unit('all', {}, [tool('Stamp', 'stamp')])] });
+
+  test('a call that is left to the next execution keeps the id that it would have had in this one', async () => {
+    const clock = { now: () => 0, uuid: () => crypto.randomUUID() };
+    const snapshot = { ...testSnapshot({ tools: [testTool('stamp')] }), program: one.document };
+    let state = beginProgram({ runId: 'run-1', snapshot, startedAt: 0 }, clock);
+    const made: ToolInvocation[] = [];
+    for (const executionId of ['execution-1', 'execution-2']) {
+      if (state.program === undefined) throw new TypeError('The state has no program');
+      const inbox = new Inbox();
+      const end = await runProgram(state, state.program, {
+        ...portsOf(clock, inbox),
+        callEventId: (callId) => `${executionId}:${callId}`,
+        continueDue: () => executionId === 'execution-1',
+        runTool: (invocation) => {
+          made.push(invocation);
+          return Promise.resolve({ type: 'result', id: 'r', status: 'success', content: ['stamped'], durationMs: 1 });
+        },
+        until: async (isMet) => {
+          while (!isMet()) await setImmediate();
+        },
+      });
+      if (end.type === 'finished') break;
+      const carried = toContinueAsNewState(state, end.position, { executions: 2, inbox: inbox.carried() });
+      state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
+    }
+    expect(made.map(({ eventId }) => eventId)).toEqual(['execution-1:all.Stamp']);
+  });
+});
+
+const tools = [testTool('near', { tier: 'local' })];
+const near = (name: string): AnyStep => tool(name, 'near');
+
+async function toolCallsOf(...units: AnyUnit[]): Promise<string[]> {
+  const { document } = defineProgram({ name: 'local', model: 'scripted/model', units });
+  const { toolCalls, result } = await runFakeProgram({ document, input: { items: [1, 2] }, answer: () => 'a', tools });
+  expect(result.status).toBe('completed');
+  return toolCalls.toSorted();
+}
+
+test('a local tool runs inside of the workflow task if its step runs alone', async () => {
+  const steps = [
+    near('One'),
+    forEach('Each', '{{input.items}}', { atOnce: 1 }, [near('Item')]),
+    parallel('Single', [[near('Inside')]]),
+    near('Last'),
+  ];
+  expect(await toolCallsOf(unit('u', {}, steps))).toEqual([
+    'u.Inside local',
+    'u.Item[0] local',
+    'u.Item[1] local',
+    'u.Last local',
+    'u.One local',
+  ]);
+});
+
+test('a local tool runs as a remote one if other steps run beside it', async () => {
+  const steps = [
+    parallel('Both', [[near('A'), near('B')], [ask('C', 'c')]]),
+    forEach('Each', '{{input.items}}', { atOnce: 2 }, [near('Item')]),
+    near('After'),
+  ];
+  expect(await toolCallsOf(unit('u', {}, steps))).toEqual(['u.A', 'u.After local', 'u.B', 'u.Item[0]', 'u.Item[1]']);
+});
+
+test('a local tool runs as a remote one while another unit runs', async () => {
+  const units = [
+    unit('a', { needs: [] }, [near('A')]),
+    unit('b', { needs: [] }, [ask('B', 'b')]),
+    unit('c', { needs: ['a', 'b'] }, [near('C')]),
+  ];
+  expect(await toolCallsOf(...units)).toEqual(['a.A', 'c.C local']);
+});
+
+test('of many local calls in a row some are remote, so that no workflow task grows without bound', async () => {
+  const again = repeat('Again', { until: { of: 'One', is: { const: 'never' } }, atMost: 60 }, [near('One')]);
+  const calls = await toolCallsOf(unit('u', {}, [again]));
+  const remote = calls.filter((call) => !call.endsWith('local'));
+  expect([calls.length, remote.length]).toEqual([60, 2]);
+});
+
+describe('notifications', () => {
+  const { document } = defineProgram({
+    name: 'asks',
+    units: [unit('all', {}, [parallel('Both', [[human('Who', 'Who?')], [human('When', 'When?')]])])],
+  });
+
+  /** The calls that one execution tells of: a notification completes if its call is among `told`. */
+  async function execute(state: RunState, { told }: { told: string[] }): Promise<{ notified: string[]; next: RunState }> {
+    const notified: string[] = [];
+    const ports: ProgramPorts = {
+      ...quietPorts(),
+      now: () => 1_800_000_000_000,
+      uuid: () => crypto.randomUUID(),
+      callEventId: (callId) => `execution/${callId}`,
+      inbox: new Inbox(),
+      notify: ({ callId }) => {
+        notified.push(callId);
+        return told.includes(callId) ? Promise.resolve({ type: 'notified' }) : Promise.withResolvers<NotifyOutcome>().promise;
+      },
+      continueDue: () => state.approvals.pending.length === 2,
+      callModel: () => Promise.reject(new Error('no model')),
+      runTool: () => Promise.reject(new Error('no tool')),
+      ask: () => Promise.reject(new Error('no model')),
+      storeOutputs: () => Promise.reject(new Error('no store')),
+      loadOutput: () => Promise.reject(new Error('no store')),
+      useMemory: () => Promise.reject(new Error('no memory')),
+      runChild: () => Promise.reject(new Error('no child')),
+      readEarlier: () => Promise.reject(new Error('no earlier run')),
+      until: async (isMet) => {
+        while (!isMet()) await setImmediate();
+      },
+    };
+    if (state.program === undefined) throw new TypeError('The state has no program');
+    const end = await runProgram(state, state.program, ports);
+    if (end.type === 'finished') throw new Error(`It ended: ${JSON.stringify(end.result.error)}`);
+    const carried = toContinueAsNewState(state, end.position, { executions: 2, inbox: ports.inbox.carried() });
+    return { notified, next: fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state };
+  }
+
+  test('a notification that has not completed when the program continues as new is repeated by the next execution', async () => {
+    const snapshot = { ...testSnapshot(), notify: true as const, program: document };
+    const clock = { now: () => 1_800_000_000_000, uuid: () => crypto.randomUUID() };
+    const first = await execute(beginProgram({ runId: 'run-1', snapshot, input: {}, startedAt: clock.now() }, clock), {
+      told: ['all.Who'],
+    });
+    expect(first.notified).toEqual(['all.Who', 'all.When']);
+    const second = await execute(first.next, { told: [] });
+    expect(second.notified).toEqual(['all.When']);
+    const third = await execute(second.next, { told: ['all.When'] });
+    expect(third.notified).toEqual(['all.When']);
+    expect((await execute(third.next, { told: [] })).notified).toEqual([]);
+  });
+});
+
+describe('children of a program', () => {
+  const { document } = defineProgram({
+    name: 'children',
+    model: 'scripted/model',
+    input: { type: 'object' },
+    units: [
+      unit('all', {}, [
+        parallel('Both', [
+          [agent('First', 'a', 'first {{input.n}}'), ask('After', 'after {{First}}')],
+          [forEach('Each', '{{input.items}}', { as: 'item', atOnce: 2 }, [agent('One', 'a', '{{item}}'), ask('Ask', 'of {{One}}')])],
+        ]),
+        agent('Last', 'a', '{{Both}} {{Each}}'),
+      ]),
+    ],
+    output: { both: '{{all.Both}}', each: '{{all.Each}}', last: '{{all.Last}}' },
+  });
+  const input = { n: 1, items: ['x', 'y', 'z'] };
+  const answer = ({ address }: { address: string }): string => `answer of ${address}`;
+
+  test('a program that continues as new at any point starts each child once, and has the same result', async () => {
+    const undisturbed = await runFakeProgram({ document, input, answer });
+    expect(undisturbed.result.status).toBe('completed');
+    expect(undisturbed.children).toHaveLength(5);
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.array(fc.nat(30), { minLength: 5, maxLength: 5 }), async (dues, turns) => {
+        const { result, children, executions } = await runFakeProgram({
+          document,
+          input,
+          answer,
+          continueDue: () => dues.next().value === true,
+          childTurns: (runId) => turns[runId.length % turns.length] ?? 1,
+        });
+        expect({ output: result.output, status: result.status }).toEqual({ output: undisturbed.result.output, status: 'completed' });
+        expect(children.toSorted()).toEqual(undisturbed.children.toSorted());
+        expect(executions).toBeGreaterThan(0);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
