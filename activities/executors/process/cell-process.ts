@@ -3,18 +3,17 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { CodeLanguage, ExecutionLimits } from '../../../src/core/domain/code.ts';
-import { errorMessage, UsageError } from '../../../src/core/domain/errors.ts';
+import { errorMessage } from '../../../src/core/domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject } from '../../../src/core/domain/json.ts';
 import type { CodeTool, ExecutionError, ExecutionErrorKind } from '../../../src/core/domain/execution.ts';
+import { type CellHost, type SegmentEnding, threadSettings } from '../cell-executor.ts';
 import {
-  type EndFrame,
   MAX_ANSWER_LENGTH,
   MAX_ARGUMENTS_LENGTH,
   MAX_BATCH_LENGTH,
   MAX_CALLS,
   MAX_FRAME_LENGTH,
   MAX_NAMESPACE_LENGTH,
-  MAX_OUTPUT_LENGTH,
   MAX_SCRATCHPAD_LENGTH,
   MAX_SEGMENTS,
   readThreadFrame,
@@ -23,20 +22,16 @@ import {
   type ThreadSettings,
   timeoutError,
 } from '../frames.ts';
-import { keptOutputLength, type Provided, readScratchpad } from '../results.ts';
+import { type Provided, readScratchpad } from '../results.ts';
 
 /** Milliseconds that a process may take to begin with a cell. */
 const START_MS = 60_000;
-
-/** The end of a segment: as the process reported it, or by the end of the process. */
-export type SegmentEnding = Extract<ProcessFrame, { type: 'calls' }> | EndFrame;
 
 /** The state of a cell: the process has not begun with it, runs it, or waits for the results of its calls. */
 type Phase = 'idle' | 'starting' | 'running' | 'waiting';
 
 /** The process of one executor. Frames on its standard streams are all that crosses. Its time is measured here. */
-export class CellProcess {
-  /** The text that the present cell has printed, as far as it came over. */
+export class CellProcess implements CellHost {
   output = '';
   private readonly settings: ProcessSettings;
   private readonly tools: ReadonlySet<string>;
@@ -67,7 +62,6 @@ export class CellProcess {
     this.program.write(JSON.stringify({ type: 'start', ...settings, ...program.settings }));
   }
 
-  /** Runs one cell up to its first calls, or to its end. Never rejects. */
   run(frame: RunFrame): Promise<SegmentEnding> {
     this.output = '';
     this.spentMs = 0;
@@ -83,7 +77,6 @@ export class CellProcess {
     return this.segment(JSON.stringify({ ...frame, token: this.token }));
   }
 
-  /** Goes on with the cell, with the JSON of the results of its calls. Never rejects. */
   resume(results: string): Promise<SegmentEnding> {
     this.phase = 'running';
     this.startClock();
@@ -456,19 +449,10 @@ export interface ProcessDefinition {
 }
 
 /** The settings of a process. Throws a UsageError for a limit that its frames have no room for. */
-export function processSettings({ language, limits, allowedImports }: ProcessDefinition, { tools, scratchpad }: Provided): ProcessSettings {
-  if (limits.maxOutputBytes > MAX_OUTPUT_LENGTH) {
-    throw new UsageError(`The limit "maxOutputBytes" of the executor is ${limits.maxOutputBytes}: write at most ${MAX_OUTPUT_LENGTH}`);
-  }
+export function processSettings({ language, limits, allowedImports }: ProcessDefinition, provided: Provided): ProcessSettings {
   return {
     language,
-    timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
-    memoryBytes: limits.maxMemoryMb * 1_048_576,
-    // One character more than may be kept shows that there was more.
-    outputLength: keptOutputLength(limits) + 1,
-    tools: tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
-    scratchpad,
-    allowedImports: [...allowedImports],
+    ...threadSettings(limits, allowedImports, provided),
     answerLength: MAX_ANSWER_LENGTH,
     namespaceLength: MAX_NAMESPACE_LENGTH,
     scratchpadLength: MAX_SCRATCHPAD_LENGTH,

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import zlib from 'node:zlib';
 import { errorMessage } from '../../../src/core/domain/errors.ts';
 import type { ExecutionError } from '../../../src/core/domain/execution.ts';
+import type { CellHost, SegmentEnding } from '../cell-executor.ts';
 import {
   type EndFrame,
   type ExecutorFrame,
@@ -30,12 +31,8 @@ type Failure = Extract<EndFrame, { type: 'failed' }>;
 /** The report of a thread that has done what it was asked to, or that never will. */
 type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
 
-/** The end of a segment: as the thread reported it, or by the end of the thread. */
-export type SegmentEnding = Extract<Report, { type: 'calls' | 'done' | 'failed' }>;
-
 /** The thread of one executor, with an empty environment and a bounded heap. JSON text and images of its memory cross its border. */
-export class CellThread {
-  /** The text that the present cell has printed, as far as it came over. */
+export class CellThread implements CellHost {
   output = '';
   private readonly settings: ThreadSettings;
   private readonly worker: Worker;
@@ -73,14 +70,12 @@ export class CellThread {
     });
   }
 
-  /** Runs a cell up to the end of its first segment. */
   async run(frame: RunFrame): Promise<SegmentEnding> {
     this.output = '';
     this.spentMs = 0;
     return segmentOf(await this.request(frameText(frame)));
   }
 
-  /** Goes on with a cell that waits, up to the end of its next segment. `results` is the JSON of the results of its calls. */
   async resume(results: string): Promise<SegmentEnding> {
     const report = this.request(results);
     this.beginSegment();

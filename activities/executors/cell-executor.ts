@@ -1,0 +1,282 @@
+import { PYTHON_KEYWORDS } from '../../src/core/code/callable-tools.ts';
+import type { CodeLanguage, ExecutionLimits } from '../../src/core/domain/code.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import {
+  type CodeCallResult,
+  EMPTYING_ERROR_KINDS,
+  type ExecutionErrorKind,
+  type ExecutionResult,
+  type Executor,
+  injectionProblem,
+  type Moment,
+  type Scratchpad,
+  type Segment,
+} from '../../src/core/domain/execution.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import {
+  type EndFrame,
+  isVariableName,
+  MAX_CODE_LENGTH,
+  MAX_INJECTED_LENGTH,
+  MAX_OUTPUT_LENGTH,
+  type RunFrame,
+  type ThreadFrame,
+  type ThreadSettings,
+} from './frames.ts';
+import { codeTooLong, emptyScratchpad, keptOutputLength, type Provided, readScratchpad, resultOf, resultsText } from './results.ts';
+
+/** The end of a segment: as a host reported it, or by the end of the host. */
+export type SegmentEnding = Extract<ThreadFrame, { type: 'calls' }> | EndFrame;
+
+/** What runs the segments of a cell: a thread or a process. None of its methods rejects. */
+export interface CellHost {
+  /** The text that the present cell has printed, as far as it came over. */
+  readonly output: string;
+  /** Runs a cell up to its first calls, or to its end. */
+  run(frame: RunFrame): Promise<SegmentEnding>;
+  /** Continues the cell, with the JSON of the results of its calls. */
+  resume(results: string): Promise<SegmentEnding>;
+}
+
+/** A cell that has begun and not ended. */
+interface Cell {
+  /** Undefined before it is there. */
+  host: CellHost | undefined;
+  /** Milliseconds and characters of output of the segments that have ended. */
+  spentMs: number;
+  outputLength: number;
+  /** The number of calls that it waits for; 0 while it runs. */
+  waitsFor: number;
+  /** The kind of error that lost the names before it. */
+  emptiedBy: ExecutionErrorKind | undefined;
+}
+
+/** Runs cells one after the other, each in segments. Where they run, and what is kept between two of them, is for its subclasses to say. */
+export abstract class CellExecutor implements Executor {
+  protected readonly injections: Injections;
+  protected cell: Cell | undefined;
+  /** The kind of error that lost all names, until the next run says so. */
+  protected ended: ExecutionErrorKind | undefined;
+  protected scratchpad = emptyScratchpad();
+  private readonly limits: ExecutionLimits;
+  private readonly hasScratchpad: boolean;
+  private isClosed = false;
+
+  constructor(language: CodeLanguage, limits: ExecutionLimits, settings: ThreadSettings) {
+    this.limits = limits;
+    this.hasScratchpad = settings.scratchpad;
+    this.injections = new Injections(language, settings);
+  }
+
+  /** Returns what runs the next cell; undefined if it ended meanwhile. */
+  protected abstract openHost(): CellHost | undefined | Promise<CellHost | undefined>;
+  /** Ends what runs code, whose next run begins with no names. */
+  protected abstract endHost(kind: ExecutionErrorKind): Promise<void>;
+
+  async run(code: string, moment: Moment): Promise<ExecutionResult> {
+    const segment = await this.start(code, moment, false);
+    if (segment.type === 'ended') return segment.result;
+    // Only a process that lies asks for calls here.
+    await this.end('protocol');
+    const error = { type: 'failed', kind: 'protocol', message: 'The process called tools, which it may not' } as const;
+    const { output, durationMs } = segment;
+    return resultOf({ ...error, durationMs, memoryUsedBytes: 0 }, { output, durationMs, scratchpad: this.keptScratchpad }, this.limits);
+  }
+
+  begin(code: string, moment: Moment): Promise<Segment> {
+    return this.start(code, moment, true);
+  }
+
+  async resume(results: readonly CodeCallResult[]): Promise<Segment> {
+    const { cell } = this;
+    if (cell?.host === undefined || cell.waitsFor === 0) throw new UsageError('No code waits for calls: call begin() first');
+    const text = resultsText(results, cell.waitsFor);
+    cell.waitsFor = 0;
+    return this.segment(cell, await cell.host.resume(text));
+  }
+
+  async kill(): Promise<void> {
+    if (this.isBusy) await this.end('killed');
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.end('killed');
+  }
+
+  inject(name: string, value: JsonValue): void {
+    this.refuseDuringRun('inject');
+    this.injections.add(name, value);
+  }
+
+  async reset(): Promise<void> {
+    this.refuseDuringRun('reset');
+    this.refuseAfterClose();
+    await this.end('killed');
+    this.scratchpad = emptyScratchpad();
+    this.ended = undefined;
+  }
+
+  /** True while nothing else may begin. */
+  protected get isBusy(): boolean {
+    return this.cell !== undefined;
+  }
+
+  protected async end(kind: ExecutionErrorKind): Promise<void> {
+    this.ended = kind;
+    this.cell = undefined;
+    this.injections.clear();
+    await this.endHost(kind);
+  }
+
+  /** Called when a cell has ended and its names are kept. */
+  protected rest(_ending: EndFrame): void {
+    // A process waits for its next cell as it is.
+  }
+
+  protected refuseAfterClose(): void {
+    if (this.isClosed) throw new UsageError('The executor is closed: make another one');
+  }
+
+  protected refuseDuringRun(called: string): void {
+    if (this.cell !== undefined && this.cell.waitsFor > 0) {
+      throw new UsageError(`The code waits for the results of calls: call resume() or kill() before ${called}()`);
+    }
+    if (this.isBusy) throw new UsageError(`The executor is running code: wait for its end, or call kill(), before ${called}()`);
+  }
+
+  private async start(code: string, moment: Moment, mayCall: boolean): Promise<Segment> {
+    this.refuseDuringRun(mayCall ? 'begin' : 'run');
+    this.refuseAfterClose();
+    checkMoment(moment);
+    if (code.length > MAX_CODE_LENGTH) return { type: 'ended', result: codeTooLong(code, this.keptScratchpad), durationMs: 0 };
+    const emptiedBy = this.ended;
+    this.ended = undefined;
+    if (emptiedBy !== undefined) this.scratchpad = emptyScratchpad();
+    const opening = this.openHost();
+    const cell: Cell = { host: undefined, spentMs: 0, outputLength: 0, waitsFor: 0, emptiedBy };
+    this.cell = cell;
+    const injected = this.injections.take();
+    cell.host = opening instanceof Promise ? await opening : opening;
+    const { now, seed } = moment;
+    return this.segment(cell, (await cell.host?.run({ type: 'run', code, now, seed, injected, mayCall })) ?? this.neverBegan());
+  }
+
+  private async segment(cell: Cell, ending: SegmentEnding): Promise<Segment> {
+    const { durationMs } = ending;
+    const printed = cell.host?.output ?? '';
+    cell.spentMs += durationMs;
+    if (ending.type === 'calls') {
+      const output = printed.slice(cell.outputLength);
+      cell.outputLength = printed.length;
+      cell.waitsFor = ending.calls.length;
+      return { type: 'calls', calls: ending.calls, output, durationMs };
+    }
+    if (this.cell === cell) {
+      this.cell = undefined;
+      if (ending.type === 'failed' && EMPTYING_ERROR_KINDS.has(ending.kind)) await this.end(ending.kind);
+      else this.rest(ending);
+    }
+    this.scratchpad = readScratchpad(ending.scratchpad) ?? this.scratchpad;
+    const { emptiedBy, spentMs } = cell;
+    const figures = { output: printed, durationMs: spentMs, scratchpad: this.keptScratchpad, emptiedBy };
+    return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
+  }
+
+  /** The ending of a cell whose executor ended before it began, or whose memory could not be had. */
+  private neverBegan(): SegmentEnding {
+    const kind = this.ended ?? 'protocol';
+    const message = kind === 'killed' ? 'The run was killed' : 'The thread did not start';
+    return { type: 'failed', kind, message, durationMs: 0, memoryUsedBytes: 0 };
+  }
+
+  private get keptScratchpad(): Scratchpad | undefined {
+    return this.hasScratchpad ? this.scratchpad : undefined;
+  }
+}
+
+/** The settings of a thread or process. Throws a UsageError for a limit that its frames have no room for. */
+export function threadSettings(
+  limits: ExecutionLimits,
+  allowedImports: readonly string[],
+  { tools, scratchpad }: Provided,
+): ThreadSettings {
+  if (limits.maxOutputBytes > MAX_OUTPUT_LENGTH) {
+    throw new UsageError(`The limit "maxOutputBytes" of the executor is ${limits.maxOutputBytes}: write at most ${MAX_OUTPUT_LENGTH}`);
+  }
+  return {
+    timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
+    memoryBytes: limits.maxMemoryMb * 1_048_576,
+    // One character more than may be kept shows that there was more.
+    outputLength: keptOutputLength(limits) + 1,
+    tools: tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
+    scratchpad,
+    allowedImports: [...allowedImports],
+  };
+}
+
+function checkMoment({ now, seed }: Moment): void {
+  if (!Number.isFinite(now) || now < 0) throw new UsageError(`The moment of a run has now ${now}: write milliseconds since 1970`);
+  if (!Number.isSafeInteger(seed)) throw new UsageError(`The moment of a run has seed ${seed}: write a whole number`);
+}
+
+const PYTHON_NAME = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
+const SCRATCHPAD = ['store', 'recall', 'observe', 'memory', 'uncertain', 'explore', 'commit'];
+
+/** Values that the next run gets as names, as JSON. */
+export class Injections {
+  private readonly language: CodeLanguage;
+  /** Names that an executor gives to code. */
+  private readonly provided: ReadonlySet<string>;
+  private values = new Map<string, string>();
+
+  constructor(language: CodeLanguage, { tools, scratchpad }: Pick<ThreadSettings, 'tools' | 'scratchpad'>) {
+    const names = tools.map(({ name }) => name);
+    const [always, withTools] =
+      language === 'python'
+        ? [
+            ['__builtins__', '__name__'],
+            ['tools', 'gather', 'ToolError'],
+          ]
+        : [['console'], ['tools']];
+    this.language = language;
+    this.provided = new Set([
+      'print',
+      'final_answer',
+      ...always,
+      ...(names.length === 0 ? [] : [...withTools, ...names]),
+      ...(scratchpad ? SCRATCHPAD : []),
+    ]);
+  }
+
+  get isEmpty(): boolean {
+    return this.values.size === 0;
+  }
+
+  add(name: string, value: JsonValue): void {
+    const isName = this.language === 'python' ? PYTHON_NAME.test(name) && !PYTHON_KEYWORDS.has(name) : isVariableName(name);
+    if (!isName) throw new UsageError(`"${name}" cannot be injected: it is no name of a variable`);
+    if (this.provided.has(name)) throw new UsageError(`"${name}" cannot be injected: the executor has a function of this name`);
+    const problem = injectionProblem(value, name);
+    if (problem !== undefined) throw new UsageError(`"${name}" cannot be injected: ${problem}. Inject JSON alone`);
+    const values = new Map(this.values).set(name, JSON.stringify(value));
+    const length = [...values.values()].reduce((sum, json) => sum + json.length, 0);
+    if (length > MAX_INJECTED_LENGTH) {
+      throw new UsageError(
+        `"${name}" cannot be injected: with it the values have ${length} characters of JSON, more than ${MAX_INJECTED_LENGTH}`,
+      );
+    }
+    this.values = values;
+  }
+
+  /** Returns names and the JSON of their values, and forgets them. */
+  take(): [string, string][] {
+    const taken = [...this.values];
+    this.clear();
+    return taken;
+  }
+
+  clear(): void {
+    this.values.clear();
+  }
+}
