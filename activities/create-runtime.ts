@@ -233,7 +233,7 @@ function checkedHook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnde
  */
 function checkedThresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): ContinueAsNewThresholds | undefined {
   if (overrides === undefined) return undefined;
-  requireKnown('the worker: "continueAsNew"', overrides, Object.keys(DEFAULT_THRESHOLDS));
+  requireKnown('the worker: "continueAsNew"', overrides, DEFAULT_THRESHOLDS);
   for (const [name, value] of Object.entries(overrides)) wholeNumber(`the worker: "continueAsNew.${name}"`, value, 1);
   return { ...DEFAULT_THRESHOLDS, ...overrides };
 }
@@ -272,7 +272,7 @@ function requireMemory(agents: readonly AnyAgent[], memory: unknown): void {
 
 /** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */
 function namespaceBounds(bounds: RuntimeOptions['codeCache'] = {}): Partial<NamespaceBounds> {
-  requireKnown('the worker: "codeCache"', bounds, ['namespaces', 'megabytes']);
+  requireKnown('the worker: "codeCache"', bounds, { namespaces: true, megabytes: true });
   for (const [name, value] of Object.entries(bounds)) wholeNumber(`the worker: "codeCache.${name}"`, value, 1);
   return bounds;
 }
@@ -296,7 +296,7 @@ function checkPrices(prices: PriceTable): PriceTable {
     if (typeof price !== 'object' || price === null) {
       throw new UsageError(`${owner} are ${JSON.stringify(price)}: write {input, output, cachedInput} in US dollars per million tokens`);
     }
-    requireKnown(owner, price, ['input', 'output', 'cachedInput']);
+    requireKnown(owner, price, { input: true, output: true, cachedInput: true });
     const { input, output, cachedInput = input } = price;
     for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
       if (Number.isFinite(dollars) && dollars >= 0) continue;

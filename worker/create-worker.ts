@@ -159,7 +159,7 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
 
 /** Checks the options of a worker. Returns those of the plugin. */
 function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
-  requireKnown('the worker', options, [...Object.keys(PLUGIN_OPTIONS), ...Object.keys(OWN_OPTIONS)]);
+  requireKnown('the worker', options, { ...PLUGIN_OPTIONS, ...OWN_OPTIONS });
   checkWorkerParts('the worker', options);
   for (const name of ['address', 'namespace', 'taskQueue', 'workflowsPath'] as const) {
     if (options[name] !== undefined) nonEmpty(`the worker: "${name}"`, options[name]);

@@ -25,7 +25,7 @@ import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
-import { requireKnown } from '../src/define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../src/define/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
 import { requireSdk } from '../src/temporal/server-connection.ts';
 import type { LonghaulSinks } from '../workflows/run/live-run.ts';
@@ -55,8 +55,7 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
   workflowStackTraces?: boolean;
 }
 
-/** The options by name. The compiler reports one that is missing here. */
-export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
+export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   agents: true,
   programs: true,
   tools: true,
@@ -111,7 +110,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     requireSdk();
     // Invalid options are refused here, not when a worker is created.
-    requireKnown('the plugin', options, Object.keys(PLUGIN_OPTIONS));
+    requireKnown<LonghaulPluginOptions>('the plugin', options, PLUGIN_OPTIONS);
     checkWorkerParts('the plugin', options);
     const codecs = createCodecs(options.codec);
     super({ name: 'longhaul', dataConverter: (existing) => withCodec(existing, options.codec, codecs) });
@@ -471,7 +470,7 @@ export function checkWorkerParts(owner: string, { agents, providers, versioning 
       `${owner}: "providers.${name}" is not a model client: write openai({…}), or an object with "call" and "capabilities"`,
     );
   }
-  if (versioning !== undefined) requireKnown(`${owner}: "versioning"`, versioning, ['deploymentName', 'buildId', 'behavior']);
+  if (versioning !== undefined) requireKnown(`${owner}: "versioning"`, versioning, { deploymentName: true, buildId: true, behavior: true });
 }
 
 function kindOf(value: unknown): unknown {

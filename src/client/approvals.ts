@@ -14,7 +14,7 @@ import type { RunSubject } from '../core/domain/run.ts';
 import { withoutContent } from '../core/loop/state/approval-state.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
 import { decisionProblem } from '../core/wire-schemas/request-schemas.ts';
-import { requireKnown } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';
 import { inBatches, sleep } from '../temporal/waiting.ts';
@@ -58,7 +58,14 @@ export interface NewDecision {
 }
 
 /** The options of all three types of decision. */
-const DECISION_OPTIONS = ['id', 'by', 'timeout', 'arguments', 'reason', 'remember'];
+const DECISION_OPTIONS: OptionTable<ApproveOptions & RejectOptions> = {
+  id: true,
+  by: true,
+  timeout: true,
+  arguments: true,
+  reason: true,
+  remember: true,
+};
 
 /** The digest for a call that does not wait: the run knows a decision on that call, and refuses everything else. */
 export const NO_DIGEST = 'none';

@@ -4,6 +4,7 @@ import type { Principal } from '../core/domain/run.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
+import type { OptionTable } from '../define/option-checks.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { PayloadStore } from '../stores/payload-store.ts';
@@ -36,7 +37,7 @@ export interface LonghaulClientOptions {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
+export const CLIENT_OPTIONS: OptionTable<LonghaulClientOptions> = {
   taskQueue: true,
   agents: true,
   payloadStore: true,
@@ -92,14 +93,10 @@ export type RequestedBy<Steps, Trace, Deps = false, State = false> = Part<Steps,
   Part<Deps, { readonly deps: JsonObject }> &
   Part<State, { readonly state: JsonObject }>;
 
-/** The options of a wait by name: the compiler reports one that is added to the types and missing here. */
-const AWAITED: Record<keyof AwaitOptions, true> = { steps: true, trace: true, timeout: true, signal: true };
+/** The options of a run that is started and waited for, in addition to those of its start. */
+export const AWAIT_OPTIONS: OptionTable<AwaitOptions> = { steps: true, trace: true, timeout: true, signal: true };
 
-/** The names of the options of a run that is started and waited for, besides those of its start. */
-export const AWAIT_OPTIONS = Object.keys(AWAITED);
-
-/** The names of the options of a wait for a result. */
-export const RESULT_OPTIONS = [...AWAIT_OPTIONS, 'deps', 'state'] satisfies string[];
+export const RESULT_OPTIONS: OptionTable<ResultOptions> = { ...AWAIT_OPTIONS, deps: true, state: true };
 
 /** Returns the options of a wait alone. */
 export function awaitOptions({ steps, trace, timeout, signal }: AwaitOptions): AwaitOptions {

@@ -1,7 +1,7 @@
 import { UsageError } from '../core/domain/errors.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import type { Duration } from '../core/domain/time.ts';
-import { nonEmpty, requireKnown } from '../define/option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
 import type { RunContent } from './delete-run.ts';
@@ -22,7 +22,7 @@ export interface ForgetOptions extends WaitOptions {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const OPTIONS: Record<keyof ForgetOptions, true> = {
+const OPTIONS: OptionTable<ForgetOptions> = {
   user: true,
   tenant: true,
   without: true,
@@ -60,7 +60,7 @@ export interface Forgotten {
 
 /** Returns the user to forget. Throws a UsageError for unknown options, without a user, and for another one than the client acts for. */
 export function forgottenUser(own: Identity | undefined, options: ForgetOptions): Identity & { user: string } {
-  requireKnown('"forget"', options, Object.keys(OPTIONS));
+  requireKnown('"forget"', options, OPTIONS);
   for (const name of ['user', 'tenant'] as const) if (options[name] !== undefined) nonEmpty(`"forget": "${name}"`, options[name]);
   const { user = own?.user, tenant = own?.tenant } = options;
   if (user === undefined) throw new UsageError('"forget" needs a "user": everything of a whole tenant is not removed at once');

@@ -9,7 +9,7 @@ import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.t
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
-import { nonEmpty, requireKnown } from '../define/option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';
 import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-calls.ts';
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
@@ -58,7 +58,7 @@ export class LonghaulClient {
   /** Throws a UsageError for unknown options, and for versions of Temporal's packages that do not fit together. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
     requireSdk();
-    requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
+    requireKnown('the client', options, CLIENT_OPTIONS);
     if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
     if (options.userKey !== undefined) nonEmpty('the client: "userKey"', options.userKey);
     this.temporal = client;
@@ -341,7 +341,7 @@ export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const OPTIONS: Record<keyof ConnectOptions, true> = { address: true, namespace: true, client: true, codec: true, ...CLIENT_OPTIONS };
+const OPTIONS: OptionTable<ConnectOptions> = { address: true, namespace: true, client: true, codec: true, ...CLIENT_OPTIONS };
 
 /** The time limit of connecting: a running server answers within milliseconds, and a missing one should be reported within 5 s. */
 const CONNECT_TIMEOUT_MS = 4_000;
@@ -354,7 +354,7 @@ const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
  * UsageError for unknown options and a codec that cannot be used.
  */
 export async function connect(options: ConnectOptions = {}): Promise<LonghaulClient> {
-  requireKnown('connect', options, Object.keys(OPTIONS));
+  requireKnown('connect', options, OPTIONS);
   for (const name of ['address', 'namespace'] as const) {
     if (options[name] !== undefined) nonEmpty(`connect: "${name}"`, options[name]);
   }

@@ -39,7 +39,7 @@ const REAPPLY_NOTHING = { resetReapplyType: 2, resetReapplyExcludeTypes: [1, 2, 
  * is not there.
  */
 export async function retryRun(client: Client, runId: string, options: RetryOptions): Promise<RetryReceipt> {
-  requireKnown('"retry"', options, ['fromStep']);
+  requireKnown('"retry"', options, { fromStep: true });
   if (options.fromStep !== undefined) wholeNumber('retry: "fromStep"', options.fromStep, 1);
   const { executionId: ended, closed } = await new RunChain(client, runId).newest();
   if (!closed) {

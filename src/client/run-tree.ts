@@ -196,7 +196,7 @@ const LONGEST_PAUSE_MS = 2_000;
  * offsets. The input of a parallel flow is yielded once, and not again for each of its agents. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
  */
 export async function* treeEvents(client: Client, runId: string, options: TreeEventOptions): AsyncGenerator<TreeEvent> {
-  requireKnown('"events"', options, ['tree', 'follow', 'signal']);
+  requireKnown('"events"', options, { tree: true, follow: true, signal: true });
   if (Object.hasOwn(options, 'from')) throw new UsageError('"events": "from" is an offset of one run: leave it out to read a tree');
   const { follow = false, signal } = options;
   const known: KnownRuns = new Map();

@@ -110,7 +110,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
-    requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
+    requireKnown('the session', options, SESSION_OPTIONS);
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;

@@ -15,7 +15,7 @@ import { invalidProgram } from '../core/program/check/problems.ts';
 import { AGENT_RUN, PROGRAM_RUN, type ProgramInput } from '../core/protocol.ts';
 import { checkProgramInput } from '../core/wire-schemas/run-input-schema.ts';
 import type { AnyAgent, DepsOption } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutputOf } from '../define/program/program-definition.ts';
 import { AWAIT_OPTIONS } from './client-options.ts';
 import { type EarlierOpening, readEarlier, withEarlier } from './saved-context.ts';
@@ -85,9 +85,6 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
   fairnessKey: true,
 };
 
-/** The options that `client.run` takes in addition. */
-const WAITING = AWAIT_OPTIONS;
-
 /** The client's own settings that the start of a run uses. */
 export interface RunSettings extends ClientSettings {
   /** Called with each notice for the person who starts the run. */
@@ -101,7 +98,7 @@ export async function startRun(
   options: StartOptions,
   { onNotice, ...settings }: RunSettings = {},
 ): Promise<string> {
-  requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
+  requireKnown('the start', options, { ...START_OPTIONS, ...AWAIT_OPTIONS });
   const { principal } = options;
   const earlier = await readEarlier(client, { ...options }, { agent: typeof agent === 'string' ? agent : agent.name, principal });
   const { steps } = earlier ?? {};
@@ -147,7 +144,7 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   live?: boolean;
 }
 
-const OPTIONS: Record<keyof ProgramOptions, true> = {
+const OPTIONS: OptionTable<ProgramOptions> = {
   input: true,
   deps: true,
   state: true,
@@ -177,7 +174,7 @@ export async function startProgram(
   options: ProgramOptions,
   settings: ClientSettings = {},
 ): Promise<string> {
-  requireKnown('the start', options, [...Object.keys(OPTIONS), ...WAITING]);
+  requireKnown('the start', options, { ...OPTIONS, ...AWAIT_OPTIONS });
   const input = programInput(program, options);
   const name = nameOf(input.program);
   // The activity that reads the earlier run checks this for every caller: the client can say so before anything is started.

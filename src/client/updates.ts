@@ -69,7 +69,7 @@ export type StartOperation = WithStartWorkflowOperation<(input: RunInput) => Pro
  * trying again is safe. Throws `run_not_found`, `run_ended`, the refusal of the run, `wait_timeout`.
  */
 export async function updateRun<Answer>(client: Client, runId: string, update: RunUpdate, options: UpdateOptions = {}): Promise<Answer> {
-  requireKnown(`"${update.name}"`, options, ['timeout']);
+  requireKnown(`"${update.name}"`, options, { timeout: true });
   const deadline = Date.now() + timerMilliseconds(options.timeout ?? DEFAULT_TIMEOUT, `"${update.name}": "timeout"`);
   const throttle = throttleOf(client, runId, update.name === UPDATES.send ? 'messages' : 'others');
   const accepted = await throttle.throttled(deadline, async () => ({

@@ -11,7 +11,7 @@ import type { CodeDefinition } from './code.ts';
 import type { Resources } from './context.ts';
 import type { AnyGuardrail } from './guardrails.ts';
 import type { AnyHook } from './hooks.ts';
-import { requireKnown, wholeNumber } from './option-checks.ts';
+import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 import type { ResourceDefinition } from './resources.ts';
 import type { SkillSource } from './skills.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
@@ -220,7 +220,13 @@ export interface WindowOptions {
   summaryModel?: ModelName;
 }
 
-const WINDOW_OPTIONS = ['maxTokens', 'maxBytes', 'keepResults', 'summarise', 'summaryModel'];
+const WINDOW_OPTIONS: OptionTable<WindowOptions> = {
+  maxTokens: true,
+  maxBytes: true,
+  keepResults: true,
+  summarise: true,
+  summaryModel: true,
+};
 
 /** The largest window: it goes to the next execution of a run together with snapshot, state and queue, in one payload. */
 const MOST_WINDOW_BYTES = 1_200_000;

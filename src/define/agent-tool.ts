@@ -6,7 +6,7 @@ import { type LimitOptions, plainLimits } from '../core/domain/limits.ts';
 import { type AnyAgent, type OutputOf, shareProblem } from './agent-definition.ts';
 import type { ApprovalOption } from './approvals.ts';
 import { defineTool, type ObjectSchema } from './define-tool.ts';
-import { nonEmpty, requireKnown } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 import type { AgentToolDefinition, ToolDefinition } from './tool-definition.ts';
 
 /** The default of `parameters`: the text that the agent gets. */
@@ -40,7 +40,7 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   maxResultBytes?: number;
 }
 
-const AGENT_TOOL_OPTIONS: Record<keyof AgentToolOptions<ObjectSchema>, true> = {
+const AGENT_TOOL_OPTIONS: OptionTable<AgentToolOptions<ObjectSchema>> = {
   name: true,
   description: true,
   label: true,
@@ -70,7 +70,7 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
   const agentName = nameOf(agent);
   const { name = agentName, description, limits, share = [], final = false, kept = false, parameters, approval, ...others } = options;
   const owner = `tool "${name}"`;
-  requireKnown(owner, options, Object.keys(AGENT_TOOL_OPTIONS));
+  requireKnown(owner, options, AGENT_TOOL_OPTIONS);
   checkKept(owner, kept, { final, agent });
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" runs an agent: its calls are runs of their own`);

@@ -75,7 +75,7 @@ export function toolApproval<Args, Deps, Needed>(
       `${owner}: "approval" is ${JSON.stringify(approval)}: write "always", "never", a function, or {when, deadline, onDeadline}`,
     );
   }
-  requireKnown(`${owner}: "approval"`, approval, ['when', 'deadline', 'onDeadline']);
+  requireKnown(`${owner}: "approval"`, approval, { when: true, deadline: true, onDeadline: true });
   const { when = 'always' } = approval;
   if (when !== 'always' && typeof when !== 'function') {
     throw new UsageError(`${owner}: "approval.when" is ${JSON.stringify(when)}: write "always" or a function, or leave "approval" out`);
@@ -86,7 +86,7 @@ export function toolApproval<Args, Deps, Needed>(
 /** Returns the default deadline that an agent sets for approvals; undefined if it sets none. */
 export function agentApprovals(owner: string, approvals: ApprovalDeadlineOptions | undefined): ApprovalDeadline | undefined {
   if (approvals === undefined) return undefined;
-  requireKnown(`${owner}: "approvals"`, approvals, ['deadline', 'onDeadline']);
+  requireKnown(`${owner}: "approvals"`, approvals, { deadline: true, onDeadline: true });
   const checked = approvalDeadline(`${owner}: "approvals`, approvals);
   return Object.keys(checked).length === 0 ? undefined : checked;
 }
@@ -96,7 +96,7 @@ export function requirementFrom(owner: string, answer: unknown): Omit<ApprovalRe
   if (typeof answer === 'boolean') return answer ? {} : undefined;
   const what = `${owner}: what "approval" returned`;
   if (!isNeed(answer)) throw new UsageError(`${what} is ${JSON.stringify(answer)}: return true, false, or {reason, deadline, onDeadline}`);
-  requireKnown(what, answer, ['reason', 'deadline', 'onDeadline']);
+  requireKnown(what, answer, { reason: true, deadline: true, onDeadline: true });
   const { reason } = answer;
   if (reason !== undefined && typeof reason !== 'string')
     throw new UsageError(`${what} has the reason ${JSON.stringify(reason)}: write a text`);

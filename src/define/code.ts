@@ -14,7 +14,7 @@ import type { PruneStrategy } from '../core/domain/content.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { CodeTool, Executor } from '../core/domain/execution.ts';
 import type { JsonObject } from '../core/domain/json.ts';
-import { requireKnown } from './option-checks.ts';
+import { type OptionTable, requireKnown, requireKnownNames } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 
 /** The way in which an agent runs code, as the option `code` says it. */
@@ -70,7 +70,7 @@ function checkCode(owner: string, code: CodeOptions<never>): CodeDefinition {
   const option = `${owner}: "code"`;
   if (isExecutor(code)) throw new UsageError(`${option} is an executor: write {executor: ${code.kind}(…)}`);
   if (typeof code !== 'object' || code === null) throw new UsageError(`${option} is ${JSON.stringify(code)}: write {executor: quickjs()}`);
-  requireKnown(option, code, ['executor', 'tier', 'inject', 'prune']);
+  requireKnown(option, code, { executor: true, tier: true, inject: true, prune: true });
   const { executor, tier = 'remote', inject, prune } = code;
   if (executor === undefined)
     throw new UsageError(`${option} has no "executor": write quickjs(), python(), custom({...}) or inProcess({...})`);
@@ -178,7 +178,7 @@ function checkPrune(owner: string, prune: PruneStrategy): PruneStrategy {
     );
   }
   const names = PRUNE_NUMBERS[prune.strategy];
-  requireKnown(option, prune, ['strategy', ...names]);
+  requireKnownNames(option, prune, ['strategy', ...names]);
   for (const name of names) {
     const value: unknown = Object.entries(prune).find(([key]) => key === name)?.[1];
     if (value === undefined && prune.strategy === 'old_observations') continue;
@@ -229,7 +229,7 @@ export interface InProcessExecutorOptions extends ExecutorOptions {
  * const executor = inProcess({ language: 'javascript', create: () => new RemoteSandbox(process.env.SANDBOX_URL) });
  */
 export function inProcess(options: InProcessExecutorOptions): ExecutorDefinition {
-  requireOptions('inProcess', options, ['create', 'language', ...EXECUTOR_OPTIONS]);
+  requireOptions('inProcess', options, { create: true, language: true, ...EXECUTOR_OPTIONS });
   const { language, create } = options;
   if (language !== 'javascript' && language !== 'python') {
     throw new UsageError(`inProcess: "language" is ${JSON.stringify(language) ?? 'missing'}: write "javascript" or "python"`);
@@ -256,7 +256,7 @@ export interface CustomExecutorOptions extends ExecutorOptions {
  * const executor = custom({ command: ['docker', 'run', '--rm', '-i', '--network=none', 'cells'], language: 'python' });
  */
 export function custom(options: CustomExecutorOptions): ExecutorDefinition {
-  requireOptions('custom', options, ['command', 'language', ...EXECUTOR_OPTIONS]);
+  requireOptions('custom', options, { command: true, language: true, ...EXECUTOR_OPTIONS });
   const command = checkCommand(options.command);
   const { language } = options;
   if (language !== 'javascript' && language !== 'python') {
@@ -285,7 +285,7 @@ export interface ExecutorOptions {
   allowedImports?: readonly string[];
 }
 
-const EXECUTOR_OPTIONS: readonly (keyof ExecutorOptions)[] = ['limits', 'allowedImports'];
+const EXECUTOR_OPTIONS: OptionTable<ExecutorOptions> = { limits: true, allowedImports: true };
 
 /** Megabytes that an address of 32 bits can reach. */
 const MAX_MEMORY_MB: Partial<Record<ExecutorKind, number>> = { quickjs: 4_096 };
@@ -312,7 +312,11 @@ function executorDefinition(
 }
 
 /** Throws a UsageError for a value that is not an object with options, and for unknown options. */
-function requireOptions(owner: string, options: unknown, known: readonly string[]): void {
+function requireOptions<Options extends object>(
+  owner: string,
+  options: Options,
+  known: Readonly<Record<keyof NoInfer<Options>, unknown>>,
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new UsageError(`${owner}: the options are ${JSON.stringify(options)}: write an object`);
   }
@@ -320,7 +324,7 @@ function requireOptions(owner: string, options: unknown, known: readonly string[
 }
 
 function checkLimits(owner: string, kind: ExecutorKind, limits: Partial<ExecutionLimits>): ExecutionLimits {
-  requireOptions(`${owner}: "limits"`, limits, Object.keys(DEFAULT_EXECUTION_LIMITS));
+  requireOptions(`${owner}: "limits"`, limits, DEFAULT_EXECUTION_LIMITS);
   const given = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)) as Partial<ExecutionLimits>;
   const checked = executionLimits(given);
   const most: Partial<ExecutionLimits> = {

@@ -6,7 +6,7 @@ import type { Principal } from '../core/domain/run.ts';
 import type { CallUsage } from '../core/protocol.ts';
 import { readSavedContext } from '../core/saved/read-saved-context.ts';
 import { type ContextToSave, SAVED_VERSION, type SavedContext, toSavedContext } from '../core/saved/saved-context.ts';
-import { requireKnown } from './option-checks.ts';
+import { type OptionTable, requireKnown } from './option-checks.ts';
 import type { ReadSecret } from './resources.ts';
 
 /** Live objects of the worker by name (pools, clients). They never reach history. */
@@ -213,7 +213,7 @@ function invalidUpdate(problem: string): UsageError {
   return new UsageError(`The update of the deps cannot be applied: ${problem}`);
 }
 
-const SAVED_FIELDS: Record<keyof ContextToSave, true> = {
+const SAVED_FIELDS: OptionTable<ContextToSave> = {
   messages: true,
   tool_calls: true,
   system_prompt: true,
@@ -240,7 +240,7 @@ const SAVED_FIELDS: Record<keyof ContextToSave, true> = {
  * });
  */
 export function savedContext(fields: ContextToSave = {}): SavedContext {
-  requireKnown('savedContext', fields, Object.keys(SAVED_FIELDS));
+  requireKnown('savedContext', fields, SAVED_FIELDS);
   const { deps, ...plain } = fields;
   if (deps !== undefined && (typeof deps !== 'object' || deps === null || Array.isArray(deps)))
     throw new UsageError(`savedContext: "deps" is ${JSON.stringify(deps)}: write an object`);

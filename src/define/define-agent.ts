@@ -33,44 +33,44 @@ import { type AnyHook, checkHooks } from './hooks.ts';
 import { checkMcpServers } from './mcp.ts';
 import { agentMemory, type MemoryOptions } from './memory.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
-import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { agentPermissions, type PermissionOptions } from './permissions.ts';
 import { type SkillsOption, skillSources, skillToolNames } from './skills.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
 
-const AGENT_OPTIONS = [
-  'name',
-  'model',
-  'instructions',
-  'tools',
-  'mcp',
-  'deps',
-  'output',
-  'outputMode',
-  'outputRetries',
-  'code',
-  'replyFormat',
-  'description',
-  'handoffs',
-  'maxHandoffs',
-  'settings',
-  'window',
-  'finalAttempt',
-  'limits',
-  'children',
-  'onLimit',
-  'approvals',
-  'permissions',
-  'skills',
-  'memory',
-  'hooks',
-  'guardrails',
-  'onUnknownOutcome',
-  'parallel',
-  'modelTimeout',
-  'modelMaxAttempts',
-  'modelPatience',
-];
+const AGENT_OPTIONS: OptionTable<AgentOptions<never, never>> = {
+  name: true,
+  model: true,
+  instructions: true,
+  tools: true,
+  mcp: true,
+  deps: true,
+  output: true,
+  outputMode: true,
+  outputRetries: true,
+  code: true,
+  replyFormat: true,
+  description: true,
+  handoffs: true,
+  maxHandoffs: true,
+  settings: true,
+  window: true,
+  finalAttempt: true,
+  limits: true,
+  children: true,
+  onLimit: true,
+  approvals: true,
+  permissions: true,
+  skills: true,
+  memory: true,
+  hooks: true,
+  guardrails: true,
+  onUnknownOutcome: true,
+  parallel: true,
+  modelTimeout: true,
+  modelMaxAttempts: true,
+  modelPatience: true,
+};
 
 /** The instructions of an agent that sets none. */
 const DEFAULT_INSTRUCTIONS =
@@ -216,7 +216,7 @@ function checkOnUnknownOutcome(owner: string, choice: 'tell' | 'ask'): 'tell' | 
 
 /** Returns the limits of the runs below an agent. Throws a UsageError for one that is unknown or out of range. */
 function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptions {
-  requireKnown(`${owner}: "children"`, options, ['depth', 'alive', 'perTree']);
+  requireKnown(`${owner}: "children"`, options, { depth: true, alive: true, perTree: true });
   const { depth, alive, perTree } = options;
   if (depth !== undefined && wholeNumber(`${owner}: "children.depth"`, depth, 0) > MAX_TREE_DEPTH) {
     throw new UsageError(`${owner}: "children.depth" is ${depth}: write at most ${MAX_TREE_DEPTH}`);

@@ -1,6 +1,6 @@
 import { type Anchor, type AnchorConstraint, builtInAnchor } from '../anchors/anchors.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { nonEmpty, requireKnown } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 
 /** The options of an anchor of one's own. */
 export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
@@ -10,7 +10,7 @@ export interface AnchorOptions extends Omit<AnchorConstraint, 'onViolation'> {
   check: Anchor['check'];
 }
 
-const ANCHOR_OPTIONS: Record<keyof AnchorOptions, true> = {
+const ANCHOR_OPTIONS: OptionTable<AnchorOptions> = {
   name: true,
   require: true,
   reject: true,
@@ -38,7 +38,7 @@ const ANCHOR_NAME = /^[A-Za-z0-9_-]{1,64}$/;
  */
 export function defineAnchor(options: AnchorOptions): Anchor {
   const owner = `anchor "${checkName(options.name)}"`;
-  requireKnown(owner, options, Object.keys(ANCHOR_OPTIONS));
+  requireKnown(owner, options, ANCHOR_OPTIONS);
   const { name, require, reject, enforce, confidenceFloor, unknownResponse, onViolation = 'raise', check } = options;
   if (typeof check !== 'function') throw new UsageError(`${owner}: "check" is missing: write (text) => [...] with the violations`);
   if (onViolation !== 'raise' && onViolation !== 'warn') {

@@ -11,10 +11,10 @@ import { isObjectSchema, providerSchema, toStrictJsonSchema } from '../schema/st
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
-import { nonEmpty, requireKnown, requireZod } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
 import { toolCategory } from './permissions.ts';
 import { type ToolDefinition, ToolFailure } from './tool-definition.ts';
-import { type Overflow, POLICY_OPTIONS, resultBudget, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+import { type Overflow, resultBudget, TOOL_POLICY_OPTIONS, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
 
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
@@ -86,7 +86,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
   strict?: boolean;
 }
 
-const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unknown>, keyof ToolPolicyOptions<unknown>>, true> = {
+const TOOL_OPTIONS: OptionTable<ToolOptions<ObjectSchema, unknown, unknown>> = {
   name: true,
   description: true,
   label: true,
@@ -104,9 +104,8 @@ const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unkno
   category: true,
   strict: true,
   legacyUpdates: true,
+  ...TOOL_POLICY_OPTIONS,
 };
-
-const TOOL_OPTIONS = [...Object.keys(OWN_OPTIONS), ...POLICY_OPTIONS];
 
 /** The tool names that providers accept. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -231,7 +230,14 @@ export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends Ob
   callers?: readonly ToolCaller[];
 }
 
-const ASK_HUMAN_OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline', 'callers'];
+const ASK_HUMAN_OPTIONS: OptionTable<AskHumanOptions<z.ZodType, ObjectSchema>> = {
+  name: true,
+  description: true,
+  parameters: true,
+  answer: true,
+  deadline: true,
+  callers: true,
+};
 
 /**
  * Defines a tool with which a model asks a person. It has no code: each call waits, and the answer that a person sends

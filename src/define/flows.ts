@@ -9,7 +9,7 @@ import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import type { AgentDefinition, AnyAgent, OutputOf, UnfinishedOf } from './agent-definition.ts';
 import { agentTool } from './agent-tool.ts';
 import { defineAgent } from './define-agent.ts';
-import { nonEmpty, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
 
 /** The options of `defineFlow`. */
@@ -40,7 +40,13 @@ export type FlowDefinition<Agents extends readonly AnyAgent[] = readonly AnyAgen
 
 const FLOW_KINDS: readonly FlowKind[] = ['sequential', 'loop', 'parallel'];
 
-const FLOW_OPTIONS = ['name', 'kind', 'agents', 'maxIterations', 'until'];
+const FLOW_OPTIONS: OptionTable<FlowOptions<readonly AnyAgent[], FlowKind>> = {
+  name: true,
+  kind: true,
+  agents: true,
+  maxIterations: true,
+  until: true,
+};
 
 /**
  * Defines a flow: agents that act one after the other in one run, over one conversation, or at the same time in runs of their own. It is

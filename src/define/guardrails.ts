@@ -7,7 +7,7 @@ import { type ModelName, modelName } from '../core/domain/model.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { ReadEvents, Resources } from './context.ts';
-import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
 /** The options of every guardrail, also of the prebuilt ones. */
 export interface CommonGuardrailOptions<Type extends GuardrailType> {
@@ -29,7 +29,7 @@ export interface GuardrailOptions<Type extends GuardrailType> extends CommonGuar
   check: (context: GuardrailContexts[Type]) => GuardrailAnswer | Promise<GuardrailAnswer>;
 }
 
-const GUARDRAIL_OPTIONS: Record<keyof GuardrailOptions<'input'>, true> = {
+const GUARDRAIL_OPTIONS: OptionTable<GuardrailOptions<'input'>> = {
   name: true,
   type: true,
   failOpen: true,
@@ -62,7 +62,7 @@ export function defineGuardrail<const Type extends GuardrailType>(options: Guard
     throw new UsageError(`guardrail ${JSON.stringify(name) ?? 'without a name'}: use 1 to 64 letters, digits, "_" or "-" as "name"`);
   }
   const owner = `guardrail "${name}"`;
-  requireKnown(owner, options, Object.keys(GUARDRAIL_OPTIONS));
+  requireKnown(owner, options, GUARDRAIL_OPTIONS);
   if (!GUARDRAIL_TYPES.includes(type)) {
     throw new UsageError(`${owner}: "type" is ${JSON.stringify(type)}: write "input", "output" or "tool_call"`);
   }

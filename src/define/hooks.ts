@@ -17,7 +17,7 @@ import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
 import type { DecisionHookContext } from './approvals.ts';
 import type { ReadEvents, Resources } from './context.ts';
-import { requireKnown, wholeNumber } from './option-checks.ts';
+import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
 /** The options of a hook. Exactly one of `run` and `command` is set. */
 export interface HookOptions<Event extends HookEvent> {
@@ -41,7 +41,7 @@ export interface HookOptions<Event extends HookEvent> {
   command?: readonly string[];
 }
 
-const HOOK_OPTIONS: Record<keyof HookOptions<HookEvent>, true> = {
+const HOOK_OPTIONS: OptionTable<HookOptions<HookEvent>> = {
   name: true,
   on: true,
   match: true,
@@ -76,7 +76,7 @@ export function defineHook<const Event extends HookEvent>(options: HookOptions<E
     throw new UsageError(`hook ${JSON.stringify(name) ?? 'without a name'}: use 1 to 64 letters, digits, "_", "-" or "." as "name"`);
   }
   const owner = `hook "${name}"`;
-  requireKnown(owner, options, Object.keys(HOOK_OPTIONS));
+  requireKnown(owner, options, HOOK_OPTIONS);
   if (!HOOK_EVENTS.includes(on)) {
     const near = typeof on === 'string' ? didYouMean(on, HOOK_EVENTS) : '';
     throw new UsageError(`${owner}: "on" is ${JSON.stringify(on) ?? 'missing'}: write one of ${HOOK_EVENTS.join(', ')}${near}`);

@@ -4,7 +4,7 @@ import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
-import { nonEmpty, requireKnown } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown } from './option-checks.ts';
 import type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValue } from './tool-definition.ts';
 import { type Overflow, resultBudget, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
 
@@ -39,26 +39,29 @@ export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAtte
 /** The options of `mcpServer`: for a program that speaks over its standard input and output, or for an address. */
 export type McpServerOptions = McpOptions & McpTransportOptions;
 
-/** The names of the options of both transports. */
-const TRANSPORT_OPTIONS = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'transport'];
-
-const MCP_OPTIONS = [
-  'name',
-  ...TRANSPORT_OPTIONS,
-  'tools',
-  'approval',
-  'effect',
-  'callers',
-  'timeout',
-  'maxAttempts',
-  'backoff',
-  'concurrency',
-  'taskQueue',
-  'maxResultBytes',
-  'overflow',
-  'prefix',
-  'idleTimeout',
-];
+const MCP_OPTIONS: OptionTable<McpServerOptions> = {
+  name: true,
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+  url: true,
+  headers: true,
+  transport: true,
+  tools: true,
+  approval: true,
+  effect: true,
+  callers: true,
+  timeout: true,
+  maxAttempts: true,
+  backoff: true,
+  concurrency: true,
+  taskQueue: true,
+  maxResultBytes: true,
+  overflow: true,
+  prefix: true,
+  idleTimeout: true,
+};
 
 /** The pattern of a name. It is prepended to the names of tools, which providers limit to 64 characters. */
 const MCP_SERVER_NAME = /^[a-zA-Z0-9_-]{1,32}$/;
@@ -133,7 +136,7 @@ function mcpPolicy(owner: string, options: McpOptions, effect: McpEffect): ToolP
 
 function checkTools(owner: string, tools: McpOptions['tools']): { include?: readonly string[]; exclude: readonly string[] } {
   if (tools === undefined) return { exclude: [] };
-  requireKnown(`${owner}: "tools"`, tools, ['include', 'exclude']);
+  requireKnown(`${owner}: "tools"`, tools, { include: true, exclude: true });
   const { include, exclude = [] } = tools;
   if (include?.length === 0)
     throw new UsageError(`${owner}: "tools.include" is empty: name the tools that the agent is to have, or leave it out for all`);

@@ -51,7 +51,7 @@ export function agentMemory(owner: string, { memory = false, tools = [], replyFo
   if (memory !== true && (typeof memory !== 'object' || memory === null || Array.isArray(memory)))
     throw new UsageError(`${what} is ${JSON.stringify(memory)}: write true, or { recall, tools, name }`);
   const options: MemoryOptions = memory === true ? {} : memory;
-  requireKnown(what, options, ['recall', 'tools', 'name']);
+  requireKnown(what, options, { recall: true, tools: true, name: true });
   const recall = recallBounds(owner, options.recall ?? true);
   const hasTools = flag(`${owner}: "memory.tools"`, options.tools ?? true);
   if (recall === undefined && !hasTools) throw new UsageError(`${what} has neither "recall" nor "tools": leave it out, or set one to true`);
@@ -76,7 +76,7 @@ function recallBounds(owner: string, recall: boolean | RecallOptions): RecallBou
   if (recall === true) return DEFAULT_RECALL;
   if (typeof recall !== 'object' || recall === null || Array.isArray(recall))
     throw new UsageError(`${owner}: "memory.recall" is ${JSON.stringify(recall)}: write true, false, or { topK, maxBytes }`);
-  requireKnown(`${owner}: "memory.recall"`, recall, ['topK', 'maxBytes']);
+  requireKnown(`${owner}: "memory.recall"`, recall, { topK: true, maxBytes: true });
   const { topK = DEFAULT_RECALL.topK, maxBytes = DEFAULT_RECALL.maxBytes } = recall;
   return {
     topK: between(`${owner}: "memory.recall.topK"`, topK, { least: 1, most: MOST_ENTRIES }),

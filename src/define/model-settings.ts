@@ -7,9 +7,17 @@ import type { RunOverrides } from '../core/domain/run-input.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../core/domain/tool-calls.ts';
 import type { AnyAgent, OutputDefinition } from './agent-definition.ts';
 import { transferToolName } from './handoffs.ts';
-import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireKnownNames, wholeNumber } from './option-checks.ts';
 
-const SETTING_NAMES = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolCalls', 'reasoningEffort', 'thinkTags', 'extra'];
+const SETTINGS: OptionTable<ModelSettings> = {
+  temperature: true,
+  maxOutputTokens: true,
+  toolChoice: true,
+  parallelToolCalls: true,
+  reasoningEffort: true,
+  thinkTags: true,
+  extra: true,
+};
 
 /** The tools and the output that the settings may refer to. */
 interface SettingsContext {
@@ -21,7 +29,7 @@ interface SettingsContext {
 /** Returns the settings if they can work; otherwise throws a UsageError that names the setting. */
 export function checkSettings(owner: string, settings: ModelSettings, context: SettingsContext): ModelSettings {
   const name = (setting: string): string => `${owner}: "settings.${setting}"`;
-  requireKnown(`${owner}: "settings"`, settings, SETTING_NAMES);
+  requireKnown(`${owner}: "settings"`, settings, SETTINGS);
   const { temperature, maxOutputTokens, toolChoice, parallelToolCalls, reasoningEffort, thinkTags, extra } = settings;
   if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
     throw new UsageError(`${name('temperature')} is ${String(temperature)}: write a number from 0 to 2`);
@@ -47,7 +55,7 @@ function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolCh
     if (given !== undefined && typeof given !== 'boolean')
       throw new UsageError(`${name}.every is ${JSON.stringify(given)}: write true or false`);
     const known = 'tool' in choice ? ['tool', 'every'] : ['required', 'every'];
-    requireKnown(name, choice, known);
+    requireKnownNames(name, choice, known);
   }
   if (choice === 'required' || (typeof choice === 'object' && choice !== null && 'required' in choice && choice.required)) {
     if (tools === undefined || tools.length > 0 || mayAnswer) return;

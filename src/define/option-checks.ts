@@ -1,8 +1,23 @@
 import { UsageError } from '../core/domain/errors.ts';
 import { didYouMean } from '../core/domain/text.ts';
 
-/** Throws a UsageError for an unknown option: a misspelt option would be ignored silently. */
-export function requireKnown(owner: string, options: object, known: readonly string[]): void {
+/** The names of options. The compiler reports one that is missing, and one that the options do not have. */
+export type OptionTable<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>;
+
+/**
+ * Throws a UsageError for an unknown option: a misspelt option would be ignored silently. `known` has the name of each option that the
+ * type has.
+ */
+export function requireKnown<Options extends object>(
+  owner: string,
+  options: Options,
+  known: Readonly<Record<keyof NoInfer<Options>, unknown>>,
+): void {
+  requireKnownNames(owner, options, Object.keys(known));
+}
+
+/** Throws a UsageError for an option that is not in the list, which depends on other options. */
+export function requireKnownNames(owner: string, options: object, known: readonly string[]): void {
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue;
     throw new UsageError(`${owner} has an unknown option "${key}" (known: ${known.join(', ')})${didYouMean(key, known)}`);

@@ -1,7 +1,7 @@
 import type { SecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
-import { requireKnown } from './option-checks.ts';
+import { type OptionTable, requireKnown } from './option-checks.ts';
 
 /** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */
 export type ReadSecret = (secret: string | SecretReference) => Promise<string>;
@@ -40,7 +40,14 @@ export interface ResourceDefinition<Value = unknown> {
   readonly timeoutMs: number;
 }
 
-const RESOURCE_OPTIONS = ['open', 'close', 'health', 'lazy', 'healthEvery', 'timeout'];
+const RESOURCE_OPTIONS: OptionTable<ResourceOptions<unknown>> = {
+  open: true,
+  close: true,
+  health: true,
+  lazy: true,
+  healthEvery: true,
+  timeout: true,
+};
 
 /**
  * Defines a live object (a pool, a client, a browser) that a worker opens, checks and closes, for its option `resources`.
@@ -100,7 +107,7 @@ export function secret(name: string, options: SecretOptions = {}): SecretReferen
       `secret ${JSON.stringify(name.slice(0, MAX_SECRET_NAME_LENGTH))}: this is not a valid name of a secret: use at most ${MAX_SECRET_NAME_LENGTH} letters, digits, "-", "_", "." and "/", no part of which is "." or ".."`,
     );
   }
-  requireKnown(`secret "${name}"`, options, ['prefix']);
+  requireKnown(`secret "${name}"`, options, { prefix: true });
   const { prefix } = options;
   if (prefix === undefined) return Object.freeze({ kind: 'longhaul.secret', name });
   if (typeof prefix !== 'string') throw new UsageError(`secret "${name}": "prefix" is ${JSON.stringify(prefix)}: write a text`);

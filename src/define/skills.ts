@@ -59,7 +59,7 @@ function sourceOf(owner: string, given: SkillsOption[number]): SkillSource {
   const what = `${owner}: an entry of "skills"`;
   if (typeof given !== 'object' || given === null)
     throw new UsageError(`${what} is neither a path nor {path, match}: write "./skills/refunds"`);
-  requireKnown(what, given, ['path', 'match']);
+  requireKnown(what, given, { path: true, match: true });
   const { path, match } = given;
   if (match !== undefined && typeof match !== 'function') throw new UsageError(`${what}: "match" is not a function of the input`);
   return { path: pathOf(owner, path), ...(match === undefined ? {} : { match }) };

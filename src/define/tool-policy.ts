@@ -3,7 +3,7 @@ import { BYTE_BUDGETS } from '../core/domain/byte-budgets.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
 import type { Resources, RunContext } from './context.ts';
-import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
 /** The waits between attempts. */
 export interface BackoffOptions {
@@ -62,8 +62,7 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   taskQueue?: string;
 }
 
-/** The names of those options. The compiler reports one that is missing here. */
-const POLICY_OPTION_NAMES: Record<keyof ToolPolicyOptions<unknown>, true> = {
+export const TOOL_POLICY_OPTIONS: OptionTable<ToolPolicyOptions<unknown>> = {
   effect: true,
   verify: true,
   tier: true,
@@ -76,9 +75,6 @@ const POLICY_OPTION_NAMES: Record<keyof ToolPolicyOptions<unknown>, true> = {
   concurrency: true,
   taskQueue: true,
 };
-
-/** The names of the policy options of a tool. */
-export const POLICY_OPTIONS = Object.keys(POLICY_OPTION_NAMES);
 
 /** Returns the checked policy of a tool. Throws a UsageError that names an invalid option. */
 export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptions<Deps, Needed>): ToolPolicy {
@@ -143,7 +139,7 @@ function requireLocal<Deps, Needed>(
 
 function checkedBackoff(owner: string, backoff: BackoffOptions | undefined, isLocal: boolean): Backoff | undefined {
   if (backoff === undefined) return undefined;
-  requireKnown(`${owner}: "backoff"`, backoff, ['initial', 'factor', 'max']);
+  requireKnown(`${owner}: "backoff"`, backoff, { initial: true, factor: true, max: true });
   const defaults = isLocal ? DEFAULT_POLICY.localBackoff : DEFAULT_POLICY.backoff;
   const initialMs = milliseconds(backoff.initial ?? defaults.initialMs, `${owner}: "backoff.initial"`);
   const maxMs = milliseconds(backoff.max ?? Math.max(defaults.maxMs, initialMs), `${owner}: "backoff.max"`);

@@ -4,7 +4,7 @@ import type { Principal } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
-import { requireKnown } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
 import { openAuthentication } from './auth/open-access.ts';
@@ -54,7 +54,7 @@ export interface HandlerOptions {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const OPTIONS: Record<keyof HandlerOptions, true> = {
+const OPTIONS: OptionTable<HandlerOptions> = {
   authenticate: true,
   tokenSecrets: true,
   limits: true,
@@ -87,7 +87,7 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
 
 /** Returns the settings of the routes of a service that acts for a principal itself, or for none. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
-  requireKnown('the handler', options, Object.keys(OPTIONS));
+  requireKnown('the handler', options, OPTIONS);
   const { prefix = '', agents = [], programs = [], chats, checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
   const path = withoutEnd(prefix, '/');
@@ -160,11 +160,11 @@ export interface McpSettings {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const MCP_OPTIONS: Record<keyof McpOptions, true> = { maxWait: true, maxDecisionWait: true };
+const MCP_OPTIONS: OptionTable<McpOptions> = { maxWait: true, maxDecisionWait: true };
 
 /** Fills in the defaults. Throws a UsageError for unknown options, and for an invalid time. */
 function mcpSettings(options: McpOptions): McpSettings {
-  requireKnown('the handler: "mcp"', options, Object.keys(MCP_OPTIONS));
+  requireKnown('the handler: "mcp"', options, MCP_OPTIONS);
   const { maxWait = '1h', maxDecisionWait = '1m' } = options;
   return {
     maxWaitMs: timerMilliseconds(maxWait, 'the handler: "mcp.maxWait"'),

@@ -15,7 +15,7 @@ import {
   streamedOutputIn,
   type StreamEntry,
 } from '../core/domain/stream.ts';
-import { requireKnown, wholeNumber } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown, wholeNumber } from '../define/option-checks.ts';
 import type { PublishingActivity, ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from './stream-sink.ts';
 import { pause, unlessAborted } from './waits.ts';
 
@@ -27,8 +27,7 @@ export interface HeartbeatStreamsOptions {
   idleEveryMs?: number;
 }
 
-/** The options by name. The compiler reports one that is missing here. */
-const OPTIONS: Record<keyof HeartbeatStreamsOptions, true> = { everyMs: true, idleEveryMs: true };
+const OPTIONS: OptionTable<HeartbeatStreamsOptions> = { everyMs: true, idleEveryMs: true };
 const LEAST_MS = 50;
 
 /**
@@ -37,7 +36,7 @@ const LEAST_MS = 50;
  * a pace that is no whole number.
  */
 export function heartbeatStreams(options: HeartbeatStreamsOptions = {}): StreamSink {
-  requireKnown('heartbeatStreams', options, Object.keys(OPTIONS));
+  requireKnown('heartbeatStreams', options, OPTIONS);
   const everyMs = wholeNumber('heartbeatStreams: "everyMs"', options.everyMs ?? 500, LEAST_MS);
   const idleMs = wholeNumber('heartbeatStreams: "idleEveryMs"', options.idleEveryMs ?? 10_000, LEAST_MS);
   return { name: 'heartbeats', heartbeatEveryMs: everyMs, open: (context) => new HeartbeatChannel(everyMs, idleMs, context) };

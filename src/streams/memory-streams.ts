@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { StreamEntry } from '../core/domain/stream.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
-import { requireKnown, wholeNumber } from '../define/option-checks.ts';
+import { type OptionTable, requireKnown, wholeNumber } from '../define/option-checks.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from './stream-sink.ts';
 import { Bell } from './waits.ts';
 
@@ -19,8 +19,7 @@ export interface MemoryStreamsOptions {
   idleFor?: Duration;
 }
 
-/** The options by name. The compiler reports one that is missing here. */
-const OPTIONS: Record<keyof MemoryStreamsOptions, true> = {
+const OPTIONS: OptionTable<MemoryStreamsOptions> = {
   entriesPerRun: true,
   bytesPerRun: true,
   runs: true,
@@ -33,7 +32,7 @@ const OPTIONS: Record<keyof MemoryStreamsOptions, true> = {
  * sink to that worker and to the client. Throws a UsageError for a bound that is no whole number.
  */
 export function memoryStreams(options: MemoryStreamsOptions = {}): StreamSink {
-  requireKnown('memoryStreams', options, Object.keys(OPTIONS));
+  requireKnown('memoryStreams', options, OPTIONS);
   const { entriesPerRun = 10_000, bytesPerRun = 4_000_000, runs = 10_000, bytes = 256_000_000, idleFor = '10m' } = options;
   const hub = new StreamHub({
     perRun: {

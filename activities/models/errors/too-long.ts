@@ -153,7 +153,7 @@ export function checkTooLong(owner: string, rules: readonly TooLongRule[]): read
   if (!Array.isArray(rules)) throw new UsageError(`${owner} is not a list: write [{ status: 400, text: 'input too big' }]`);
   if (rules.length > MOST_RULES) throw new UsageError(`${owner} has ${rules.length} rows, over ${MOST_RULES}`);
   return rules.map((rule: TooLongRule, index) => {
-    requireKnown(`${owner}: row ${index + 1}`, rule, ['status', 'text']);
+    requireKnown(`${owner}: row ${index + 1}`, rule, { status: true, text: true });
     const { status, text } = rule;
     const source: unknown = text instanceof RegExp ? text.source : text;
     if (typeof source !== 'string' || source.trim() === '' || source.length > LONGEST_RULE) {

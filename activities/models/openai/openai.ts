@@ -15,7 +15,7 @@ import type {
 } from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
-import { requireKnown } from '../../../src/define/option-checks.ts';
+import { type OptionTable, requireKnown } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { classifyError } from '../errors/classify-error.ts';
 import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
@@ -72,7 +72,16 @@ export interface OpenAIOptions {
 const OPENAI_URL = 'https://api.openai.com/v1';
 /** The most keys whose clients are cached: for instance one for each tenant. */
 const MAX_CLIENTS = 100;
-const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities', 'tooLong'];
+const OPTIONS: OptionTable<OpenAIOptions> = {
+  apiKey: true,
+  baseURL: true,
+  api: true,
+  organization: true,
+  timeout: true,
+  headers: true,
+  capabilities: true,
+  tooLong: true,
+};
 
 /**
  * Creates a model client for OpenAI and for every server with its API (vLLM, Ollama, llama.cpp, gateways). Reads and

@@ -19,7 +19,7 @@ export interface StreamOptions {
 
 /** Yields the items of a run's stream, from a cursor on until the run has ended. Throws `invalid_cursor` and the errors of reading. */
 export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
-  requireKnown('"stream"', options, ['cursor', 'signal']);
+  requireKnown('"stream"', options, { cursor: true, signal: true });
   const { cursor, signal = new AbortController().signal } = options;
   let from = cursor === undefined ? beginning() : placeOf(runId, cursor);
   signal.throwIfAborted();

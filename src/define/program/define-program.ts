@@ -112,7 +112,6 @@ export type CommonOptions = Omit<StepOptions, 'name'>;
 /** The options of a step that holds other steps. */
 export type BlockOptions = Pick<CommonOptions, 'when'>;
 
-/** Every common option by its name. The compiler reports one that is missing here. */
 const COMMON: Record<keyof CommonOptions, true> = { when: true, refine: true, timeout: true, approval: true, review: true };
 
 /** Splits the options of a step into the common ones and those of its kind. */

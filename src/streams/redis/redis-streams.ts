@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
-import { nonEmpty, requireKnown, wholeNumber } from '../../define/option-checks.ts';
+import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from '../../define/option-checks.ts';
 import { Bell, pause, within } from '../waits.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';
 import {
@@ -36,8 +36,7 @@ export interface RedisStreamsOptions {
   queuedBytes?: number;
 }
 
-/** The options by name. The compiler reports one that is missing here. */
-const OPTIONS: Record<keyof RedisStreamsOptions, true> = {
+const OPTIONS: OptionTable<RedisStreamsOptions> = {
   url: true,
   prefix: true,
   entriesPerRun: true,
@@ -51,7 +50,7 @@ const OPTIONS: Record<keyof RedisStreamsOptions, true> = {
  * history of the runs. Throws a UsageError for an address or a bound that cannot be used.
  */
 export function redisStreams(options: RedisStreamsOptions): StreamSink {
-  requireKnown('redisStreams', options, Object.keys(OPTIONS));
+  requireKnown('redisStreams', options, OPTIONS);
   const { prefix = 'longhaul', entriesPerRun = 10_000, keepFor = '1h', queuedEntries = 10_000, queuedBytes = 16_000_000 } = options;
   const settings: RedisSettings = {
     url: nonEmpty('redisStreams: "url"', options.url),
