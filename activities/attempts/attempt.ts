@@ -390,3 +390,9 @@ export async function withTimeout<Value>(
     stop?.removeEventListener('abort', stopped);
   }
 }
+
+/** The run that the activity of this call belongs to. */
+export function currentRun(): { namespace: string; runId: string } {
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
+}

@@ -16,7 +16,7 @@ import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../
 import type { ExecutorDefinition } from '../../src/define/code.ts';
 import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
-import { attemptNumber, attemptsAllowed, runAttempt, withTimeout } from '../attempts/attempt.ts';
+import { attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
 import { requireHooks } from '../hooks/hooks.ts';
@@ -417,11 +417,6 @@ async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledC
   }
   const names = Array.isArray(content['names']) ? content['names'].filter((name) => typeof name === 'string') : [];
   return { bytes: Buffer.from(content['bytes'], 'base64'), names };
-}
-
-function currentRun(): { namespace: string; runId: string } {
-  const { workflowExecution, workflowNamespace } = activityInfo();
-  return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
 }
 
 /** Makes the executor that the code of a run was pinned to, with the tools that code may call and the values that it is given. */

@@ -1,3 +1,4 @@
+import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
@@ -269,8 +270,4 @@ function failureOf(error: unknown, bound: AttemptBound, elapsedMs: number): Appl
     ...(failure.cause === undefined ? {} : { cause: failure.cause as Error }),
   });
   return withStack(result, failure, NO_CHANGE);
-}
-
-function attemptsText(attempts: number): string {
-  return attempts === 1 ? '1 attempt' : `${attempts} attempts`;
 }

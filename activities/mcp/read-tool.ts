@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
-import { dereference, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
+import { dereference, LISTS, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** A tool of a server as it can be used. */
@@ -125,7 +125,6 @@ const DATA = ['const', 'enum', 'default', 'examples', 'example'];
 
 /** The keywords that hold schemas by name, in a list, or a single one. */
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
-const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SINGLES = ['items', 'additionalProperties', 'additionalItems', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
 
 /** Keywords that must be a whole number, or a number. */

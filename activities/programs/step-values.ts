@@ -1,4 +1,4 @@
-import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
+import { cancellationSignal, getClient } from '@temporalio/activity';
 import { LRUCache } from 'lru-cache';
 import type { SpilledContent } from '../../src/core/domain/content.ts';
 import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/do
 import type { StoredOutput } from '../../src/core/domain/program-run.ts';
 import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
 import { type PayloadStore, readSpilled, spill, type StoredRun } from '../../src/stores/payload-store.ts';
-import { withTimeout } from '../attempts/attempt.ts';
+import { currentRun, withTimeout } from '../attempts/attempt.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 
 /** The most bytes of values that a worker keeps for the steps of programs. */
@@ -182,9 +182,4 @@ function ownerOf({ namespace, runId }: StoredRun, id: string): JsonObject {
 
 function isOwner(owner: JsonObject, expected: JsonObject): boolean {
   return Object.entries(expected).every(([key, value]) => owner[key] === value);
-}
-
-function currentRun(): StoredRun {
-  const { workflowExecution, workflowNamespace } = activityInfo();
-  return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
 }

@@ -7,6 +7,7 @@ import {
   type ContentItem,
   type ContentPart,
   type ConversationStep,
+  isMediaPart,
   isToolCall,
   type Message,
   outputText,
@@ -245,18 +246,13 @@ function isArgumentError({ name, status, content: [text] }: ToolResult): boolean
 
 /** Returns the text of a result. Media are named; their bytes are useless as text. */
 function observationText({ content }: ToolResult): string {
-  return resultText(content.map((value) => (isMedia(value) ? partText(value) : value)));
+  return resultText(content.map((value) => (isMediaPart(value) ? partText(value) : value)));
 }
 
 /** Returns the media of a result, which follow its text. */
 function mediaOf({ content }: ToolResult): ContentPart[] {
   const values: unknown[] = content;
-  return values.filter(isMedia);
-}
-
-function isMedia(value: unknown): value is JsonValue & ContentPart {
-  if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
-  return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
+  return values.filter(isMediaPart);
 }
 
 /** A step of a conversation, with what belongs to the provider's own form of it. */

@@ -1,6 +1,7 @@
 import {
   type ContentItem,
   type ContentPart,
+  isMediaPart,
   type MediaSource,
   type Message,
   outputText,
@@ -215,9 +216,4 @@ export function toolOutputText(result: ToolResult): string {
 export function toolOutputMedia(result: ToolResult): ContentPart[] {
   const values: unknown[] = result.content;
   return values.filter(isMediaPart);
-}
-
-function isMediaPart(value: unknown): value is ContentPart {
-  if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
-  return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
 }

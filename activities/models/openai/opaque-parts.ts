@@ -1,3 +1,4 @@
+import { textIn } from './message-order.ts';
 import { createHash } from 'node:crypto';
 import { type ContentItem, outputText } from '../../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
@@ -210,10 +211,6 @@ function withoutRepetitions(message: JsonObject): JsonObject {
 function blockText(blocks: unknown): string {
   if (!Array.isArray(blocks)) return '';
   return blocks.map((block: unknown) => (isJsonObject(block) ? [...BLOCK_TEXTS].map((name) => textIn(block[name])).join('') : '')).join('');
-}
-
-function textIn(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 /** Returns the reasoning of a message as text, whichever field holds it. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { shortened } from './text.ts';
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). */
@@ -259,4 +259,13 @@ function beforeLast<Step>(steps: readonly Step[], isOfKind: (step: Step) => bool
 
 function withShortObservation<Step extends Prunable>(step: Step, maxLength: number): Step {
   return step.observation === undefined ? step : { ...step, observation: shortened(step.observation, maxLength) };
+}
+
+export function isToolResult(item: ContentItem): item is ToolResult {
+  return item.type === 'tool_result';
+}
+
+export function isMediaPart(value: unknown): value is JsonValue & ContentPart {
+  if (!isJsonObject(value) || (typeof value['url'] !== 'string' && typeof value['data'] !== 'string')) return false;
+  return typeof value['type'] === 'string' && ['image', 'audio', 'video', 'file'].includes(value['type']);
 }

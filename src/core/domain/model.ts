@@ -1,6 +1,6 @@
 import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
-import { type ContentItem, isToolCall, type ToolResult } from './content.ts';
+import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './content.ts';
 import type { SecretReference } from './deps.ts';
 import { UsageError } from './errors.ts';
 import type { GuardrailReport } from './guardrails.ts';
@@ -329,8 +329,4 @@ export function patchDangling(conversation: ConversationEvent[]): ConversationEv
 
 function interruptedResult({ id, name }: AskedCall): ToolResult {
   return { type: 'tool_result', toolCallId: id, name, status: 'error', content: [INTERRUPTED_CALL] };
-}
-
-function isToolResult(item: ContentItem): item is ToolResult {
-  return item.type === 'tool_result';
 }

@@ -1,5 +1,5 @@
 import { jsonBytes } from './byte-budgets.ts';
-import type { ContentItem, ToolResult } from './content.ts';
+import { type ContentItem, isToolResult, type ToolResult } from './content.ts';
 import type { JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
@@ -116,10 +116,6 @@ export function isEvicted(result: ToolResult): boolean {
 
 function markerOf({ name }: ToolResult): string {
   return `[removed to save space: the result of "${name}", `;
-}
-
-function isToolResult(item: ContentItem): item is ToolResult {
-  return item.type === 'tool_result';
 }
 
 /** Replaces all events between the two by the summary. */

@@ -187,7 +187,7 @@ function boundedPattern(schema: JsonObject): JsonObject {
   return { ...schema, pattern: `^(?![^]{${MAX_PATTERN_TEXT + 1}})(?=[^]*?(?:${pattern}))`, 'x-pattern': pattern };
 }
 
-function compiles(pattern: string): boolean {
+export function compiles(pattern: string): boolean {
   try {
     return new RegExp(pattern, 'u') instanceof RegExp;
   } catch {

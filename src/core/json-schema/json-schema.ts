@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts
 
 /** The keywords that contain schemas, as a map, a list or a single one. Values of other keywords (`const`, `enum`, `default`) are data. */
 const MAPS = ['properties', 'patternProperties', '$defs'];
-const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
-const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
+export const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+export const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
 
 /** Copies a schema and replaces each schema directly inside it. Works in the workflow sandbox. */
 export function mapSubschemas(schema: JsonObject, change: (inner: JsonObject) => JsonObject): JsonObject {

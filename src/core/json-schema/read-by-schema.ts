@@ -28,7 +28,7 @@ export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'sch
   if (plain !== undefined && problems.length === 0) return { args: plain };
   const read = onlyOne(unwrapped(name, given, declaredNames(schema)).flatMap((root) => fittingObject(schema, root)));
   if (read !== undefined) return { args: read };
-  if (plain === undefined) return { args: {}, problem: invalidArguments(name, `expected object, got ${kindOf(given)}`) };
+  if (plain === undefined) return { args: {}, problem: invalidArguments(name, `expected object, got ${typeOf(given)}`) };
   return { args: plain, problem: invalidArguments(name, problemsText(problems)) };
 }
 
@@ -95,11 +95,6 @@ export function declaredNames(schema: JsonObject, root = schema, level = 0): Set
   if (target === undefined) return new Set();
   const parts = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => subschemas(target, keyword));
   return new Set([...Object.keys(propertiesOf(target)), ...parts.flatMap((part) => [...declaredNames(part, root, level + 1)])]);
-}
-
-function kindOf(value: JsonValue): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 /**

@@ -6,7 +6,7 @@ import { depthProblem, isJsonObject, type JsonObject } from '../domain/json.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import type { SendInput } from '../protocol.ts';
-import { RUN_INPUT_SCHEMA, SESSION_LIMITS_SCHEMA } from './run-input-schema.ts';
+import { BY, RUN_INPUT_SCHEMA, SESSION_LIMITS_SCHEMA } from './run-input-schema.ts';
 import {
   COUNT,
   IDENTITY_SCHEMA,
@@ -47,7 +47,6 @@ export function messageProblem(value: unknown): { code: ErrorCode; message: stri
 }
 
 const ID: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH, description: 'Your own: the same id is taken once.' };
-const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
 const REASON: JsonObject = { type: 'string', maxLength: BYTE_BUDGETS.errorMessage };
 const REMEMBER: JsonObject = { enum: ['tool', 'arguments'] };
 const DECISION = { callId: { type: 'string', minLength: 1, maxLength: 200 }, id: ID, digest: { type: 'string', minLength: 1 }, by: BY };

@@ -416,7 +416,7 @@ function inputDepthProblem(value: unknown): string | undefined {
 function isProgramInput(value: unknown): value is ProgramInput {
   return isJsonObject(value) && (typeof value['program'] === 'string' || isJsonObject(value['program']));
 }
-const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
+export const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
 
 const INTERRUPT: JsonObject = {
   type: 'object',

@@ -1,6 +1,7 @@
+import { compiles } from '../../json-schema/compiled-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue, memberPath } from '../../domain/json.ts';
 import { checkJson } from '../../json-schema/check-json-schema.ts';
-import { dereference, mapSubschemas, propertiesOf, subschemas } from '../../json-schema/json-schema.ts';
+import { dereference, mapSubschemas, propertiesOf, SINGLES, subschemas } from '../../json-schema/json-schema.ts';
 import { type Problems, quoted } from './problems.ts';
 
 /** Checks that a value of the document is a JSON Schema that can be applied. Values that are no objects have a problem already. */
@@ -47,14 +48,6 @@ function leadsSomewhere(schema: JsonObject, root: JsonObject): boolean {
   }
 }
 
-function compiles(pattern: string): boolean {
-  try {
-    return new RegExp(pattern, 'u') instanceof RegExp;
-  } catch {
-    return false;
-  }
-}
-
 function keysOf(value: JsonValue | undefined): string[] {
   return value !== undefined && isJsonObject(value) ? Object.keys(value) : [];
 }
@@ -67,7 +60,6 @@ const NUMBER: JsonObject = { type: 'number' };
 const TYPE: JsonObject = { enum: ['null', 'boolean', 'object', 'array', 'number', 'integer', 'string'] };
 
 /** The keywords that contain one schema. */
-const SINGLES = ['items', 'additionalProperties', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
 
 const PROPERTIES: JsonObject = {
   type: { anyOf: [TYPE, { type: 'array', items: TYPE, minItems: 1 }] },
