@@ -267,7 +267,6 @@ class SecretRedactor {
     this.#markers = new Map([...this.#values.keys()].map((owner) => [owner, this.#marker(owner)]));
   }
 
-  /** True if the text contains a secret. */
   containsSecret(text: string): boolean {
     return this.#encoded.some((one) => text.includes(one.text));
   }

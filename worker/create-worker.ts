@@ -157,7 +157,6 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
   };
 }
 
-/** Checks the options of a worker. Returns those of the plugin. */
 function checkedOptions(options: CreateWorkerOptions): LonghaulPluginOptions {
   requireKnown('the worker', options, { ...PLUGIN_OPTIONS, ...OWN_OPTIONS });
   checkWorkerParts('the worker', options);

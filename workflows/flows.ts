@@ -51,7 +51,6 @@ async function runFlow(flow: FlowInput, input: RunAgentInput, { name, ...options
   return result as RunResult<JsonValue>;
 }
 
-/** The most agents of one call. */
 const MOST_AGENTS = 20;
 
 /** Options of `parallel`: those of each run. The runs get ids of their own. */

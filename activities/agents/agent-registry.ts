@@ -12,7 +12,6 @@ import type { AnyGuardrail } from '../../src/define/guardrails.ts';
 import { type AnyHook, checkHooks, requireOwnNames } from '../../src/define/hooks.ts';
 import { MissingOnWorkerError } from '../attempts/failure.ts';
 
-/** The tools that a worker has for programs. */
 interface ProgramTools {
   toolNames: readonly string[];
   tool(name: string): AnyTool | undefined;
@@ -72,7 +71,6 @@ export class AgentRegistry {
     ];
   }
 
-  /** All agents. */
   get agents(): AnyAgent[] {
     return [...this.#agents.values()];
   }

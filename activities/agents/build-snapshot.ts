@@ -135,7 +135,6 @@ function modelTiming({ modelTimeoutMs, modelMaxAttempts, modelPatienceMs }: AnyA
   return { modelTimeoutMs, modelMaxAttempts, ...(modelPatienceMs === undefined ? {} : { modelPatienceMs }) };
 }
 
-/** Returns the fields of a snapshot for the hooks of a run. */
 function hookFields({ hooks = [], hookRecords = [] }: SnapshotInputs): Pick<AgentSnapshot, 'hooks' | 'hookRecords'> {
   return {
     ...(hooks.length === 0 ? {} : { hooks: [...hooks] }),

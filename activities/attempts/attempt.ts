@@ -221,7 +221,6 @@ interface Abortable {
   isCancelled: boolean;
 }
 
-/** The registration of one activity. */
 interface Registration {
   /** Aborted when the run is cancelled or a message interrupts it; the activity may abort it too. */
   controller: AbortController;

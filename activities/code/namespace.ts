@@ -17,7 +17,6 @@ import type { RunKey } from '../run-queries/query-run.ts';
 /** Bytes that an executor takes beside the values of its code. */
 const EXECUTOR_BYTES = 8_000_000;
 
-/** A cell, as it is run. */
 interface Cell {
   /** Identifies the cell in its run. */
   id: string;
@@ -226,7 +225,6 @@ function cleanResult(result: CellResult): CellResult {
 
 /** The bounds of a cache of namespaces. */
 export interface NamespaceBounds {
-  /** The number of namespaces. */
   namespaces: number;
   /** Megabytes (1,048,576 bytes each) of all of them together. */
   megabytes: number;
@@ -271,7 +269,6 @@ export class NamespaceCache {
     });
   }
 
-  /** The number of namespaces. */
   get size(): number {
     return this.#kept.size;
   }

@@ -33,7 +33,6 @@ export function resultOf(
   return succeeded({ ...run, finalAnswer, namespace: namespaceOf(ending) }, maxOutputBytes);
 }
 
-/** The result of code that is too long to be run. */
 export function codeTooLong(code: string, scratchpad: Scratchpad | undefined): ExecutionResult {
   const message = `The code has ${code.length} characters, more than ${MAX_CODE_LENGTH}`;
   return failed({ output: '', durationMs: 0, memoryUsedBytes: 0, scratchpad }, { kind: 'syntax', message });

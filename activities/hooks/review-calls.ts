@@ -115,7 +115,6 @@ function rewriteProblem(toolName: string, changes: JsonObject): string | undefin
   return bytes > BYTE_BUDGETS.decision ? `the arguments have ${bytes} bytes of JSON, over ${BYTE_BUDGETS.decision}` : undefined;
 }
 
-/** The verdict on one call. */
 interface CallVerdict {
   /** The reason why the call must not run, for the model. */
   problem?: string;

@@ -49,7 +49,6 @@ export function mcpToolDefinition(pool: Pick<McpPool, 'call'>, server: McpServer
   };
 }
 
-/** The destination of a call. */
 interface Destination {
   pool: Pick<McpPool, 'call'>;
   server: McpServerDefinition;
@@ -141,7 +140,6 @@ function progressDetails({ progress, total, message }: McpProgress): JsonObject 
   };
 }
 
-/** Cuts a text of a server. */
 function cutServerText(text: string, chars: number): string {
   return text.toWellFormed().slice(0, chars).toWellFormed();
 }
@@ -248,7 +246,6 @@ function isMediaLike(value: JsonValue): boolean {
   return isJsonObject(value) && 'type' in value && ('url' in value || 'data' in value);
 }
 
-/** True if the text is the value as JSON. */
 function saysTheSame(text: string, value: JsonValue): boolean {
   try {
     return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);

@@ -299,7 +299,6 @@ export class Pace {
     return this.#spacingMs;
   }
 
-  /** The number of calls that wait. */
   get waiting(): number {
     return this.#places.size;
   }

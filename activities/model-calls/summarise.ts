@@ -78,7 +78,6 @@ const MOST_WORDS = 1_000;
 const LEAST_WORDS = 20;
 const BYTES_PER_WORD = 8;
 
-/** The bounds of a summary. */
 interface SummaryBounds {
   /** The size of the model's context in tokens. */
   tokens: number;

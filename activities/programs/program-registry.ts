@@ -49,7 +49,6 @@ export class ProgramRegistry {
     return [...this.#tools.values()];
   }
 
-  /** The documents of the programs. */
   get documents(): ProgramDocument[] {
     return [...this.#programs.values()].map(({ document }) => document);
   }

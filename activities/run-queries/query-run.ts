@@ -34,7 +34,6 @@ const REPEAT_FOR_MS = 10_000;
 export interface RunKey {
   /** The run across its executions: `namespace/workflowId`, and the key of a run inside a workflow of the user. */
   chain: string;
-  /** One execution of the run. */
   execution: string;
 }
 

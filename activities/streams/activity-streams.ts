@@ -14,7 +14,6 @@ import type { ActivityRuntime } from '../runtime.ts';
 /** Begins the stream of an attempt; undefined if the run is not streamed. */
 export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => Pick<CallStream, 'add' | 'end'> | undefined;
 
-/** The model call whose answer is streamed. */
 interface StreamedModelCall {
   run: OfRun;
   /** The snapshot of the agent that acts, or of the program. */

@@ -13,7 +13,6 @@ import type { ResultBudget } from '../../src/define/tool-policy.ts';
 import { type AnyTool, isModelRetry, isToolFailure, isToolOutput, type ToolOutput } from '../../src/define/tool-definition.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
-/** One call to execute. */
 interface Execution {
   tool: AnyTool;
   args: JsonObject;

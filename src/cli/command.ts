@@ -14,7 +14,6 @@ const NAMED = 5;
 /** The end of an id that a list has cut. */
 const CUT = '…';
 
-/** True for an id as a list has cut it. */
 export function isCut(id: string): boolean {
   return id.endsWith(CUT);
 }
@@ -74,7 +73,6 @@ export interface ServerLocation {
   namespace: string;
 }
 
-/** A client, and the server that it is connected to. */
 export interface ConnectedClient {
   client: LonghaulClient;
   server: ServerLocation;

@@ -91,7 +91,6 @@ export const SERVER_OPTIONS = {
   json: flag('one JSON value on stdout, for machines; one per line for lists'),
 } as const;
 
-/** The values of these options. */
 export type ServerFlags = Values<typeof SERVER_OPTIONS>;
 
 /** A command as data: what it takes, and its texts for the help and the manual. */

@@ -25,7 +25,6 @@ export const EXIT_CODES = {
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run continues' },
 } as const;
 
-/** The name of an exit code. */
 type ExitName = keyof typeof EXIT_CODES;
 
 /** Returns the exit code of a command that waited for a run. */

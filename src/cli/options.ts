@@ -104,7 +104,6 @@ export function jsonObject(text: string): JsonObject {
   throw new InvalidArgumentError('Write a JSON object, such as \'{"user": "ada"}\'.');
 }
 
-/** The options that limit a run. */
 export const LIMIT_OPTIONS = {
   steps: option('<number>', 'steps that the run may take', { read: wholeNumber(1) }),
   toolCalls: option('<number>', 'tool calls that may start', { read: wholeNumber(0) }),
@@ -116,7 +115,6 @@ export const LIMIT_OPTIONS = {
   deadline: option('<time>', 'time from the start of the run, such as 30m, 2h, 1d', { read: duration }),
 } as const;
 
-/** The values of these options. */
 export type LimitFlags = Values<typeof LIMIT_OPTIONS>;
 
 /** The options of all commands that start runs, but `--wait`. `depsFor` says who reads the deps, `idOf` what the default id begins with. */
@@ -210,7 +208,6 @@ export const SESSION_LIMIT_OPTIONS = {
   deadline: option('<time>', 'time from the start of the session, such as 2h, 30d; "none" for no limit', { read: orNone(duration) }),
 } as const;
 
-/** The values of these options. */
 export type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
 
 /** Returns the limits that the flags set. */
@@ -250,7 +247,6 @@ export const HTTP_OPTIONS = {
   chatDeadline: option('<time>', 'time from the start of each chat, such as 30d, or none', { read: orNone(duration) }),
 } as const;
 
-/** The values of these options. */
 export type HttpFlags = Values<typeof HTTP_OPTIONS>;
 
 /** Returns the options of the handler that the flags set. */
@@ -289,7 +285,6 @@ export const LOG_OPTIONS = {
   logFormat: option('<format>', 'lines for people, or one JSON object each; else LONGHAUL_LOG_FORMAT, "text"', { choices: LOG_FORMATS }),
 } as const;
 
-/** The values of these options. */
 export type LogFlags = Values<typeof LOG_OPTIONS>;
 
 /** Returns the log settings from the flags, else from the environment. Throws a UsageError for a variable with an invalid value. */
@@ -313,7 +308,6 @@ export const VERSIONING_OPTIONS = {
   }),
 } as const;
 
-/** The values of these options. */
 export type VersioningFlags = Values<typeof VERSIONING_OPTIONS>;
 
 /** Returns the versioning of a worker; undefined without the flags. Throws a UsageError if some of them are missing. */

@@ -258,7 +258,6 @@ export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { read
 /** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
 export type DecidedOn = ListedApproval | string;
 
-/** A run whose calls are decided on. */
 interface DecidedRun {
   client: Client;
   runId: string;

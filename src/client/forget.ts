@@ -204,7 +204,6 @@ export async function previewForget(
   return { listed: listed.length, archived: further, ...(notice === undefined ? {} : { notice }) };
 }
 
-/** The user whose runs are listed. */
 interface ListedUser {
   user: Identity;
   userKey: string | undefined;
@@ -329,7 +328,6 @@ async function nothingFound(client: Client, { user, userKey }: { user: Identity;
   return `No run of ${nameOfUser(user)} was found: ${reasons.join('; ')}`;
 }
 
-/** Returns a user with its tenant, for messages. */
 export function nameOfUser({ tenant, user }: Identity): string {
   return `user "${user}"${tenant === undefined ? ' without a tenant' : ` of tenant "${tenant}"`}`;
 }

@@ -52,7 +52,6 @@ export interface RunListEntry {
   endTime: string | null;
 }
 
-/** The executions to list. */
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
   workflowType?: string;
@@ -109,7 +108,6 @@ export async function* listRuns(client: Client, filter: ExecutionFilter = {}): A
   for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
 }
 
-/** Returns a page of the runs of the namespace. */
 export function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
   return paged(client, filter, page, runEntry);
 }
@@ -214,7 +212,6 @@ async function titleOf(client: Client, { raw }: WorkflowExecutionInfo): Promise<
   }
 }
 
-/** Returns the tags of a run. */
 function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
   return Array.isArray(found) ? found.map(String) : [];
@@ -278,7 +275,6 @@ export async function* listSessions(client: Client, filter: ConditionedSessions 
   for await (const info of listExecutions(client, executionsOf(filter))) yield await sessionEntry(client, info);
 }
 
-/** Returns a page of the sessions of the namespace. */
 export function sessionsPage(client: Client, filter: ConditionedSessions, page: PageOptions): Promise<ListPage<SessionListEntry>> {
   return paged(client, executionsOf(filter), page, sessionEntry);
 }

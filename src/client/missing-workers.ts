@@ -74,7 +74,6 @@ const namesOfRunsKnown = new LRUCache<string, string[]>({ max: 100, ttl: 60_000 
 
 /** Runs whose names are known to a message. */
 const LISTED_RUNS = 200;
-/** Names that a message lists. */
 const LISTED_NAMES = 10;
 
 /** Milliseconds between two looks at a run that was started by an unseen name. */

@@ -10,7 +10,6 @@ import { requireKnown } from '../define/option-checks.ts';
 import { inBatches, sleep } from '../temporal/waiting.ts';
 import { type FollowOptions, RunReader } from './reader.ts';
 
-/** Runs that are read at once. */
 const READ_AT_ONCE = 10;
 
 /** The runs of a tree that were read before, by their ids. */
@@ -74,7 +73,6 @@ function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): RunTree
   };
 }
 
-/** The view of one run of a tree. */
 interface TreeRunView {
   kind: 'agent' | 'program';
   status: StatusView;

@@ -320,7 +320,6 @@ async function startSession(client: Client, options: WorkflowStartOptions<Sessio
   }
 }
 
-/** A session that is read. */
 interface ReadSession {
   client: Client;
   sessionId: string;
@@ -400,7 +399,6 @@ async function recordedTurn({ client, sessionId }: ReadSession, turn: number): P
   return history.recordedTurn(client, sessionId, turn);
 }
 
-/** The place of a session in its history. */
 interface SessionPlace {
   hasEnded: boolean;
   /** True if the session has no activity and no workflow task. */

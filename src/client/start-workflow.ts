@@ -69,7 +69,6 @@ export interface ClientSettings {
   access?: RunAccess;
 }
 
-/** The workflow to start. */
 export interface WorkflowStart {
   type: typeof AGENT_RUN | typeof PROGRAM_RUN;
   /** The name of the agent or the program. */

@@ -48,7 +48,6 @@ export interface UpdateOptions {
   timeout?: Duration;
 }
 
-/** One Update to a run. */
 interface RunUpdate {
   name: string;
   argument?: unknown;

@@ -58,7 +58,6 @@ interface BeginningOfRun {
   notices?: readonly Notice[] | undefined;
 }
 
-/** Returns the first state of a run. */
 export function firstState(start: FirstStart, { notices, ...beginning }: BeginningOfRun, clock: RunClock): RunState {
   const state =
     start.type === 'program'
@@ -115,7 +114,6 @@ export function nameOfStart(start: FirstStart): string {
 
 /** The part of the input of a run that its first activity queries. */
 export interface QueriedInput {
-  /** For a program. */
   programInput?: NonNullable<StepValuesAnswer['program']>;
   /** For an agent that comes as a document. */
   document?: AgentDocument;
@@ -141,7 +139,6 @@ function inputOfKind(start: FirstStart): QueriedInput {
   return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
 }
 
-/** The values with which the run of a program begins. */
 interface ProgramBeginning {
   runId: string;
   snapshot: AgentSnapshot;

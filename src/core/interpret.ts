@@ -140,7 +140,6 @@ async function runSteps(run: ProgramRun, { unit, steps, indexes }: StepList): Pr
   return 'completed';
 }
 
-/** One step of a list. */
 interface ListedStep {
   unit: string;
   step: StepDocument;
@@ -205,7 +204,6 @@ function earlierLookup({ program: { earlier } }: ProgramRun, at: StepAddress): R
 
 // Programs: blocks, the steps that hold other steps.
 
-/** Runs a block. */
 function runBlock(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
   if (step.parallel !== undefined) return runParallel(run, running, step.parallel);
   if (step.branch !== undefined) return runBranch(run, running, step.branch);
@@ -358,7 +356,6 @@ function lastAddress(list: readonly StepDocument[], { unit, indexes }: Omit<Step
   return last === undefined ? [] : [addressText({ unit, step: last.name, indexes })];
 }
 
-/** The output of a block. */
 interface BlockOutput {
   /** The addresses of the steps whose outputs it consists of. */
   of: readonly string[];

@@ -157,7 +157,6 @@ export interface CallArgumentsQuestion {
 
 /** Argument of the `decision` query. */
 export interface DecisionQuestion {
-  /** The id of the decision. */
   id: string;
 }
 

@@ -290,7 +290,6 @@ const EXECUTOR_OPTIONS: OptionTable<ExecutorOptions> = { limits: true, allowedIm
 /** Megabytes that an address of 32 bits can reach. */
 const MAX_MEMORY_MB: Partial<Record<ExecutorKind, number>> = { quickjs: 4_096 };
 
-/** The names of modules, by language. */
 const MODULE_NAMES: Readonly<Record<CodeLanguage, RegExp>> = {
   javascript: /^[A-Za-z0-9@_$][A-Za-z0-9@_$./:-]*$/,
   python: /^[A-Za-z_][A-Za-z0-9_]*$/,

@@ -395,7 +395,6 @@ export interface ChainedExecution {
   firstTurn: number;
 }
 
-/** The beginning of an execution. */
 export interface ExecutionBeginning {
   /** The execution before; undefined for the first. */
   before?: string;

@@ -292,7 +292,6 @@ function archivingsOf(recorded: RecordedExecution): RecordedActivity<ArchiveEven
   return activitiesNamed<ArchiveEventsInput>(recorded, ACTIVITIES.archiveEvents);
 }
 
-/** Returns the result with the recorded answers of the hooks at the end of the run. */
 function withEndHooks(result: RunResultFields, recorded: RecordedExecution): RunResultFields {
   const called = activitiesNamed<AtEndInput, CallHooksOutput>(recorded, ACTIVITIES.callHooks);
   const endHooks = called.findLast(({ input }) => 'status' in input);

@@ -55,7 +55,6 @@ export interface RecordedInboundMessage {
   task: number;
 }
 
-/** The end of an execution. */
 export type ExecutionEnd =
   | { type: 'continued'; executionId: string }
   /** `cancelled`: it closed as Canceled. `at` is in milliseconds since the epoch. */
@@ -115,7 +114,6 @@ export function activitiesNamed<Input, Output = unknown>(
   return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<Input, Output>)[];
 }
 
-/** True for the name of a tool, which the activity of its calls has. */
 export function isToolActivity(name: string): boolean {
   return !isOwnActivity(name);
 }
@@ -267,7 +265,6 @@ export interface TaskSize {
   isSuggested: boolean;
 }
 
-/** Returns the size of the history at the start of a workflow task. */
 export function sizeAt(
   { eventId }: HistoryEvent,
   { historySizeBytes, suggestContinueAsNew }: NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>,

@@ -6,7 +6,6 @@ import { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import type { RecordedActivity, RecordedExecution, RecordedInboundMessage } from './recorded-execution.ts';
 
-/** The end of an activity. */
 export type ActivityEnd<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
 
 /** An activity that the loop waits for. */

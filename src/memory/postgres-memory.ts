@@ -251,7 +251,6 @@ export interface PostgresPool {
 /** Runs one statement, which is a separate transaction, and returns its rows. Rejects with `memory_unavailable` if the database does. */
 type RunStatement = <Row>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** Returns the statements of a pool. */
 function statementsOf(pool: PostgresPool): RunStatement {
   return async <Row>(text: string, values: unknown[] = []) => {
     try {

@@ -146,7 +146,6 @@ export interface EntryRow {
   source: string | null;
 }
 
-/** Returns the row of an entry. */
 export function rowOf({ key, value, metadata, timestamp, source }: MemoryEntry): EntryRow {
   return {
     key,
@@ -171,7 +170,6 @@ export function forgottenRows({ key, source, timestamp }: ForgottenEntries): ['k
   ];
 }
 
-/** Returns the entry of a row. */
 export function entryOf({ key, value, metadata, timestamp, source }: EntryRow): MemoryEntry {
   return {
     key,

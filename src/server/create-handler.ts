@@ -107,7 +107,6 @@ function routeNotFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix
   return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
 }
 
-/** A request that is refused. */
 interface RefusedRequest {
   req: { method: string; path: string };
 }

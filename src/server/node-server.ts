@@ -79,7 +79,6 @@ function write(outgoing: ServerResponse, response: Response, text: string): void
   outgoing.end(text);
 }
 
-/** A service that is to end. */
 export interface EndingService {
   server: Pick<HttpServer, 'close'>;
   /** The signals that its handler was given. */

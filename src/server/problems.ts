@@ -30,7 +30,6 @@ export function reportedRequest({ method, url }: Request): { method: string; pat
   return { method, path: new URL(url).pathname };
 }
 
-/** Returns the HTTP status of an error by its code. */
 export function httpStatusOf(code: ErrorCode): number {
   const row = ERROR_CODES[code];
   return 'httpStatus' in row ? row.httpStatus : 500;

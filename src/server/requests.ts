@@ -262,7 +262,6 @@ export async function valueWithin<Value>(
   }
 }
 
-/** The request that waits. */
 interface WaitingRequest {
   caller: Caller;
   settings: { limits: CallerLimits | undefined };

@@ -125,7 +125,6 @@ export function openStream(
   };
 }
 
-/** One message of an event stream. */
 export interface StreamMessage {
   /** The position of the message: a client that comes back sends that of the last one it has got. */
   id?: string;
@@ -259,7 +258,6 @@ async function reporting<Value>({ raw, settings }: StreamedRequest, signal: Abor
 /** The time that a reader has to take the end of a body that was cut, in milliseconds. Then its connection is closed. */
 const UNREAD_MS = 5_000;
 
-/** The source of a body. */
 interface BodySource {
   /** Returns the next bytes, once the reader has room for them; undefined at the end. Rejects to break the body off. */
   next: () => Promise<Uint8Array | undefined>;

@@ -279,7 +279,6 @@ interface CallsInFlight {
   others: string[];
 }
 
-/** The run whose calls are read. */
 interface ReadCallsRequest {
   client: Client;
   converter: LoadedDataConverter;
@@ -373,7 +372,6 @@ function attemptKey(runId: string, { executionId, eventId, callId, attempt }: St
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
-/** Writes a position. */
 function writePosition(seen: SeenAttempts): string {
   return PREFIX + [...seen].map(([key, next]) => `${key}.${next}`).join(',');
 }

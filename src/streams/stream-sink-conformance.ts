@@ -332,7 +332,6 @@ export function textEntries(count: number): StreamEntry[] {
   return [{ type: 'attempt', of: ATTEMPT }, ...Array.from({ length: count }, (_, index) => textEntry(index))];
 }
 
-/** Returns a case that plays on a stage. */
 function staged(name: string, play: (stage: Stage) => Promise<void>): StreamSinkCase {
   return {
     name,

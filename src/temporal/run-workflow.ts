@@ -32,7 +32,6 @@ export async function runOutcome(client: Client, runId: string): Promise<RunResu
   }
 }
 
-/** Returns the error for a run that the namespace does not have. */
 export function runNotFound(client: Client, runId: string): LonghaulError {
   return new LonghaulError(
     'run_not_found',
@@ -83,7 +82,6 @@ export function statusOf(execution: string): RunStatus {
   }
 }
 
-/** Returns the state of a run, or of one of its executions. */
 export async function runState(client: Client, runId: string, executionId?: string): Promise<RunState> {
   try {
     const { status } = await withoutMemos(client).workflow.getHandle(runId, executionId).describe();

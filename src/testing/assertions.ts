@@ -136,7 +136,6 @@ export interface ComparableRun {
   deps: JsonValue;
 }
 
-/** The parts of a run that are compared. */
 type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
 
 /**

@@ -99,7 +99,6 @@ const DEFAULT_CHUNKS = 4;
 /** The pace of entries that set none. */
 const AT_ONCE = { chunks: DEFAULT_CHUNKS, everyMs: 0 };
 
-/** Streams an answer, and returns it. */
 async function streamed(
   answered: ModelResponse,
   { reasoning, ...pace }: ScriptedPace & { reasoning: string },

@@ -55,7 +55,6 @@ import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { scheduleActivity, startActivity } from './schedule-activity.ts';
 
-/** The start of one execution of a run. */
 export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
 
 /** The outcome of one execution of a run. */
@@ -421,14 +420,12 @@ export type ReadInput = (
   raw: unknown,
 ) => { ok: true; start: FirstStart; deps: JsonObject } | { ok: false; code: ErrorCode; problem: string };
 
-/** Reads the input of a run of an agent. */
 export const readRunInput: ReadInput = (raw) => {
   const checked = checkRunInput(raw);
   if (!checked.ok) return checked;
   return { ok: true, start: { type: 'input', input: checked.input }, deps: checked.input.deps ?? {} };
 };
 
-/** Reads the input of a run of a program. */
 export const readProgramInput: ReadInput = (raw) => {
   const checked = checkProgramInput(raw);
   if (!checked.ok) return checked;

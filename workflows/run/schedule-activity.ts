@@ -32,7 +32,6 @@ export function scheduleActivity<Input, Output, Outcome>(
   return performActivity(run, call, { start, ended });
 }
 
-/** Starts an activity. */
 type StartActivity = <Input, Output>(call: ActivityCall<Input>) => Promise<Output>;
 
 /** The start and the end of an activity. */

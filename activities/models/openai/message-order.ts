@@ -184,7 +184,6 @@ export const CHAT: Dialect = {
   },
 };
 
-/** Responses. */
 export const RESPONSES: Dialect = {
   sideOf: ({ type, role }) => {
     if (type === 'function_call_output') return 'tool';

@@ -19,10 +19,8 @@ import {
 } from './message-order.ts';
 import { OPAQUE_CALL_FIELDS, OPAQUE_MESSAGE_FIELDS, reasoningText } from './opaque-parts.ts';
 
-/** The API of a request. */
 export type Api = 'chat' | 'responses';
 
-/** The body of a request. */
 export type Body = Record<string, unknown>;
 
 /** Matches a refusal: one pattern, or several that all match. Each is linear, and the text has at most 8 kB. */
@@ -333,12 +331,10 @@ export const REFUSED_PARTS: readonly Refusal[] = [
   /item with id ['"`]?rs_\w{1,120}['"`]? not found|reasoning item .{0,140}not found/i,
 ];
 
-/** True if the text matches a refusal. */
 export function matches(refusal: Refusal, text: string): boolean {
   return refusal instanceof RegExp ? refusal.test(text) : refusal.every((pattern) => pattern.test(text));
 }
 
-/** True if the rule holds. */
 export function holds({ when }: RequestRule, capabilities: OpenAICapabilities): boolean {
   return Object.entries(when).every(([name, value]) => capabilities[name as keyof OpenAICapabilities] === value);
 }

@@ -147,7 +147,6 @@ function toolCall({ call_id: id, name, arguments: text }: Record<string, unknown
   return { id, name, arguments: text };
 }
 
-/** Returns the text of all message parts of a type. */
 function messageText(items: Record<string, unknown>[], type: string, field: string): string {
   const parts = items.flatMap((item): unknown[] => (item['type'] === 'message' && Array.isArray(item['content']) ? item['content'] : []));
   return parts.map((part) => (isJsonObject(part) && part['type'] === type && typeof part[field] === 'string' ? part[field] : '')).join('');

@@ -78,7 +78,6 @@ export interface SessionEnd {
   exitCode: number;
   /** `is closed`, `was cancelled: …`, `has ended with an error (invalid_input): …`. */
   text: string;
-  /** The code of the error that ended it. */
   errorCode?: string;
 }
 

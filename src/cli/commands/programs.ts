@@ -145,7 +145,6 @@ function problemLine({ path, message }: Problem, output: Pick<Output, 'look'>): 
 /** The provider that a worker has if its module exports none. */
 const DEFAULT_PROVIDERS = ['openai'];
 
-/** Returns the names that a worker with this module has. */
 export function namesOfModule({ agents, programs, tools, anchors, providers, memory }: AgentsModule): KnownNames {
   return {
     tools: [...new Set([...tools, ...programs.flatMap((one) => one.tools)])],

@@ -51,7 +51,6 @@ function withoutRecords(view: RunView | OwnWorkflow): object {
   return fields;
 }
 
-/** Returns a run as lines of text. */
 export function runLines(run: RunView, { output, link, flags = {}, full = false }: RunLook): string[] {
   const { runId, pending, remembered } = run;
   const waiting = new Set(pending.map(({ callId }) => callId));

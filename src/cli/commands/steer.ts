@@ -17,7 +17,6 @@ export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => sendText(io, client.handle<unknown>(runId), { ...flags, text }));
 }
 
-/** Sends a message to the run of a handle. */
 export async function sendText(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
@@ -45,7 +44,6 @@ export async function pause(io: CommandIo, flags: PauseFlags): Promise<number> {
   return 0;
 }
 
-/** Resumes a paused run. */
 export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> {
   const { runId, paused } = await withRun(io, flags, async (found) => ({
     runId: found.runId,
@@ -127,7 +125,6 @@ export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags):
   return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
 }
 
-/** Sets the permissions of the run of a handle. */
 export async function setPermissionsOfRun(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,

@@ -346,7 +346,6 @@ function refusalText({ request, callId, code, message }: RefusedRequest): string
   return `${request}${callId === undefined ? '' : ` of call ${callId}`} was refused (${code}): ${message}`;
 }
 
-/** Returns raised limits as text. */
 function limitRaiseText({ limits }: LimitRaise): string {
   return `raised limits: ${limitsText(limits)}`;
 }

@@ -10,7 +10,6 @@ import type { Output } from '../output.ts';
 /** The time without output after which a person who waits is told that something happens, in milliseconds. */
 export const SILENCE_MS = 3_000;
 
-/** Returns the text of a response. */
 export function responseText({ content }: Pick<Event, 'content'>): string {
   return content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join('');
 }
@@ -64,7 +63,6 @@ export class LiveText {
   #open: { eventId: string; text: string } | undefined;
   /** True from the end of a text until the caller has shown what follows it. */
   #isPaused = false;
-  /** Texts that wait. */
   readonly #waiting: { eventId: string; text: string }[] = [];
   /** The events that have been shown: what comes late of them is left out. */
   readonly #shown = new Set<string>();

@@ -245,7 +245,6 @@ function endFields(end: EndOf | undefined): Pick<ProgramStepResult, 'status' | '
 interface RunTimes {
   start: Date;
   close: Date | undefined;
-  /** True for the run of a program. */
   isProgram: boolean;
 }
 

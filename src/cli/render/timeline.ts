@@ -131,7 +131,6 @@ interface UnitItem {
   end?: EndOf;
 }
 
-/** One execution of a step. */
 export interface StepItem {
   /** The name with the indexes of its items and rounds: `Sum[3]`. */
   name: string;

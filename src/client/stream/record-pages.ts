@@ -143,7 +143,6 @@ function recordRemoved(runId: string, from: number, through: number): LonghaulEr
   );
 }
 
-/** An event or a step of the record. */
 type RecordEntry = Extract<FeedEntry, { type: 'event' | 'step' }>;
 
 /** Returns what is recorded from a place on in its order: each step follows the event that completed it. */

@@ -10,13 +10,11 @@ import { AwaitedResult, RunReader } from '../reader.ts';
 import { tagOf } from './stream-item.ts';
 import { FeedLog, recordEntries, RecordPages, type RecordPlace, ReplacedOutput } from './record-pages.ts';
 
-/** The sources of a feed. */
 export interface FeedSources {
   pages: Pick<RecordPages, 'read' | 'shared' | 'end' | 'ended'>;
   news: Pick<NewsOfRun, 'look' | 'pauseMs' | 'gatherMs'>;
   /** Returns the newest execution. Rejects with `run_not_found` and `not_a_run`. */
   newest(): Promise<{ executionId: string; closed: boolean }>;
-  /** Returns the executions that the server has. */
   executions(): Promise<KnownExecutions>;
   /** Waits until the run has closed and returns its whole result. */
   result(signal: AbortSignal): Promise<RunResultFields>;
@@ -93,7 +91,6 @@ export class RunFeed {
     this.#execution = new FollowedExecution(sources);
   }
 
-  /** The record of the run, page by page. */
   get pages(): FeedSources['pages'] {
     return this.#sources.pages;
   }
@@ -139,7 +136,6 @@ export class RunFeed {
     return closed && tagOf(executionId) === execution;
   }
 
-  /** Returns the executions that the server has. */
   executions(): Promise<KnownExecutions> {
     return this.#sources.executions();
   }
@@ -326,7 +322,6 @@ class FollowedExecution {
     return this.#id;
   }
 
-  /** Begins with an execution. */
   begin(id: string): void {
     this.#id = id;
   }

@@ -59,7 +59,6 @@ class StreamReader {
     this.#place = new PlaceInStream(runId, { ...from, live: new Map(from.live) });
   }
 
-  /** The place of the reader. */
   get place(): StreamPlace {
     return this.#place.place;
   }

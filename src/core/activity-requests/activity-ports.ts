@@ -271,7 +271,6 @@ function memoryOf({ snapshot: { memory } }: RequestingRun): NonNullable<RunToolI
   return memory?.name === undefined ? {} : { name: memory.name };
 }
 
-/** Returns the hooks for the result of a call. */
 function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {
   const after = inlineHooks(snapshot, 'post_tool_use');
   return after.length === 0 ? {} : { hooks: after };

@@ -166,7 +166,6 @@ export function summaryFailure(model: string, error: unknown): SummaryOutcome {
   return modelFailure(model, error);
 }
 
-/** Returns the outcome of a model call that failed. */
 export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };

@@ -171,7 +171,6 @@ function notifiesEnd(error: unknown): boolean {
   return isJsonObject(details) && details['notifyEnded'] === true;
 }
 
-/** Returns a model call as an activity. */
 export function modelRequest(run: RequestingRun, call: ModelCall): ActivityRequest<CallModelInput, CallModelOutput, ModelCallOutcome> {
   const { snapshot } = run;
   return {

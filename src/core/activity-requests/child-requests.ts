@@ -63,7 +63,6 @@ export function readChildRequest(input: ReadResultInput): ActivityRequest<ReadRe
   };
 }
 
-/** Returns a child as the activity has read it. */
 export function readChild(output: unknown): ReadChild {
   return isRunResult(output) ? { type: 'ended', result: output } : { type: 'running' };
 }
@@ -88,7 +87,6 @@ export function checkParentRequest({ runId, firstRunId }: CheckParentInput): Act
   };
 }
 
-/** The problem of a message to a session that has ended. */
 export const ENDED_SESSION: MessageProblem = { code: 'run_ended', message: 'its session has ended: the next call starts another one' };
 
 /** Returns why a message cannot be sent; undefined if it can. */

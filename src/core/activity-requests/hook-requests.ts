@@ -109,7 +109,6 @@ export function afterCallRequest(
   };
 }
 
-/** Calls the hooks at the end of a run. */
 export function endHooksRequest(
   run: RequestingRun,
   { status, stopReason }: Pick<RunResultFields, 'status' | 'stopReason'>,
@@ -192,7 +191,6 @@ export function guardrailRequest(
   };
 }
 
-/** Returns the outcome of checks that were made. */
 export function guardrailOutcome({ aborted, ...report }: CheckGuardrailsOutput): GuardrailOutcome {
   return { type: aborted ? 'cancelled' : 'checked', report };
 }

@@ -92,7 +92,6 @@ function askOutcome(output: AskStepOutput): AskOutcome {
   return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
 }
 
-/** Returns a use of the memory as an activity. */
 export function memoryRequest(
   run: RequestingRun,
   { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
@@ -131,7 +130,6 @@ function memoryFailure(error: unknown, { isTimed }: { isTimed: boolean }): Memor
   };
 }
 
-/** Reads the results of an earlier run as an activity. */
 export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
   return {
     name: ACTIVITIES.readProgram,
@@ -195,7 +193,6 @@ export function storeRequest(
   };
 }
 
-/** Returns the outcome of storing outputs. */
 function storeOutcome({ stored }: StoreOutputsOutput): StoreOutcome {
   return { type: 'stored', stored };
 }

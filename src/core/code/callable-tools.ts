@@ -37,7 +37,6 @@ export const JAVASCRIPT_RESERVED_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Keywords of Python. */
 export const PYTHON_KEYWORDS: ReadonlySet<string> = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for from global if import in is ' +
@@ -76,7 +75,6 @@ const PYTHON_BUILTINS: ReadonlySet<string> = new Set(
 /** The other exceptions of Python. */
 const PYTHON_EXCEPTION = /^[A-Z][A-Za-z]*(?:Error|Warning)$/;
 
-/** The names of a language in a text. */
 export const LANGUAGE_NAMES: Readonly<Record<CodeLanguage, string>> = { javascript: 'JavaScript', python: 'Python' };
 
 /** Returns the reason why code cannot call a tool by its name; undefined if it can. */

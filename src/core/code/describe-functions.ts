@@ -95,7 +95,6 @@ interface Precision {
   literals: number;
 }
 
-/** A signature of a tool. */
 interface Signature {
   text: string;
   /** The names of its parameters, if the signature is too long to show them. */
@@ -334,7 +333,6 @@ const NULL: SchemaType = { kind: 'null' };
 /** Schemas that one conversion reads: one that refers to itself in several places would take time without end. */
 const MAX_SCHEMAS = 1_000;
 
-/** One conversion. */
 interface Conversion {
   root: JsonObject;
   schemasLeft: number;
@@ -455,7 +453,6 @@ function isSchema(value: JsonValue | undefined): value is JsonObject {
   return value !== undefined && isJsonObject(value);
 }
 
-/** Returns the type of values that have one of the types. */
 function union(types: readonly SchemaType[]): SchemaType {
   const flat = types.flatMap((type) => (type.kind === 'union' ? type.choices : [type]));
   if (flat.length === 0 || flat.some(({ kind }) => kind === 'any')) return ANY;

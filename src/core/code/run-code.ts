@@ -99,7 +99,6 @@ export function checkRunCode(given: JsonValue): CheckedArguments {
   return { ...checked, problem: invalidArguments(RUN_CODE, 'code: expected code, got empty text') };
 }
 
-/** The place of calls in a run. */
 interface CodeCallPlace {
   snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>;
   /** The id of the call of `run_code`. */

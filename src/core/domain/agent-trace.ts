@@ -13,7 +13,6 @@ export interface AgentTraceHeader {
   startTime: number;
 }
 
-/** The record of a run of an agent. */
 export interface AgentRecord {
   events: readonly Event[];
   steps: readonly StepResult[];

@@ -273,7 +273,6 @@ export interface ToolOwner {
   ofProgram?: true;
 }
 
-/** Returns the owner of the tools of a run. */
 export function toolOwner({ name, program, checks }: Pick<AgentSnapshot, 'name' | 'program' | 'checks'>): ToolOwner {
   return { agentName: name, ...(program === undefined && checks === undefined ? {} : { ofProgram: true }) };
 }
@@ -374,7 +373,6 @@ export const LOAD_SKILL = 'load_skill';
 /** The tool by which the model reads a file of a skill. */
 export const READ_SKILL_FILE = 'read_skill_file';
 
-/** The tools of an agent that has skills. */
 export const SKILL_TOOLS: readonly string[] = [LOAD_SKILL, READ_SKILL_FILE];
 
 /** The content of a skill that a run is pinned to. */

@@ -55,7 +55,6 @@ export const MAX_QUEUED_MESSAGES = 100;
 /** Bytes of JSON that one payload may have. Temporal refuses a payload of 2 MiB and retries the refused task forever. */
 export const MAX_PAYLOAD_BYTES = 1_900_000;
 
-/** Returns the number of bytes that a value has as JSON. */
 export function jsonBytes(value: unknown): number {
   return utf8Length(JSON.stringify(value) ?? '');
 }
@@ -126,7 +125,6 @@ function isMedia(block: JsonValue): boolean {
   return isJsonObject(block) && typeof block['type'] === 'string' && MEDIA_TYPES.includes(block['type']);
 }
 
-/** Returns the marker of a result that was cut. */
 export function cutMarker(missingBytes: number, totalBytes: number): string {
   return `[Cut: ${missingBytes} of ${totalBytes} bytes of this result are missing. Ask for less, or for a part.]`;
 }

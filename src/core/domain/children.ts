@@ -8,7 +8,6 @@ import type { RunResultFields } from './result.ts';
 import type { RunInput } from './run-input.ts';
 import type { Notice } from './run.ts';
 
-/** The run to start as a child. */
 export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program'; input: ProgramInput };
 
 /** A child that a run waits for. */
@@ -145,7 +144,6 @@ export interface PausedAboveInput {
 
 /** Argument of the Signal `startedAgain`. */
 export interface StartedAgainInput {
-  /** The id of the run that was started again. */
   runId: string;
   /** The Temporal run id of its first execution. */
   firstRunId: string;

@@ -191,7 +191,6 @@ function memorySection(title: string, entries: readonly string[]): string[] {
 /** The way in which a final answer came about: in the steps of the run, or in the attempt after the last of them. */
 type AnswerSource = 'normal' | 'final_attempt';
 
-/** The final answer of a run. */
 interface FinalAnswer {
   readonly value: JsonValue;
   readonly source: AnswerSource;
@@ -238,7 +237,6 @@ export class Finalizer {
     return this.answer;
   }
 
-  /** True if an answer is set. */
   isSet(): boolean {
     return this.answer !== undefined;
   }

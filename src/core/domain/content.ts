@@ -82,7 +82,6 @@ export function outputParts(output: unknown): ContentPart[] {
   return Array.isArray(output) && output.length > 0 && output.every(isPart) ? output : [];
 }
 
-/** Returns a part as text. */
 export function partText(part: ContentPart): string {
   switch (part.type) {
     case 'text':

@@ -268,7 +268,6 @@ function sharedLength(one: string, other: string): number {
   return length;
 }
 
-/** A cell that has ended. */
 export interface EndedCell extends FinalTextOptions {
   result: Pick<ExecutionResult, 'output' | 'error' | 'isFinal' | 'finalValue'>;
   code: string;

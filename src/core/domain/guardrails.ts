@@ -53,7 +53,6 @@ export interface GuardrailNote extends GuardrailReport {
   blocked?: number[];
 }
 
-/** Returns the guardrails of a type that a run has. */
 export function guardrailsOf(snapshot: { guardrails?: readonly GuardrailSnapshot[] }, type: GuardrailType): GuardrailSnapshot[] {
   return snapshot.guardrails?.filter((guardrail) => guardrail.type === type) ?? [];
 }

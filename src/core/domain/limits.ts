@@ -48,7 +48,6 @@ export interface LimitRaise {
   at: string;
 }
 
-/** A limit that a run has reached. */
 export interface LimitReached {
   stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
   /** The limit and the amount used, for a person to read. */
@@ -161,7 +160,6 @@ export function limitNumbers({ toolCallsByName = {}, ...limits }: LimitChanges |
   return numbers;
 }
 
-/** Returns the name of the limit of the calls of one tool. */
 export function toolLimitName(tool: string): string {
   return TOOL_LIMIT_PREFIX + tool;
 }

@@ -12,7 +12,6 @@ export const RECALL = 'recall';
 /** The tool by which the model removes a value. */
 export const FORGET = 'forget';
 
-/** The tools of an agent that has a memory. */
 export const MEMORY_TOOLS: readonly string[] = [REMEMBER, RECALL, FORGET];
 
 /** Characters that a key may have. */

@@ -1,6 +1,5 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 
-/** The modes of permissions. */
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
 /**
@@ -9,7 +8,6 @@ export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
-/** The categories of tools. */
 export const TOOL_CATEGORIES = ['read', 'write', 'execute', 'communicate', 'search'] as const;
 
 /** The kind of effect that a tool has. */
@@ -40,7 +38,6 @@ export interface Permissions {
   allowUnattendedExecute?: true;
 }
 
-/** The lists of rules. */
 export const RULE_LISTS = ['deny', 'ask', 'allow', 'approvalRequired'] as const;
 
 /** The verdict on a call: each reason is the text of a rule. A call that is denied may also be one that would wait. */
@@ -212,7 +209,6 @@ function deniesAll({ mode, deny, allow }: Permissions): boolean {
   return isCovered(EVERY_CALL, deny) || allow?.length === 0 || (allow === undefined && mode !== 'default' && mode !== 'permissive');
 }
 
-/** Returns the questions of the lists and of the mode as rules. */
 function questions({ mode, ask = [], approvalRequired = [], allowUnattendedExecute }: Permissions): PermissionRule[] {
   if (mode === 'default') return [...ask, ...approvalRequired];
   if (mode === 'permissive') return allowUnattendedExecute ? ask : [...ask, { category: 'execute' }];

@@ -290,7 +290,6 @@ export interface AnswerRules extends Pick<AskDocument, 'type' | 'confidenceFloor
   lenient?: true;
 }
 
-/** A step with its unit. */
 interface StepOfUnit {
   unit: UnitDocument;
   step: StepDocument;

@@ -47,7 +47,6 @@ export interface UnitState {
   reason?: string;
 }
 
-/** One execution of a step. */
 export interface StepState {
   kind: StepKind;
   status: 'running' | 'completed' | 'failed' | 'skipped';
@@ -91,7 +90,6 @@ export interface StepState {
 interface SpilledItems {
   /** The id under which they are stored. */
   id: string;
-  /** The indexes of the items. */
   indexes: number[];
   spilled: SpilledContent;
 }
@@ -116,7 +114,6 @@ export interface StepProgress {
   taken?: number;
 }
 
-/** A child of the run of a program. */
 export interface RunningChild {
   runId: string;
   /** Milliseconds since the epoch. */
@@ -129,7 +126,6 @@ export interface RunningChild {
   given?: LimitChanges;
 }
 
-/** A call in the record. */
 export interface RecordedCall {
   callId: string;
   /** The id and the offset of its event. */

@@ -52,7 +52,6 @@ export interface SessionOverrides extends RunOverrides {
   limits?: LimitChanges;
 }
 
-/** The beginning of a turn. */
 interface TurnBeginning {
   /** 1-based. */
   number: number;
@@ -72,12 +71,10 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
 
 /** A request to interrupt the current turn. */
 export interface TurnInterrupt {
-  /** The number of the turn. */
   turn: number;
   cancelReason?: string;
 }
 
-/** A request to close a session. */
 export interface CloseRequest {
   /** The caller's name, as claimed and not verified. */
   by: string | null;

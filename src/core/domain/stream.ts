@@ -64,7 +64,6 @@ type OutputPart =
   | { from: number; type: 'tool_input'; callId: string; toolName: string; text: string; lengths: number[] }
   | { from: number; type: 'data'; callId: string; name: string; data: JsonValue };
 
-/** A delta with its index. */
 export interface IndexedDelta {
   index: number;
   delta: Delta;
@@ -92,7 +91,6 @@ export function streamedOutputIn(details: unknown): StreamedOutput | undefined {
   return parts.every(isPart) ? { of: output['of'], next: output['next'], parts } : undefined;
 }
 
-/** Returns the deltas of an output. */
 export function deltasOf({ parts }: StreamedOutput): IndexedDelta[] {
   return parts.flatMap((part): IndexedDelta[] => {
     if (part.type === 'data') return [{ index: part.from, delta: { type: 'data', callId: part.callId, name: part.name, data: part.data } }];

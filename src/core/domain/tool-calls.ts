@@ -82,7 +82,6 @@ export function newStep(step: number): StepResult {
   return { step, thought: null, toolCalls: [], usage: null, finishReason: 'stop' };
 }
 
-/** True if the model called tools in this step. */
 export function hasToolCalls(step: StepResult): boolean {
   return step.toolCalls.length > 0;
 }

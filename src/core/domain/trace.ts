@@ -1,7 +1,6 @@
 import type { JsonObject } from './json.ts';
 import { isoTime, roundedMs } from './time.ts';
 
-/** An event of a trace as JSON. */
 interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
   /** ISO 8601. */
   timestamp: string;
@@ -31,7 +30,6 @@ export interface ExecutionTraceJson {
   end_time?: string;
 }
 
-/** The fields of a trace. */
 interface ExecutionTraceFields {
   programName: string;
   backendName: string;

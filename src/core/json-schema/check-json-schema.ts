@@ -63,7 +63,6 @@ function allErrors(compiled: CompiledSchema, value: JsonValue): ValidatorError[]
   }
 }
 
-/** One problem of a value. */
 export interface JsonProblem {
   /** `list[0].when`; empty for the value itself. */
   path: string;

@@ -82,7 +82,6 @@ function decoded(token: string): string {
   }
 }
 
-/** True if the schema accepts null. */
 export function acceptsNull(schema: JsonObject, root: JsonObject): boolean {
   const target = dereference(schema, root);
   if (target === undefined) return false;

@@ -104,7 +104,6 @@ export function isGone(code: string): boolean {
 
 // Children: the effects of the wait for one.
 
-/** The outcome of a child that has ended. */
 type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
 
 /** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */

@@ -12,7 +12,6 @@ import { noteError, type RunClock, type RunState } from './state/run-state.ts';
 
 // Closing: the result of a run.
 
-/** Closes a run and returns its result, from its record and its ending. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
   state.status = ending.status;
   return {

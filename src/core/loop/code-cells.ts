@@ -63,7 +63,6 @@ export function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'
   Object.assign(codeOf(state), { journal: { ...journal, cells: [] }, journalBytes: jsonBytes(journal) });
 }
 
-/** Returns the number of calls that the segments of a cell have made. */
 export function callsOf({ segments }: JournalCell): number {
   return segments.reduce((calls, { results = [] }) => calls + results.length, 0);
 }

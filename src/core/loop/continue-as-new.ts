@@ -133,7 +133,6 @@ export function estimatedPromptTokens({ snapshot, window }: RunState): number {
   return Math.ceil((window.bytes + sizesOf(snapshot).request) / BYTES_PER_TOKEN);
 }
 
-/** Estimates the tokens of an answer by its bytes. */
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -74,7 +74,6 @@ export function endsByDeadline(state: RunState, now: number): boolean {
   return hasFixedDeadline(state) && isOver(state, now);
 }
 
-/** Returns the deadline of the run as a reached limit. */
 function deadlineReached({ limits, snapshot }: RunState): LimitReached {
   const { deadlineMs = 0 } = limits;
   const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };

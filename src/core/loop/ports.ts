@@ -64,13 +64,11 @@ export interface ToolInvocation {
   /** Offset of the event of the call; `index` is the index of the call in the content of that event. */
   offset: number;
   index: number;
-  /** The id of that event. */
   eventId: string;
   /** A decision or a hook changed the arguments of `call`: they are not the model's. */
   edited?: true;
 }
 
-/** The outcome of a tool call. */
 export type ToolOutcome =
   | {
       type: 'result';
@@ -119,10 +117,8 @@ export type ToolOutcome =
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
 
-/** The result of a tool call. */
 export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
 
-/** The end of an agent, for a run that ends with it. */
 export interface EndOfFinalAgent {
   /** The name of the tool. */
   tool: string;
@@ -133,7 +129,6 @@ export interface EndOfFinalAgent {
   error?: { code: string; message: string };
 }
 
-/** One segment of a cell. */
 export interface SegmentCall {
   step: number;
   /** The call of `run_code`, the offset and the id of its event, and its index in the content. */
@@ -160,7 +155,6 @@ export interface SegmentCall {
   results?: CodeCallResult[];
 }
 
-/** The outcome of a segment. */
 export type SegmentOutcome =
   | Exclude<RunSegmentOutput, { type: 'cold' | 'calls' }>
   /** `id`: the id of the event of the calls. */
@@ -181,7 +175,6 @@ export interface SummaryRequest extends Conversation {
   purpose?: 'title';
 }
 
-/** The outcome of a summary. */
 export type SummaryOutcome =
   | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
@@ -262,7 +255,6 @@ export interface RunPorts extends RunClock {
   resolveHandoff(agent: string): Promise<Resolved>;
   /** Called when another agent takes over: the requests of the run are from here on those of this agent. */
   switchAgent(snapshot: AgentSnapshot): void;
-  /** Runs one segment of a cell. */
   runSegment(call: SegmentCall): Promise<SegmentOutcome>;
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
   askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;

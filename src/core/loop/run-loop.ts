@@ -61,7 +61,6 @@ export type LoopEnd<At extends RunPosition = RunPosition> =
 /** The end of a turn in one execution: with an answer or another ending, or the turn continues in the next. */
 export type TurnEnd = { type: 'finish'; ending: Ending } | { type: 'continue'; position: Position };
 
-/** The position at which a run begins. */
 export const BEGINNING: Position = { type: 'call_model', final: false };
 
 /**
@@ -210,7 +209,6 @@ function batchContext(state: RunState, { response, final, cell }: ToolsPosition)
   return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
 }
 
-/** True if the response holds the answer of the run. */
 function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
   return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
 }

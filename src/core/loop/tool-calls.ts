@@ -166,7 +166,6 @@ export function needsDecisions({ snapshot }: RunState, { prepared }: ToolBatch):
 
 // Tool phase: the start of one call.
 
-/** Starts a call of a tool. */
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   countStart(state, invocation);
   if (invocation.tool.handoff) return transfer(state, ports, invocation);

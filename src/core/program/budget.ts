@@ -172,14 +172,12 @@ type Amounts = ReadonlyMap<string, number>;
 
 const AMOUNT_NAMES = ['steps', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
 
-/** Returns limits as amounts. */
 function amountsOf(limits: LimitChanges): Amounts {
   const amounts = limitNumbers(limits);
   amounts.delete('deadlineMs');
   return amounts;
 }
 
-/** Returns amounts as limits. */
 function limitsOf(amounts: Amounts): LimitChanges {
   const limits: LimitChanges = {};
   const byTool: [tool: string, limit: number][] = [];
@@ -194,7 +192,6 @@ function limitsOf(amounts: Amounts): LimitChanges {
   return byTool.length === 0 ? limits : { ...limits, toolCallsByName: Object.fromEntries(byTool) };
 }
 
-/** Returns the sum of amounts. */
 function sumOf(all: Iterable<Amounts>): Amounts {
   const sum = new Map<string, number>();
   for (const amounts of all) for (const [name, amount] of amounts) sum.set(name, (sum.get(name) ?? 0) + amount);

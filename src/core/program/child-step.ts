@@ -326,7 +326,6 @@ function childNote({ at, state }: RunningStep, { runId, startedAt }: RunningChil
 
 // Programs: the answer of an `ask` with tools.
 
-/** The result of a run that has answered. */
 type AnsweredChild = RunResultFields & { verdict: AnswerVerdict };
 
 /** Records the answer of a run, as that of an `ask` without tools: its verdict decides if the attempt has failed. */

@@ -36,7 +36,6 @@ export function neededOutputs({ document, units, steps }: Pick<ProgramState, 'do
   });
 }
 
-/** Returns a step and the blocks around it. */
 function blocksAround(index: ProgramIndex, unit: string, step: string): IndexedStep[] {
   const found: IndexedStep[] = [];
   for (let name: string | undefined = step; name !== undefined; name = found.at(-1)?.block) found.push(index.get(unit, name));

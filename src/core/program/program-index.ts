@@ -34,7 +34,6 @@ export interface IndexedStep {
 /** The indexes of documents, which never change. */
 const indexesByDocument = new WeakMap<ProgramDocument, ProgramIndex>();
 
-/** Returns the index of the steps of a program. */
 export function indexOf(document: ProgramDocument): ProgramIndex {
   let index = indexesByDocument.get(document);
   if (index === undefined) indexesByDocument.set(document, (index = new ProgramIndex(document)));
@@ -60,7 +59,6 @@ class ProgramIndex {
     return this.#units.get(unit)?.get(step);
   }
 
-  /** Returns a step that the document has. */
   get(unit: string, step: string): IndexedStep {
     const found = this.find(unit, step);
     if (found === undefined) throw new TypeError(`Program "${this.document.name}" has no step "${unit}.${step}"`);
@@ -74,7 +72,6 @@ class ProgramIndex {
 
 export type { ProgramIndex };
 
-/** The surroundings of a list of steps. */
 type Surroundings = Pick<IndexedStep, 'unit' | 'loops' | 'block'>;
 
 function addSteps(steps: Map<string, IndexedStep>, around: Surroundings, list: readonly StepDocument[]): string[] {

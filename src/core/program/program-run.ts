@@ -65,7 +65,6 @@ export class ProgramRun {
     this.#admission = new Admission(state, ports);
   }
 
-  /** Runs a list of steps. */
   runSteps(list: StepList): Promise<StepsEnd> {
     return this.#runSteps(this, list);
   }
@@ -299,7 +298,6 @@ class StepTurns {
 /** The end of a step or a list of steps. `stopped`: the run ends, or continues in its next execution, before that. */
 export type StepsEnd = 'completed' | 'failed' | 'stopped';
 
-/** The end of one attempt of a step. */
 export type AttemptEnd =
   /** `id`: the id under which workers keep the output. */
   | { type: 'done'; output: JsonValue; id: string }
@@ -390,7 +388,6 @@ export interface ProgramPorts extends RunPorts {
    * order: a local call keeps its idempotency key. A reset to an earlier point gives the call another id.
    */
   callEventId(callId: string): string;
-  /** Reads the results of an earlier run. */
   readEarlier(runId: string): Promise<EarlierOutcome>;
   /** Moves outputs to the payload store, given by their ids by address (see `StoreOutputsInput`). */
   storeOutputs(outputs: Record<string, string>): Promise<StoreOutcome>;

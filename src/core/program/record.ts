@@ -14,7 +14,6 @@ import { anchorFailure, validationFailure } from './validation.ts';
 
 // Programs: the events and the states of steps.
 
-/** A step in the run of its program. */
 export interface RunningStep {
   address: StepAddress;
   /** The text of the address. */
@@ -76,7 +75,6 @@ export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<S
 
 // Programs: calls in the record, which people decide about and tools execute.
 
-/** A call of a step. */
 interface StepCall {
   /** The name of the tool, or of the question or review. */
   name: string;
@@ -95,7 +93,6 @@ export function reserveCallEvent(run: ProgramRun, running: RunningStep): void {
   running.state.progress = { ...progress, callEventId: run.ports.callEventId(callIdAt(running.at, running.state.attempts)) };
 }
 
-/** Records a call. */
 export function recordCall(run: ProgramRun, running: RunningStep, { name, arguments: args, suffix }: StepCall): RecordedCall {
   const { at, state } = running;
   const callId = callIdAt(at, state.attempts, suffix);
@@ -134,7 +131,6 @@ function closeCall(run: ProgramRun, { state }: Pick<RunningStep, 'state'>, { eve
 /** Bytes of the text next to a structured answer that the result of its step has. */
 const TEXT_BYTES = 500;
 
-/** An answer that was checked. */
 interface CheckedAnswer {
   note: StepNote;
   verdict: AnswerVerdict;

@@ -67,7 +67,6 @@ class Insertions {
     this.#isLenient = lenient;
   }
 
-  /** Returns the value of a reference, and its text. */
   at(reference: Reference): { value: JsonValue; text: string } {
     const found = this.#lookup(reference);
     if (!found.found && !this.#isLenient) {

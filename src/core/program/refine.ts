@@ -12,7 +12,6 @@ export type AttemptOutcome<Result> =
 /** The outcome of the wait between two attempts. `stopped`: the run is being stopped. */
 export type WaitOutcome = { type: 'waited' } | { type: 'stopped' };
 
-/** The record of one attempt. */
 type AttemptRecord = { attempt: number; success: true } | { attempt: number; success: false; error: string; errorType: string };
 
 /** The point at which a refine block continues that was begun earlier. */
@@ -158,7 +157,6 @@ export function delayAfter(attempt: number, backoff: Backoff): number {
   }
 }
 
-/** Returns the outcome of an attempt that failed. */
 export function failedAttempt(error: StepError): Extract<AttemptOutcome<never>, { type: 'failed' }> {
   return { type: 'failed', error: formatError(error), errorType: seedNameOf(error.code) };
 }

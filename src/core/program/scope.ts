@@ -221,7 +221,6 @@ function indexesOf(values: ScopeValues, at: StepAddress, unit: string, step: str
   return indexes;
 }
 
-/** The roles of messages. */
 const MESSAGE_ROLES = ['system', 'user', 'assistant'] as const;
 
 /** A message of the conversation of a unit. */
@@ -316,7 +315,6 @@ export class UnitContext {
   }
 }
 
-/** Values by name. */
 class NamedValues {
   readonly #what: string;
   readonly #values = new Map<string, JsonValue>();

@@ -324,7 +324,6 @@ async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument
   return chargeStep(run, running, () => recordAskOutcome(run, running, step, { note, outcome, model }));
 }
 
-/** Records the outcome of a model call. */
 function recordAskOutcome(
   run: ProgramRun,
   running: RunningStep,

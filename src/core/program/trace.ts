@@ -119,7 +119,6 @@ function endEvents({ status, startedAt, error, reason, reused }: StepNote, place
   return [traceEvent('step_end', place, data, durationMs)];
 }
 
-/** The end of an attempt of a step. */
 interface EndedAttempt extends AnsweredStep {
   event: Event;
   note: StepNote;

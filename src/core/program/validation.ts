@@ -128,7 +128,6 @@ function numeric(value: JsonValue | undefined): number | undefined {
 /** Types of statements. They exclude one another. */
 export const EPISTEMIC_TYPES = ['FactualClaim', 'Opinion', 'Uncertainty', 'Speculation'] as const;
 
-/** Types of content. */
 const CONTENT_TYPES = ['Document', 'Chunk', 'EntityMap', 'Summary', 'Translation'] as const;
 
 /** Types of analyses. */

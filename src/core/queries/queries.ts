@@ -140,7 +140,6 @@ function hookedCalls({ runId, state }: QueriedRun): HookedCalls {
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" calls no hooks before calls` });
 }
 
-/** Returns the result of a call whose hooks are called. */
 function hookedResult({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonValue[] {
   const found = state?.hookedResults?.find((one) => one.callId === callId);
   if (found !== undefined) return found.content;

@@ -9,7 +9,6 @@ import { isoTime } from '../domain/time.ts';
 import type { Window } from '../domain/window.ts';
 import { type SavedContext, type SavedMessage, type SavedUsage, toSavedContext, toSavedMessage } from './saved-context.ts';
 
-/** The part of a run that is saved. */
 interface RunToSave {
   /** The agent that acts. */
   agent: Pick<AgentSnapshot, 'name' | 'description' | 'instructions'>;

@@ -52,7 +52,6 @@ export interface SavedMessage {
   created_at?: string;
 }
 
-/** The roles of messages. */
 export const SAVED_ROLES = ['system', 'user', 'assistant', 'tool'] as const;
 
 /** The role of a message. */

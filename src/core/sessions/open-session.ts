@@ -12,10 +12,8 @@ import { addRunUsage, dollars, noUsage, type SpentBelow } from '../domain/usage.
 import { countsOf } from '../loop/close-run.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
-/** The state of a run that is a session. */
 export type OpenSession = RunState & { session: SessionState };
 
-/** True for the state of a session. */
 export function isSession(state: RunState): state is OpenSession {
   return state.session !== undefined;
 }
@@ -29,7 +27,6 @@ interface SessionBeginning {
   overrides: SessionOverrides;
 }
 
-/** Returns the state of a session that begins. */
 export function beginSession(input: SessionInput, { startedAt, opens, overrides }: SessionBeginning): SessionState {
   const hasOverrides = input.refresh !== 'never' && Object.keys(overrides).length > 0;
   return {

@@ -61,7 +61,6 @@ const AGENT_DOCUMENT_SCHEMA: JsonObject = {
 
 const NO_LIMIT: JsonObject = { type: 'null' };
 
-/** The JSON Schema of the limits of a session. */
 export const SESSION_LIMITS_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
@@ -171,7 +170,6 @@ const OVERRIDES = {
   live: { const: true, description: 'Heartbeats may carry the live output of the run.' },
 } satisfies JsonObject;
 
-/** The JSON Schema of the input of a run. */
 export const RUN_INPUT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {

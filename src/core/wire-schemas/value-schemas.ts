@@ -86,7 +86,6 @@ const PRINCIPAL_BYTES = 8_000;
 
 const PRINCIPAL_NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 200 };
 
-/** The JSON Schema of a principal. */
 export const PRINCIPAL_SCHEMA: JsonObject = {
   type: 'object',
   properties: { tenant: PRINCIPAL_NAME, user: PRINCIPAL_NAME, claims: { type: 'object' } },

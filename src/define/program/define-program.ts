@@ -131,7 +131,6 @@ export function makeStep<Kind extends StepKind>(
   return { kind: 'longhaul.step', document: { name, [kind]: body, ...common } as StepDocument, uses };
 }
 
-/** Returns the document of a step. */
 function stepDocument(step: AnyStep): StepDocument {
   return isMade(step, 'longhaul.step') ? step.document : step;
 }
@@ -141,7 +140,6 @@ export function stepDocuments(steps: readonly AnyStep[]): StepDocument[] {
   return Array.isArray(steps) ? steps.map(stepDocument) : (steps as StepDocument[]);
 }
 
-/** Returns the document of a unit. */
 function unitDocument(unit: AnyUnit): UnitDocument {
   return isMade(unit, 'longhaul.unit') ? unit.document : unit;
 }

@@ -31,7 +31,6 @@ export function recordedName({ id, principal }: Pick<Caller, 'id' | 'principal'>
 /** Verifies a request. Resolves with its caller, or with undefined if it bears no credentials or wrong ones. */
 export type Authenticate = (request: Request) => Promise<Caller | undefined> | Caller | undefined;
 
-/** True for the name of a scope. */
 export function isScope(name: unknown): name is Scope {
   return SCOPES.some((scope) => scope === name);
 }

@@ -16,7 +16,6 @@ interface RunTokenOptions {
   secrets: readonly string[];
 }
 
-/** A request for a run token. */
 interface RunTokenRequest {
   runId: string;
   /** Default 15, at most 60. */
@@ -25,7 +24,6 @@ interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
-/** A token that was made. */
 interface RunToken {
   token: string;
   /** Milliseconds since the epoch. */

@@ -39,7 +39,6 @@ import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
 
 const RUN_ID = 'startRun';
 
-/** Starts a run of an agent. */
 const startRunRoute = defineRoute(
   {
     method: 'POST',
@@ -98,7 +97,6 @@ const spilledRoute = defineRoute(
 
 const SESSION_ID = 'openSession';
 
-/** Opens a session. */
 const openSessionRoute = defineRoute(
   {
     method: 'POST',
@@ -187,7 +185,6 @@ const showAgentRoute = defineRoute(
   },
 );
 
-/** The routes of agents. */
 const AGENT_ROUTES: readonly Route[] = [listAgentsRoute, showAgentRoute];
 
 const toolEntry = component(
@@ -218,7 +215,6 @@ const listToolsRoute = defineRoute(
   async ({ caller, settings }) => ({ status: 200, body: { tools: toolsOf(startableAgents(settings.agents, caller)) } }),
 );
 
-/** The routes of tools. */
 const TOOL_ROUTES: readonly Route[] = [listToolsRoute];
 
 const tokenBody = component(
@@ -292,7 +288,6 @@ const forgetUserRoute = defineRoute(
   async ({ params, query, client }) => ({ status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) }),
 );
 
-/** The routes of users. */
 const USER_ROUTES: readonly Route[] = [forgetUserRoute];
 
 const programEntry = component(
@@ -357,7 +352,6 @@ const startProgramRoute = defineRoute(
   },
 );
 
-/** The routes of programs. */
 const PROGRAM_ROUTES: readonly Route[] = [listProgramsRoute, startProgramRoute];
 
 /** The routes of the service that have a caller, in the order of the document. */

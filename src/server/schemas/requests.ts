@@ -20,14 +20,12 @@ import {
   version,
 } from './values.ts';
 
-/** The name of a model. */
 const modelName = z
   .string()
   .regex(/^[^/]+\/.+$/)
   .transform((text) => text as `${string}/${string}`)
   .describe('`provider/model`, with a provider of the worker.');
 
-/** Settings of a model. */
 const modelSettings = component(
   'ModelSettings',
   z.strictObject({
@@ -107,7 +105,6 @@ const identified = {
   ifExists: z.enum(['fail', 'return', 'restartFailed']).exactOptional().describe('The action if the run id is taken. Default `fail`.'),
 };
 
-/** The body of a start of a run. */
 export const startRunBody = component(
   'StartRun',
   z.strictObject({
@@ -128,7 +125,6 @@ export const startRunBody = component(
 /** A program as a document. The client checks it, and lists all of its problems. */
 const programDocument = z.looseObject({ version: z.literal(1), name: nameText }).transform((value: object) => value as ProgramDocument);
 
-/** The body of a start of a program. */
 export const startProgramBody = component(
   'StartProgram',
   z.strictObject({
@@ -183,7 +179,6 @@ const notice = z
   .exactOptional()
   .describe('Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.');
 
-/** The answer to a start. */
 export const runStarted = component(
   'RunStarted',
   z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.'), notice }),
@@ -201,13 +196,11 @@ const by = ignoredBy.exactOptional();
 /** The moment at which the model reads a message. */
 const messageMode = z.enum(['queue', 'steer', 'interrupt']);
 
-/** The body of a message. */
 export const messageBody = component(
   'SendMessage',
   z.strictObject({ content: inputContent, mode: messageMode.exactOptional().describe('Default `queue`.'), id: requestId }),
 );
 
-/** The answer to a message. */
 export const messageReceipt = component(
   'MessageReceipt',
   z.object({
@@ -238,10 +231,8 @@ export const cancelBody = component('CancelRun', z.strictObject({ reason: z.stri
 /** The answer to a cancellation. */
 export const cancelReceipt = component('CancelReceipt', z.object({ runId: z.string(), outcome: z.enum(['requested', 'already_ended']) }));
 
-/** The body of a raise. */
 export const raiseBody = component('RaiseLimits', z.strictObject({ limits: limitOptions, id: requestId, by }));
 
-/** The answer to a raise. */
 export const raiseReceipt = component(
   'RaiseReceipt',
   z.object({ version, id: z.string(), status: z.enum(['raised', 'duplicate']), limits: runLimits }),
@@ -281,22 +272,18 @@ export const permissionsReceipt = component(
   z.object({ version, id: z.string(), status: z.enum(['set', 'to_authorize', 'duplicate']) }),
 );
 
-/** The body of a retry. */
 export const retryBody = component('RetryRun', z.strictObject({ fromStep: z.int().min(1).exactOptional() }));
 
-/** The answer to a retry. */
 export const retryReceipt = component(
   'RetryReceipt',
   z.object({ runId: z.string(), fromStep: z.number(), executionId: z.string(), dropped: z.array(z.string()) }),
 );
 
-/** The answer to a deletion. */
 export const deleteReceipt = component('DeleteReceipt', z.object({ runId: z.string(), outcome: z.enum(['deleted', 'not_found']) }));
 
 /** An empty body, with the name of the caller that is ignored. */
 export const emptyBody = component('Empty', z.strictObject({ by }));
 
-/** The body of a message to a session. */
 export const sessionMessageBody = component(
   'SendSessionMessage',
   z.strictObject({
@@ -320,13 +307,11 @@ export const turnRunning = component(
   }),
 );
 
-/** The body of an interruption. */
 export const interruptBody = component(
   'InterruptTurn',
   z.strictObject({ turn: z.int().min(1).exactOptional(), reason: z.string().exactOptional(), by }),
 );
 
-/** The answer to an interruption. */
 export const interruptReceipt = component(
   'InterruptReceipt',
   z.object({ version, interrupted: z.boolean(), turn: z.number().exactOptional() }),

@@ -31,7 +31,6 @@ const decision = component(
   }),
 );
 
-/** The answer to a decision. */
 export const decisionReceipt = component(
   'DecisionReceipt',
   z.object({ version: z.literal(1), status: z.enum(['decided', 'repeated']), decision }),
@@ -78,7 +77,6 @@ export const event = component(
 /** One event of a run or of one below it. */
 export const treeEvent = component('TreeEvent', event.extend({ runId: z.string(), offset: z.number() }));
 
-/** A page of events. */
 export const eventsPage = component(
   'EventsPage',
   z.object({
@@ -109,7 +107,6 @@ const toolCallRecord = component(
   }),
 );
 
-/** One step of a run. */
 export const stepResult = component(
   'StepResult',
   z.object({
@@ -124,10 +121,8 @@ export const stepResult = component(
   }),
 );
 
-/** The steps of a run. */
 export const stepsBody = component('Steps', z.object({ runId: z.string(), steps: z.array(stepResult) }));
 
-/** A span of a trace. */
 const traceSpan = component(
   'TraceSpan',
   z.object({
@@ -143,7 +138,6 @@ const traceSpan = component(
   }),
 );
 
-/** The trace of a run. */
 export const trace = component(
   'Trace',
   z.object({
@@ -177,7 +171,6 @@ export const runTree = component(
   }),
 );
 
-/** One line of an export. */
 export const exportLine = component(
   'ExportLine',
   z

@@ -17,7 +17,6 @@ import {
   version,
 } from './values.ts';
 
-/** The status of a run. */
 export const runStatus = component('RunStatus', z.enum(['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES]));
 
 const terminalStatus = z.enum(TERMINAL_STATUSES);
@@ -166,13 +165,11 @@ const resultFields = {
 
 const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() };
 
-/** The result of a run. */
 export const runResult = component('RunResult', z.object({ ...resultFields, ...unitsOfProgram, trace: trace.exactOptional() }));
 
 /** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
 const streamedResult = component('StreamedResult', z.object({ ...recordedFields, ...unitsOfProgram }).omit({ steps: true }));
 
-/** The result of a turn of a session. */
 export const turnResult = component(
   'TurnResult',
   z.object({ ...resultFields, turn: z.number(), firstStep: z.number(), unanswered: z.array(z.string()).exactOptional() }),
@@ -197,7 +194,6 @@ export const contextPage = component(
   }),
 );
 
-/** A run in a list. */
 const runEntry = component(
   'RunEntry',
   z.object({
@@ -218,10 +214,8 @@ const runEntry = component(
 /** The cursor of the next page of a list. */
 const nextCursor = z.string().exactOptional().describe('The cursor of the next page. Absent on the last one.');
 
-/** A page of runs. */
 export const runsPage = component('RunsPage', z.object({ runs: z.array(runEntry), next: nextCursor }));
 
-/** A page of sessions. */
 export const sessionsPage = component(
   'SessionsPage',
   z.object({
@@ -296,7 +290,6 @@ const about = {
 
 const remember = z.enum(['tool', 'arguments']).exactOptional().describe('The decision holds for further calls, too.');
 
-/** The body of a decision. */
 export const decisionBody = component(
   'DecideCall',
   z.discriminatedUnion('type', [

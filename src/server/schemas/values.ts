@@ -61,7 +61,6 @@ export const timestamp = z.string().meta({ format: 'date-time', description: 'IS
 /** A time that may be missing. */
 export const timestampOrNull = timestamp.nullable();
 
-/** The version of an answer. */
 export const version = z.literal(1);
 
 /** The id of a message, a decision or a similar request, which the run accepts once. */
@@ -186,7 +185,6 @@ export const spilledContent = component(
     .describe('The location of content that is too large for the conversation.'),
 );
 
-/** One item of a conversation. */
 export const contentItem = component(
   'ContentItem',
   z
@@ -237,7 +235,6 @@ export const runLimits = component(
 
 const tokens = { promptTokens: z.number(), completionTokens: z.number(), totalTokens: z.number() };
 
-/** Usage that was estimated. */
 export const estimatedUsage = component('EstimatedUsage', z.object({ ...tokens, costUsd: z.number().exactOptional() }));
 
 /** The usage of one model call. */
@@ -252,7 +249,6 @@ export const usageStats = component(
   }),
 );
 
-/** The usage of a run. */
 export const aggregatedUsage = component(
   'AggregatedUsage',
   z.object({

@@ -6,7 +6,6 @@ import type { StreamRead } from '../stream-sink.ts';
 import { pause, unlessAborted } from '../waits.ts';
 import type { Argument, RedisConnection } from './redis-connection.ts';
 
-/** A part of a stream. */
 interface StreamPage {
   items: readonly ReadItem[];
   /** True if entries before the items may be missing. */
@@ -181,7 +180,6 @@ function fieldOf(answer: unknown, name: string): unknown {
   return index === -1 ? undefined : list[index + 1];
 }
 
-/** Returns a text of an answer. */
 export function replyText(value: unknown): string {
   return Buffer.isBuffer(value) ? value.toString('utf8') : String(value);
 }

@@ -33,7 +33,6 @@ import type { TestOptions } from '../tested-run.ts';
 export class Harness {
   readonly runId: string;
   readonly plan: Plan;
-  /** The requests to the model. */
   readonly requests: ModelRequest[] = [];
   /** The step of the current model call. */
   readonly step = new AsyncLocalStorage<number>();
@@ -176,7 +175,6 @@ export class Plan {
     return fault;
   }
 
-  /** Returns all faults of a type. */
   of<Type extends Fault['type']>(type: Type): FaultOf<Type>[] {
     return this.#faults.filter((fault): fault is FaultOf<Type> => fault.type === type);
   }

@@ -189,7 +189,6 @@ export function programParts(harness: Harness, program: AnyProgram, options: Pro
   };
 }
 
-/** Returns the options of the start of a program in a test. */
 export function programStart({ input, deps, state, principal, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
   return {
     ...(input === undefined ? {} : { input }),

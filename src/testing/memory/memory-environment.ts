@@ -166,7 +166,6 @@ export class MemoryEnvironment {
     await Promise.all([this.#worker, ...this.#killed].map((worker) => worker.close()));
   }
 
-  /** Makes a run, or a child of one. */
   #add(runId: string, start: FirstStart): MemoryRun {
     const activities = new MemoryActivities(this.#host(runId));
     const run = new MemoryRun(runId, start, { time: this.#time, activities, child: (id, ofChild) => this.#add(id, ofChild) });

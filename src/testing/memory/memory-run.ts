@@ -113,7 +113,6 @@ export class MemoryRun {
     }
   }
 
-  /** Cancels the run. */
   cancel(reason: string): void {
     this.inbox.cancelReason = reason;
     this.#isCancelled = true;

@@ -326,7 +326,6 @@ export type Retry =
   | { type: 'again'; afterMs: number }
   | { type: 'end'; state: 'NON_RETRYABLE_FAILURE' | 'MAXIMUM_ATTEMPTS_REACHED' | 'TIMEOUT' };
 
-/** A failed attempt. */
 interface FailedAttempt extends SentFailure {
   /** The number of the attempt, 1-based. */
   attempt: number;
@@ -360,7 +359,6 @@ export function roundTrip<Value>(value: Value): Value {
   return defaultPayloadConverter.fromPayload(defaultPayloadConverter.toPayload(value));
 }
 
-/** A failure of an activity. */
 export interface SentFailure {
   /** The failure as its run receives it. */
   failure: TemporalFailure;

@@ -1,4 +1,3 @@
-/** A timer. */
 interface Timer {
   at: number;
   fire: () => void;

@@ -34,7 +34,6 @@ export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: nu
   return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };
 }
 
-/** Returns the pending approval of a call. */
 export function pendingOf({ pending }: Approvals, callId: string): PendingApproval | undefined {
   return pending.find((one) => one.callId === callId);
 }

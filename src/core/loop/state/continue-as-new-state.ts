@@ -211,7 +211,6 @@ const COMMON_FIELDS = [
 
 type CommonField = (typeof COMMON_FIELDS)[number];
 
-/** Returns those of the common fields that are set. */
 function setFields(from: RunState | ContinueAsNewState): Pick<RunState & ContinueAsNewState, CommonField> {
   return Object.fromEntries(COMMON_FIELDS.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
 }

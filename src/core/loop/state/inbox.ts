@@ -130,7 +130,6 @@ export class Inbox {
     return this.#accepted.turnOf(id);
   }
 
-  /** True if the queue has room for the message. */
   hasRoomFor(message: Pick<QueuedMessage, 'content'>): boolean {
     if (this.#messages.length >= MAX_QUEUED_MESSAGES) return false;
     const bytes = this.#messages.reduce((sum, { content }) => sum + jsonBytes(content), jsonBytes(message.content));

@@ -115,7 +115,6 @@ export interface RunState {
   hookRecords?: HookRecord[];
   /** The calls of the present response, while hooks review them in a separate activity. */
   hookedCalls?: HookedCalls;
-  /** The results of calls whose hooks are called. */
   hookedResults?: { callId: string; content: JsonValue[] }[];
   /** Call id → the arguments that a hook gave to a call of the present response. */
   rewrites?: Record<string, JsonObject>;
@@ -147,7 +146,6 @@ export interface MeasuredWindow {
   bytes: number;
 }
 
-/** The values with which a run begins. */
 type RunBeginning = RunOpening & {
   runId: string;
   snapshot: AgentSnapshot;
@@ -349,7 +347,6 @@ export function undoneKey({ changes, deps }: ChangedRun, made: Changes, seen: nu
   return undone?.path[1];
 }
 
-/** Notes the changes that a call has made. */
 export function noteChanges(state: ChangedRun, made: Changes): void {
   const places = placesOf(made);
   if (places.length === 0) return;

@@ -276,7 +276,6 @@ export class VisibleSteps {
     return this.steps.has(step) || (this.#outer?.has(step) ?? false);
   }
 
-  /** True if an item has that name. */
   hasItem(name: string): boolean {
     return this.#item === name || (this.#outer?.hasItem(name) ?? false);
   }

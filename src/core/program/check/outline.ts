@@ -9,7 +9,6 @@ export interface Outline {
   units: OutlineUnit[];
 }
 
-/** A unit with its steps. */
 export interface OutlineUnit {
   path: string;
   /** Empty if it has none. */
@@ -32,11 +31,9 @@ export interface OutlineStep {
   lists: OutlineList[];
   /** The place in the document: a larger number comes later. */
   order: number;
-  /** The list that has the step. */
   list: OutlineList;
 }
 
-/** A list of steps. */
 export interface OutlineList {
   path: string;
   /** False: the document has no list there. */
@@ -67,7 +64,6 @@ export function textAt(value: JsonObject, key: string): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** Returns the texts of a list at a key, with their indexes. */
 export function textsAt(value: JsonObject, key: string): { text: string; index: number }[] {
   return listAt(value, key).flatMap((text, index) => (typeof text === 'string' ? [{ text, index }] : []));
 }

@@ -7,7 +7,6 @@ export const TEXT: JsonObject = { type: 'string', minLength: 1 };
 /** A list of steps, wherever the format has one. */
 const STEPS: JsonObject = { type: 'array', items: { $ref: '#/$defs/step' } };
 
-/** A list of names. */
 const NAMES: JsonObject = { type: 'array', items: TEXT };
 
 /** A JSON Schema. It is checked as one by itself. */
@@ -16,7 +15,6 @@ const SCHEMA: JsonObject = { type: 'object' };
 /** A reference and a JSON Schema. */
 const CONDITION: JsonObject = fields({ of: TEXT, is: SCHEMA });
 
-/** The JSON Schema of a unit. */
 export const UNIT_SCHEMA: JsonObject = fields(
   { name: TEXT, steps: STEPS },
   {
@@ -67,7 +65,6 @@ const OBJECT: JsonObject = { type: 'object' };
 
 const COUNT = wholeNumber(0);
 
-/** The limits of a run. */
 const LIMITS: JsonObject = fields(
   {},
   {
@@ -85,7 +82,6 @@ const LIMITS: JsonObject = fields(
 /** The options of a question to a person. */
 const DEADLINE_FIELDS: Record<string, JsonObject> = DEADLINE;
 
-/** The JSON Schema of the value of each kind of step. */
 export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
   ask: fields(
     { prompt: TEXT },

@@ -134,7 +134,6 @@ const stream = defineRoute(
   },
 );
 
-/** Messages of a chat. */
 const chatMessages = component(
   'ChatMessages',
   z.object({
@@ -152,7 +151,6 @@ const chatMessages = component(
   }),
 );
 
-/** The messages of one turn. */
 class TurnMessages {
   readonly #turn: EncodedTurn;
   readonly #encoder: TurnEncoder;
@@ -312,7 +310,6 @@ function sessionIdOf(principal: Principal | undefined, chatId: string): string {
   return derivedId('chat', { tenant: principal.tenant ?? null, user: principal.user ?? null, chat: chatId });
 }
 
-/** The request that a chat answers. */
 interface ChatRequest {
   settings: { report: ReportError };
   raw: Request;
@@ -443,7 +440,6 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
   return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
 }
 
-/** Returns the number of the newest turn. */
 async function newestTurn(session: SessionHandle): Promise<number> {
   return Math.max(1, (await session.status()).session?.turns ?? 1);
 }

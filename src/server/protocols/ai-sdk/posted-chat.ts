@@ -154,7 +154,6 @@ type DecidedChat = Pick<RunHandle, 'runId' | 'approvals' | 'approve' | 'reject' 
 /** An answer with the subject that its id names. */
 type SubjectAnswer = ApprovalAnswer & { subject: ApprovalSubject };
 
-/** An answer that was applied. */
 export interface AppliedAnswer extends SubjectAnswer {
   /**
    * `taken`: it holds. `decided_before`: an earlier decision holds, which may be another one. `not_waiting`: the call waits no more, and had

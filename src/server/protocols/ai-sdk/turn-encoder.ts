@@ -11,7 +11,6 @@ import { noUsage } from '../../../core/domain/usage.ts';
 import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
 import { callChunk, type ChatMetadata, recordedParts, type RecordedParts, type UiChunk, type UiFinishReason } from './ui-message.ts';
 
-/** The turn of a session that is encoded. */
 export interface EncodedTurn {
   sessionId: string;
   /** 1-based. */
@@ -279,7 +278,6 @@ class GuardedChunks {
     else this.#held.push(...chunks);
   }
 
-  /** Passes on the chunks of an event. */
   *passEvent(offset: number, event: Event, chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (event.turn !== undefined) yield* this.end(event.turn.stopReason);
     else if (isResponse(event) || isOfUser(event)) yield* this.release();

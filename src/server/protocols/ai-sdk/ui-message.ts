@@ -13,7 +13,6 @@ interface UiApproval {
   reason?: string;
 }
 
-/** A call in a message. */
 interface UiCall {
   type: `tool-${string}`;
   toolCallId: string;

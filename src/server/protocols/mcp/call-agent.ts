@@ -243,7 +243,6 @@ async function pendingCalls(run: FollowedRun): Promise<string> {
   }
 }
 
-/** The most names in a message. */
 const MOST_NAMES = 10;
 
 const STATUS_TEXTS: Partial<Record<RunStatus, string>> = {

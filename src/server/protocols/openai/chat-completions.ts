@@ -307,7 +307,6 @@ export const chatRoute = defineRoute(
   },
 );
 
-/** Returns the encoder of a streamed completion. */
 function chatEncoder(facts: CompletionFacts, options: ChunkOptions): StreamEncoder {
   const chunks = new CompletionChunks(facts, options);
   return {
@@ -336,7 +335,6 @@ function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
   return { type: format.type, schema: format.json_schema.schema };
 }
 
-/** Returns the settings of the model that a request has. */
 function chatSettings(body: ChatBody): ModelSettings {
   const { temperature, parallel_tool_calls: parallel, reasoning_effort: effort } = body;
   const most = body.max_completion_tokens ?? body.max_tokens;

@@ -36,7 +36,6 @@ const getModelRoute = defineRoute(
   },
 );
 
-/** The routes of models. */
 const MODEL_ROUTES: readonly Route[] = [listModelsRoute, getModelRoute];
 
 /** The routes of the OpenAI protocol. They are not in the OpenAPI document: their shapes are those of OpenAI's own. */

@@ -326,7 +326,6 @@ class OpenCall {
     this.#server = server;
   }
 
-  /** Begins the item. */
   begin(): Piece[] {
     const at = { item_id: this.id, output_index: this.index };
     const { arguments: text } = this.#call;
@@ -369,7 +368,6 @@ class OpenCall {
   }
 }
 
-/** Returns the id of the item of a call. */
 function callItemId(callId: string): string {
   return `mcp_${callId}`;
 }

@@ -46,7 +46,6 @@ export class OpenText {
     return this.#text;
   }
 
-  /** Begins the item. */
   begin(): Piece[] {
     const added = { type: 'response.output_item.added', output_index: this.index, item: this.#item('in_progress') } as const;
     const tag = this.#tag.value;
@@ -61,7 +60,6 @@ export class OpenText {
     return this.add(text.slice(0, Math.max(0, MOST_TEXT_UNITS - this.#text.length)));
   }
 
-  /** Adds text. */
   add(text: string): Piece[] {
     if (text === '') return [];
     const from = TEXT_UNIT + this.#text.length;
@@ -77,7 +75,6 @@ export class OpenText {
     ];
   }
 
-  /** Ends the item. */
   end(closing: Closing): Piece[] {
     const done = {
       type: 'response.output_item.done',
@@ -149,7 +146,6 @@ export function isSameWholeText(words: Words, place: SequencePlace): boolean {
 /** The kind of a text: the words of the model, those in which it refused to answer, or its reasoning. */
 export type TextKind = 'message' | 'refusal' | 'reasoning';
 
-/** The events of the text of an item. */
 interface TextEvents {
   begin: (at: ItemPlace) => ItemEvent;
   delta: (at: ItemPlace, delta: string) => ItemEvent;
@@ -164,7 +160,6 @@ interface ItemPlace {
 const IN_CONTENT = { content_index: 0 };
 const IN_SUMMARY = { summary_index: 0 };
 
-/** Makes the events of a text, by its kind. */
 const TEXT_EVENTS: Readonly<Record<TextKind, TextEvents>> = {
   message: {
     begin: (at) => ({ type: 'response.content_part.added', ...at, ...IN_CONTENT, part: messagePart('message', '') }),
@@ -192,7 +187,6 @@ const TEXT_EVENTS: Readonly<Record<TextKind, TextEvents>> = {
   },
 };
 
-/** Returns the part of a message that holds its text. */
 function messagePart(kind: 'message' | 'refusal', text: string): ResponseOutputMessage['content'][number] {
   return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations: [] };
 }
@@ -271,7 +265,6 @@ const UNITS = 2 ** 16;
 /** The most units of a text. The rest of a longer one is one piece. */
 const MOST_TEXT_UNITS = UNITS - 16;
 
-/** Returns the number of an event at a place. */
 export function sequenceOf({ provisional, group, unit, tag }: SequencePlace): number {
   return ((provisional * GROUPS + group) * UNITS + unit) * TAGS + tag;
 }

@@ -71,7 +71,6 @@ const inputItem = z.discriminatedUnion('type', [
   z.object({ type: z.literal('reasoning') }),
 ]);
 
-/** The input of a response. */
 const responseInput = z.union([z.string(), list(inputItem, { min: 1, max: MOST.items })]);
 
 export const responseParameters = z.object({
@@ -209,7 +208,6 @@ async function started<Outcome>({ previous_response_id: previous }: ResponseRequ
   }
 }
 
-/** A request for a response. */
 type ResponseRequest = z.output<typeof responseParameters>;
 
 /** Reads the body of a request. Throws for parameters that are not supported. */
@@ -223,7 +221,6 @@ function responseFormat({ text: { format } }: ResponseRequest): AnswerFormat {
   return format.type === 'json_schema' ? { type: format.type, schema: format.schema } : { type: format.type };
 }
 
-/** Returns the settings of the model that a request has. */
 function responseSettings(request: ResponseRequest): ModelSettings {
   const { temperature, max_output_tokens: most, parallel_tool_calls: parallel, reasoning } = request;
   return {
@@ -234,7 +231,6 @@ function responseSettings(request: ResponseRequest): ModelSettings {
   };
 }
 
-/** Returns the parameters that the response repeats. */
 function repeatedParameters(request: ResponseRequest): RepeatedParameters {
   const { metadata: given, background, previous_response_id: previous, temperature } = request;
   const { max_output_tokens: tokens, max_tool_calls: calls, parallel_tool_calls: parallel } = request;
@@ -429,7 +425,6 @@ function drain(events: Iterable<unknown>): void {
   for (const _ of events);
 }
 
-/** Returns the encoder of a streamed response. */
 function responseEncoder(facts: ResponseFacts, options: ResponseEventOptions = {}): StreamEncoder {
   const events = new ResponseEvents(facts, options);
   let last = 0;

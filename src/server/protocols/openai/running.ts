@@ -98,7 +98,6 @@ interface KeptFacts {
   parameters: RepeatedParameters;
 }
 
-/** Returns the memo that keeps facts. */
 function memoOf({ createdAt, parameters }: KeptFacts): JsonObject {
   return { [MEMO]: { createdAt, parameters: { ...parameters } } };
 }

@@ -159,5 +159,4 @@ async function followRun(runId: string, { query: { cursor }, client, ...request 
   });
 }
 
-/** The routes of streams. */
 export const STREAM_ROUTES: readonly Route[] = [streamRunRoute, streamSessionRoute];
