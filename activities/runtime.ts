@@ -1,4 +1,5 @@
 import type { AgentSnapshot } from '../src/core/domain/agent.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import type { ModelCallContext } from '../src/core/domain/model.ts';
 import type { ContinueAsNewThresholds } from '../src/core/domain/run.ts';
 import { type DataInput, type DataView, type OfRun, QUERIES } from '../src/core/protocol.ts';
@@ -104,12 +105,12 @@ export async function dataFor({ principals }: Pick<ActivityRuntime, 'principals'
   if (input.dataByReference) return ask();
   const { deps = {}, state = {} } = input;
   const principal = input.principal === true ? await principals.of(input, async () => (await ask()).principal) : input.principal;
-  return { deps, state, ...(principal === undefined ? {} : { principal }) };
+  return { deps, state, ...defined({ principal }) };
 }
 
 /** Returns the facts about the run that a provider may choose its API key by. */
 export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
-  return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
+  return { ...defined({ tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
 
 /** Returns the memory that the agents of a worker use; undefined if the worker has none. */

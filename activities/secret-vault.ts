@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { defined } from '../src/core/domain/defined.ts';
 import { credentialKey, isSecretReference, type SecretReference } from '../src/core/domain/deps.ts';
 import { LonghaulError, memberOf, UsageError } from '../src/core/domain/errors.ts';
 import { isJsonObject, type JsonValue, memberPath } from '../src/core/domain/json.ts';
@@ -95,7 +96,7 @@ export class SecretVault {
 /** Returns a valid reference. One that came through JSON is checked again. */
 function reference(nameOrReference: string | SecretReference): SecretReference {
   return isSecretReference(nameOrReference)
-    ? secret(nameOrReference.name, nameOrReference.prefix === undefined ? {} : { prefix: nameOrReference.prefix })
+    ? secret(nameOrReference.name, defined({ prefix: nameOrReference.prefix }))
     : secret(nameOrReference);
 }
 

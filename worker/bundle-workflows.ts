@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, type BundlerPlugin, bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions } from '@temporalio/worker';
+import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
@@ -102,8 +103,7 @@ export async function bundleForReplay(
     ...bundlerOptions,
     workflowsPath,
     workflowInterceptorModules: [...(interceptors?.workflowModules ?? []), COMMAND_RECORDER_MODULE],
-    ...(payloadConverterPath === undefined ? {} : { payloadConverterPath }),
-    ...(failureConverterPath === undefined ? {} : { failureConverterPath }),
+    ...defined({ payloadConverterPath, failureConverterPath }),
     plugins: plugins.filter((plugin): plugin is typeof plugin & BundlerPlugin => 'configureBundler' in plugin),
   });
 }

@@ -14,6 +14,7 @@ import {
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { unreachable } from '../src/client/longhaul-client.ts';
 import type { CodecOptions } from '../src/codec/encryption.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../src/core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
@@ -201,7 +202,7 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: Cre
     stickyQueueScheduleToStartTimeout: STICKY_MS,
     ...withSlots(worker),
     ...rest,
-    ...(workflowsPath === undefined ? {} : { workflowsPath }),
+    ...defined({ workflowsPath }),
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + FORCE_AFTER_GRACE_MS,
     plugins: [...(worker.plugins ?? []), plugin],

@@ -2,6 +2,7 @@ import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { type InjectedSinks, type ReplayResult, type ReplayWorkerOptions, Worker } from '@temporalio/worker';
 import type { CodecOptions } from '../src/codec/encryption.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { activityStep } from '../src/core/domain/activity-messages.ts';
 import { ACTIVITIES } from '../src/core/protocol.ts';
@@ -67,7 +68,7 @@ export class Replayer {
 
   async #open(): Promise<AsyncIterableIterator<ReplayResult>> {
     const { workflowsPath, codec, worker = {} } = this.#options;
-    const plugin = new LonghaulPlugin({ agents: [], providers: {}, ...(codec === undefined ? {} : { codec }) });
+    const plugin = new LonghaulPlugin({ agents: [], providers: {}, ...defined({ codec }) });
     const plugins = [...(worker.plugins ?? []), plugin];
     const workflowBundle = worker.workflowBundle ?? (await bundleForReplay(workflowsPath, { ...worker, plugins }));
     const { interceptors: { workflowModules: _bundled, ...interceptors } = {}, bundlerOptions: _options, ...options } = worker;
@@ -262,7 +263,7 @@ function commandOf(event: HistoryEvent): RecordedCommand | undefined {
   const activity = event.activityTaskScheduledEventAttributes;
   if (activity) {
     const step = activityStep(decoded(event.userMetadata?.summary), decoded(activity.input?.payloads?.[0]));
-    return { type: 'activity', name: activity.activityType?.name ?? '', ...(step === undefined ? {} : { step }) };
+    return { type: 'activity', name: activity.activityType?.name ?? '', ...defined({ step }) };
   }
   const marker = event.markerRecordedEventAttributes;
   const local = marker ? localActivityOf(marker) : undefined;

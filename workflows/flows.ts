@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { CancellationScope } from '@temporalio/workflow';
 import type { FlowInput } from '../src/core/domain/agent.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { type Branch, mergeBranches } from '../src/core/domain/handoffs.ts';
 import type { JsonObject, JsonValue } from '../src/core/domain/json.ts';
@@ -39,7 +40,7 @@ export async function sequential(
 /** Does the same in rounds: after the last agent all act again, until an answer fits `until`, or the rounds are over. */
 export async function loop(agents: readonly string[], input: RunAgentInput, options: LoopOptions = {}): Promise<RunResult<JsonValue>> {
   const { maxIterations, until, ...others } = options;
-  const rounds = { ...(maxIterations === undefined ? {} : { maxIterations }), ...(until === undefined ? {} : { until }) };
+  const rounds = defined({ maxIterations, until });
   return runFlow({ kind: 'loop', agents: [...agents], ...rounds }, input, others);
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { FlowInput, ModelSettings } from '../src/core/domain/agent.ts';
 import type { ContentPart } from '../src/core/domain/content.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
 import { isJsonObject } from '../src/core/domain/json.ts';
 import { type LimitChanges, type LimitOptions, limitsWithDeadline, plainLimits } from '../src/core/domain/limits.ts';
@@ -113,8 +114,7 @@ export async function runAsChild(
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       staticSummary: summaryText(`${agent}: ${openingText(runInput)}`),
-      ...(taskQueue === undefined ? {} : { taskQueue }),
-      ...(priority === undefined ? {} : { priority }),
+      ...defined({ taskQueue, priority }),
     });
     return new RunResult(fields);
   } catch (error) {
@@ -193,13 +193,12 @@ function runInputOf(agent: string, input: RunAgentInput, options: RunInputOption
   return {
     agent,
     ...openingFrom(input),
-    ...(flow === undefined ? {} : { flow }),
+    ...defined({ flow }),
     ...(isJsonObject(deps) ? { deps } : {}),
-    ...(principal === undefined ? {} : { principal }),
+    ...defined({ principal }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...overridesIn({
-      ...(model === undefined ? {} : { model }),
-      ...(settings === undefined ? {} : { settings }),
+      ...defined({ model, settings }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       ...(live === true ? { live } : {}),
     }),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mayCall, spellingProblem, toolsFor } from '../../src/core/code/callable-tools.ts';
 import type { AgentSnapshot, FlowPolicy, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { WindowPolicy } from '../../src/core/domain/record.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
@@ -102,37 +103,35 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
-    ...(agent.description === undefined ? {} : { description: agent.description }),
+    ...defined({ description: agent.description }),
     instructions,
     model: agent.model,
     tools,
     parallel: agent.parallel,
     settings: agent.settings,
-    ...(output === undefined ? {} : { output }),
+    ...defined({ output }),
     ...codeFields(agent, tools, inputs.injected),
     ...handoffs.fields,
     ...inputs.skills?.fields,
-    ...(agent.memory === undefined ? {} : { memory: agent.memory }),
-    ...(inputs.flow === undefined ? {} : { flow: inputs.flow }),
-    ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
+    ...defined({ memory: agent.memory, flow: inputs.flow, deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
     ...below,
     timing: { heartbeatMs, ...modelTiming(agent), ...below.timing },
-    ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...defined({ approvals: agent.approvals }),
     ...permissionFields(agent, inputs.permissions, tools),
     ...hookFields(inputs),
     ...snapshotGuardrails(agent),
-    ...(prices === undefined ? {} : { prices }),
+    ...defined({ prices }),
     window: windowPolicy(agent, capabilities),
-    ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),
+    ...defined({ checks: inputs.checks }),
     ...commonFields(inputs),
   };
   return { ...content, digest: snapshotDigest(content) };
 }
 
 function modelTiming({ modelTimeoutMs, modelMaxAttempts, modelPatienceMs }: AnyAgent): Omit<AgentSnapshot['timing'], 'heartbeatMs'> {
-  return { modelTimeoutMs, modelMaxAttempts, ...(modelPatienceMs === undefined ? {} : { modelPatienceMs }) };
+  return { modelTimeoutMs, modelMaxAttempts, ...defined({ modelPatienceMs }) };
 }
 
 function hookFields({ hooks = [], hookRecords = [] }: SnapshotInputs): Pick<AgentSnapshot, 'hooks' | 'hookRecords'> {
@@ -165,7 +164,7 @@ export function commonFields(inputs: CommonInputs): CommonFields {
     ...(inputs.authorize ? { authorize: true as const } : {}),
     ...(inputs.notify ? { notify: true as const } : {}),
     ...(inputs.notifyEnded ? { notifyEnded: true as const } : {}),
-    ...(continueAsNew === undefined ? {} : { continueAsNew }),
+    ...defined({ continueAsNew }),
     ...(inputs.archive ? { archive: true } : {}),
     ...(inputs.upgradeOnContinueAsNew ? { upgradeOnContinueAsNew: true as const } : {}),
     searchAttributes,
@@ -195,9 +194,9 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
   const { label, updates, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
-    ...(tool.version === undefined ? {} : { version: tool.version }),
+    ...defined({ version: tool.version }),
     description: tool.description,
-    ...(label === undefined ? {} : { label }),
+    ...defined({ label }),
     parameters: tool.providerSchema,
     strict: tool.strict,
     schema: tool.schema,
@@ -206,10 +205,9 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     ...tool.policy,
     maxResultBytes: tool.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
-    ...(answer === undefined ? {} : { answer }),
+    ...defined({ answer }),
     ...(callers === undefined ? {} : { callers: [...callers] }),
-    ...(category === undefined ? {} : { category }),
-    ...(notExecutable === undefined ? {} : { notExecutable }),
+    ...defined({ category, notExecutable }),
     ...agentField(tool),
   };
 }
@@ -268,7 +266,7 @@ export function windowPolicy({ window, model, settings }: AnyAgent, capabilities
     maxBytes: window.maxBytes ?? DEFAULT_MAX_BYTES,
     keepResults: window.keepResults ?? DEFAULT_KEEP_RESULTS,
     summarise: window.summarise ?? true,
-    ...(window.summaryModel === undefined ? {} : { summaryModel: window.summaryModel }),
+    ...defined({ summaryModel: window.summaryModel }),
   };
 }
 
@@ -281,11 +279,7 @@ function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
     agent: {
       name,
       share: [...share],
-      ...(limits === undefined ? {} : { limits }),
-      ...(final === undefined ? {} : { final }),
-      ...(branch === undefined ? {} : { branch }),
-      ...(request === undefined ? {} : { request }),
-      ...(kept === undefined ? {} : { kept }),
+      ...defined({ limits, final, branch, request, kept }),
       ...(isLeaf ? { leaf: true as const } : {}),
     },
   };
@@ -297,7 +291,7 @@ function childrenFields(
   childCheckMs: number | undefined,
 ): { children?: NonNullable<AgentSnapshot['children']>; timing: Pick<AgentSnapshot['timing'], 'childCheckMs'> } {
   if (tools.every(({ agent }) => agent === undefined)) return { timing: {} };
-  return { ...(children === undefined ? {} : { children }), timing: childCheckMs === undefined ? {} : { childCheckMs } };
+  return { ...defined({ children }), timing: defined({ childCheckMs }) };
 }
 
 /**
@@ -347,7 +341,7 @@ function codeFields(
   }
   return {
     ...(code === undefined ? {} : { code: codeSnapshot(code, injected) }),
-    ...(replyFormat === undefined ? {} : { replyFormat }),
+    ...defined({ replyFormat }),
   };
 }
 
@@ -366,7 +360,7 @@ function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>, 
   return {
     executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] },
     tier,
-    ...(injected === undefined ? {} : { injected }),
+    ...defined({ injected }),
     ...(prune === undefined ? {} : { prune: { ...prune } }),
   };
 }

@@ -1,4 +1,5 @@
 import { type AgentSnapshot, DEFAULT_ITERATIONS, DEFAULT_MAX_HANDOFFS, type ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
@@ -22,7 +23,7 @@ export function namedAgent(
   }
   const problem = until === undefined ? undefined : untilProblem(until);
   if (problem !== undefined) throw invalidFlow(name, problem);
-  const policy = { name, kind, agents: flow.agents, maxIterations, ...(until === undefined ? {} : { until }) };
+  const policy = { name, kind, agents: flow.agents, maxIterations, ...defined({ until }) };
   return flowAgent(`flow "${name}"`, policy, agents);
 }
 

@@ -10,6 +10,7 @@ import {
   TRANSFER_TO_AGENT,
   withoutDocument,
 } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { DEFAULT_STEPS } from '../../src/core/domain/limits.ts';
 import { modelName } from '../../src/core/domain/model.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
@@ -84,10 +85,9 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     tags: input.tags,
     live: input.live,
     tagAttribute: searchAttributes.tag ?? false,
-    ...(input.limits === undefined ? {} : { limits: input.limits }),
-    ...(input.left === undefined ? {} : { left: input.left }),
+    ...defined({ limits: input.limits, left: input.left }),
     ...(input.priced ? { priced: true } : {}),
-    ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
+    ...defined({ permissions: input.permissions }),
     hooks,
     hookRecords: opened.records,
     mcpTools,
@@ -99,7 +99,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   await checkInjected(runtime, snapshot);
   runtime.snapshots.add(snapshot);
   const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
-  return { ...pinned, ...(opening === undefined ? {} : { opening }), ...(notices.length === 0 ? {} : { notices }) };
+  return { ...pinned, ...defined({ opening }), ...(notices.length === 0 ? {} : { notices }) };
 }
 
 /** Returns the text of the input of the run: a run that has begun with messages has none. */
@@ -126,7 +126,7 @@ function openRun(
 ): ReturnType<typeof openSession> {
   const begun = run.from === undefined ? hooks : [];
   const { principal } = run;
-  const input = { ...(run.run === undefined ? {} : { run: run.run }), deps, ...(principal === undefined ? {} : { principal }) };
+  const input = { ...defined({ run: run.run }), deps, ...defined({ principal }) };
   const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => dataFor(runtime, input) };
   return openSession(scope, instructions);
 }

@@ -4,6 +4,7 @@ import { type AgentSnapshot, toolOwner, type ToolSnapshot } from '../../src/core
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { canonicalJson } from '../../src/core/domain/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model.ts';
@@ -82,7 +83,7 @@ export function requirePredicate(
 ): void {
   if (approval?.when !== 'predicate') return;
   const owner = toolOwner(snapshot);
-  if (findTool(runtime, { ...owner, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  if (findTool(runtime, { ...owner, ...defined({ mcp }) }, name) !== undefined) return;
   const key = `${runKey(run).chain}/${name}`;
   if (isWaitOver()) runtime.missingNames.add(key);
   if (!runtime.missingNames.has(key)) throw runtime.registry.missingTool(owner, name, mcp?.server);
@@ -96,7 +97,7 @@ export async function askPredicate(
 ): Promise<PredicateAnswer | undefined> {
   const { runtime, snapshot, signal } = scope;
   const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
-  const tool = findTool(runtime, { ...toolOwner(snapshot), ...(mcp === undefined ? {} : { mcp }) }, call.name);
+  const tool = findTool(runtime, { ...toolOwner(snapshot), ...defined({ mcp }) }, call.name);
   const when = tool?.approval?.when;
   if (tool === undefined || typeof when !== 'function')
     return { reason: 'This worker lacks the predicate that decides whether the call needs approval' };

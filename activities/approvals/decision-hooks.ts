@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
@@ -69,10 +70,7 @@ async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionIn
       at === undefined || eventId === undefined
         ? {}
         : await callArguments(runtime, input, { at, eventId, callId, ...(rewritten ? { rewritten } : {}) }),
-    ...(edited === undefined ? {} : { editedArguments: edited }),
-    ...(content === undefined ? {} : { content }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(remember === undefined ? {} : { remember }),
+    ...defined({ editedArguments: edited, content, reason, remember }),
     by,
     source,
   };
@@ -174,8 +172,7 @@ function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject
     arguments: args,
     digest,
     ...(deadlineAt === undefined ? {} : { deadline: isoTime(deadlineAt) }),
-    ...(onDeadline === undefined ? {} : { onDeadline }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ onDeadline, reason }),
   };
 }
 

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { activityInfo, heartbeat, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import {
@@ -198,7 +199,7 @@ interface AttemptFailure {
 export function attemptFailure({ secrets }: ActivityRuntime, error: unknown, options: AttemptFailure): ApplicationFailure {
   const sanitizer = secretSanitizer(secrets);
   const cause = causeOf(error, sanitizer);
-  const failure = ApplicationFailure.create({ type: 'tool_failed', ...options, ...(cause === undefined ? {} : { cause }) });
+  const failure = ApplicationFailure.create({ type: 'tool_failed', ...options, ...defined({ cause }) });
   return withStack(failure, error, sanitizer);
 }
 

@@ -1,6 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
@@ -41,7 +42,7 @@ export function toFailure(
     // A delay of zero would replace Temporal's own backoff.
     ...(wait > 0 ? { nextRetryDelay: wait } : {}),
     ...(failureDetails === undefined ? {} : { details: [failureDetails] }),
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
   // The stack shows the origin of the error in the log and in the Temporal UI.
   return withStack(failure, error, sanitizer);
@@ -153,10 +154,9 @@ function applicationFailure(
     type: typeof type === 'string' && type !== '' ? sanitizer.text(type.toWellFormed(), TYPE_BYTES) : otherwise,
     message: messageOf(error, sanitizer),
     nonRetryable: memberOf(error, 'nonRetryable') === true,
-    ...(details === undefined ? {} : { details }),
-    ...(wait === undefined ? {} : { nextRetryDelay: wait }),
+    ...defined({ details, nextRetryDelay: wait }),
     ...(memberOf(error, 'category') === ApplicationFailureCategory.BENIGN ? { category: ApplicationFailureCategory.BENIGN } : {}),
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
   return withStack(failure, error, sanitizer);
 }
@@ -187,7 +187,7 @@ export function causeOf(error: unknown, sanitizer: Sanitizer, above: readonly un
   if (path.length > MOST_CAUSES) return new Error('[The causes of this error are left out]');
   if (isInstance(cause, ApplicationFailure)) return applicationFailure(cause, 'internal', sanitizer, path);
   const below = causeOf(cause, sanitizer, path);
-  return withStack(new Error(messageOf(cause, sanitizer), below === undefined ? {} : { cause: below }), cause, sanitizer);
+  return withStack(new Error(messageOf(cause, sanitizer), defined({ cause: below })), cause, sanitizer);
 }
 
 /**

@@ -4,6 +4,7 @@ import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { EMPTY_SCRATCHPAD, type Scratchpad, scratchpadContext, truncateOutput, withFailedApproach } from '../../src/core/domain/code.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { cellFeedback, type ExecutionError, type ExecutionResult, namespaceNote } from '../../src/core/domain/execution.ts';
@@ -43,9 +44,9 @@ export async function cellOutput(
     id: shortId(),
     content,
     ...(error === null ? {} : { isError: true }),
-    ...(final === undefined ? {} : { final }),
+    ...defined({ final }),
     ...(state === undefined || stateProblem !== undefined ? {} : { state }),
-    ...(ran.digest === undefined ? {} : { digest: ran.digest }),
+    ...defined({ digest: ran.digest }),
     durationMs: roundedMs(ran.segment.durationMs),
   };
 }

@@ -4,6 +4,7 @@ import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { checkCodeCalls } from '../../src/core/code/run-code.ts';
 import { codeTools } from '../../src/core/code/describe-functions.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { CodeCallResult, CodeJournal, Executor, JournalCell, Segment } from '../../src/core/domain/execution.ts';
 import type { ReviewedCalls, RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/activity-messages.ts';
 import type { SpilledContent, ToolResult } from '../../src/core/domain/content.ts';
@@ -109,7 +110,7 @@ async function outputOf(work: SegmentWork, namespace: Namespace, ran: RanSegment
   const { result } = segment.type === 'ended' ? segment : earlyEnd(segment, 'The code was ended');
   const output = await cellOutput(work, result, ran, namespace.code);
   const checkpoint = digest === undefined ? undefined : await takeCheckpoint(work, namespace);
-  return { ...output, ...(checkpoint === undefined ? {} : { checkpoint }) };
+  return { ...output, ...defined({ checkpoint }) };
 }
 
 function toolResult({ callId }: RunSegmentInput, { content, isError }: RunSegmentOutput & { type: 'ended' }): ToolResult {
@@ -215,7 +216,7 @@ async function callsOutput(
   const checked = checkCodeCalls(made, { snapshot, callId: input.callId, before: input.calls });
   const { calls } = checked;
   const problems = checked.problems && briefProblems(checked.problems);
-  const content = { content: calls, ...(problems === undefined ? {} : { problems }) };
+  const content = { content: calls, ...defined({ problems }) };
   const reviewed = await reviewCalls(
     {
       runtime,
@@ -438,5 +439,5 @@ function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, c
   const { executor } = code;
   if (executor.kind !== 'custom' && executor.kind !== 'in_process') return executor;
   const { command, create } = registry.agent(name).code?.executor ?? {};
-  return { ...executor, ...(command === undefined ? {} : { command }), ...(create === undefined ? {} : { create }) };
+  return { ...executor, ...defined({ command, create }) };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, isTooDeep, type JsonObject } from '../../src/core/domain/json.ts';
 import {
   type CodeCall,
@@ -150,7 +151,7 @@ function readEnd(frame: JsonObject): ThreadFrame | undefined {
   const { type, durationMs, memoryUsedBytes, scratchpad } = frame;
   if (typeof durationMs !== 'number' || typeof memoryUsedBytes !== 'number' || !isTextOrAbsent(scratchpad)) return undefined;
   const end = type === 'done' ? readDone(frame) : readFailed(frame);
-  return end === undefined ? undefined : { ...end, durationMs, memoryUsedBytes, ...(scratchpad === undefined ? {} : { scratchpad }) };
+  return end === undefined ? undefined : { ...end, durationMs, memoryUsedBytes, ...defined({ scratchpad }) };
 }
 
 type RestOfEnd<Frame> = Frame extends EndFrame ? Omit<Frame, 'durationMs' | 'memoryUsedBytes' | 'scratchpad'> : never;

@@ -1,5 +1,6 @@
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/activity-messages.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import { type DataView, QUERIES } from '../../src/core/protocol.ts';
 import { runAttempt } from '../attempts/attempt.ts';
@@ -21,7 +22,7 @@ export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: Check
       const findings = await runGuardrails(scope, guardrails, await subjectOf(runtime, input, data));
       const { spent } = models;
       // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
-      const report = { findings: current.isCancelled() ? [] : findings, ...(spent === undefined ? {} : { spent }) };
+      const report = { findings: current.isCancelled() ? [] : findings, ...defined({ spent }) };
       if (!current.isCancelled()) current.throwIfAborted();
       return current.isCancelled() ? { ...report, aborted: true } : report;
     });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -238,7 +239,7 @@ interface HookedEvent {
 export async function runHooks({ on, payload, problemOf, callId }: HookedEvent, hooks: readonly CallableHook[]): Promise<HooksOutcome> {
   const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
   const record = (hook: string, fields: Pick<HookRecord, 'answer' | 'text' | 'denied'>): void => {
-    outcome.records.push({ hook, on, ...fields, ...(callId === undefined ? {} : { callId }) });
+    outcome.records.push({ hook, on, ...fields, ...defined({ callId }) });
   };
   for (const hook of hooks.toSorted((one, other) => one.priority - other.priority)) {
     const answer = await answerOf(hook, { ...payload, ...outcome.changes }, problemOf);
@@ -273,7 +274,7 @@ export async function runHooks({ on, payload, problemOf, callId }: HookedEvent, 
 }
 
 function textField(text: string | undefined): { text?: string } {
-  return text === undefined ? {} : { text };
+  return defined({ text });
 }
 
 /** Returns the answer of a hook; undefined if it does not match. */

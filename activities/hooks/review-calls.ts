@@ -1,5 +1,6 @@
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { cellCode } from '../../src/core/domain/execution.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
@@ -39,7 +40,7 @@ export async function reviewCalls(scope: PredicateScope, { content, problems = {
   const asked = await approvalRequirements(scope, { content: rewritten, problems: Object.fromEntries(review.problems) });
   return {
     ...review.result(rewritten.filter(isToolCall), { asked, before: approvals }),
-    ...(guardrails === undefined ? {} : { guardrails }),
+    ...defined({ guardrails }),
   };
 }
 
@@ -231,5 +232,5 @@ async function checkCalls(
   );
   const { spent } = models;
   if (findings.flat().length === 0 && spent === undefined) return undefined;
-  return { findings: findings.flat(), ...(spent === undefined ? {} : { spent }) };
+  return { findings: findings.flat(), ...defined({ spent }) };
 }

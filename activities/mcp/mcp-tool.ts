@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContentPart } from '../../src/core/domain/content.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import type { RunContext } from '../../src/define/context.ts';
@@ -135,7 +136,7 @@ function approvalOf({ when, ...terms }: NonNullable<McpServerDefinition['approva
 function progressDetails({ progress, total, message }: McpProgress): JsonObject {
   return {
     progress,
-    ...(total === undefined ? {} : { total }),
+    ...defined({ total }),
     ...(message === undefined ? {} : { message: cutServerText(message, PROGRESS_CHARS) }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Stream } from 'node:stream';
 import { ReadBuffer, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/tool-definition.ts';
@@ -119,7 +120,7 @@ async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'st
     args: [...args],
     // The client adds the few variables that any program needs, and no others of the worker.
     env: await resolveAll(env, secrets),
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
     stderr: 'pipe',
   });
   const messages = new ServerMessages();

@@ -1,3 +1,4 @@
+import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { dereference, LISTS, mapSubschemas, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
@@ -65,7 +66,7 @@ function judgeTool(listed: JsonObject, name: string): ReadTool | UnusableTool {
     name,
     description: (texts[0] ?? name).toWellFormed(),
     input: usable.schema,
-    ...(output === undefined ? {} : { output }),
+    ...defined({ output }),
     isRepeatable: hints.some((hint) => hint === true),
     changes,
   };
@@ -230,7 +231,7 @@ function tidySubschema(value: JsonValue): JsonValue {
   if (isJsonObject(value)) return tidySchema(value);
   if (typeof value === 'boolean') return value;
   const type = typeof value === 'string' ? typeName(value) : undefined;
-  return type === undefined ? {} : { type };
+  return defined({ type });
 }
 
 function typeName(value: JsonValue): JsonValue | undefined {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors.ts';
@@ -82,7 +83,7 @@ export async function askModel<Result>(
   { client, request, eventId, beginStream, prepare, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
-  const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
+  const known = defined({ tags, secret });
   const spent = new SpentAttempts(request, lastDetails());
   const pace = (): Pace | undefined => paceOf(client, request, known);
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, spent) }, async (current) => {
@@ -175,7 +176,7 @@ function retryDetails(patience: Patience, spent: SpentAttempts): object | undefi
 }
 
 function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
-  return before === undefined ? {} : { failedAttempts: before };
+  return defined({ failedAttempts: before });
 }
 
 /** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */

@@ -12,6 +12,7 @@ import {
 } from '../../src/core/domain/agent.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { utf8Prefix } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
@@ -104,12 +105,12 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const { result, failedAttempts } = outcome;
   runtime.transcripts.addResponse(key, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
-  const details = { ...receivedAt, ...prepared.recalled, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
+  const details = { ...receivedAt, ...prepared.recalled, ...defined({ failedAttempts }) };
   return { type: 'response', response: { ...result, ...details } };
 }
 
 function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {
-  return { id, author, content, ...(providerItems === undefined ? {} : { providerItems }) };
+  return { id, author, content, ...defined({ providerItems }) };
 }
 
 /** Returns the ids of the calls in the conversation: a new call must have another one. */
@@ -127,7 +128,7 @@ type CheckAnswer = (interpreted: RecordedResponse, answer: ModelResponse) => Pro
 function answerCheck({ anchors }: ActivityRuntime, { checks, output }: AgentSnapshot): CheckAnswer {
   if (checks === undefined) return (interpreted) => Promise.resolve(interpreted);
   const { step, anchors: names = [], lenient = false, ...rules } = checks;
-  const ask = { ...rules, ...(output === undefined ? {} : { output: output.schema }) };
+  const ask = { ...rules, ...defined({ output: output?.schema }) };
   const known = { ask, anchors: anchors.named(names, { lenient }), lenient, step };
   return async (interpreted, answer) => {
     if (!isAnswer(interpreted, output)) return interpreted;
@@ -180,7 +181,7 @@ class PreparedRequest {
 
   /** Returns the recalled entries as a field of the response: the loop learns only those of the attempt that the model answers. */
   get recalled(): { recalled?: Recalled } {
-    return this.#recalled === undefined ? {} : { recalled: this.#recalled };
+    return defined({ recalled: this.#recalled });
   }
 
   /** The event that the loop records for it before the response. */
@@ -262,7 +263,7 @@ async function findEntries(
 
 /** Returns the part of the input by which the run is asked whom it acts for. */
 function ofRun({ run, principal }: CallModelInput): Pick<CallModelInput, 'run' | 'principal'> {
-  return { ...(run === undefined ? {} : { run }), ...(principal === undefined ? {} : { principal }) };
+  return defined({ run, principal });
 }
 
 /** Returns the text of the newest message of a user, cut to the length of a query. The entries of an earlier recall are none. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookRecord, hooksFor } from '../../src/core/domain/hooks.ts';
@@ -53,7 +54,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   if (outcome.type === 'aborted')
     return outcome.partial === undefined ? outcome : { ...outcome, partial: { ...outcome.partial, content: [] } };
   const { result, failedAttempts } = outcome;
-  return { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
+  return { ...result, ...defined({ failedAttempts }) };
 }
 
 /** Returns the events of the window between two events that are kept. */

@@ -1,6 +1,7 @@
 import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent.ts';
 import type { SpilledContent } from '../../src/core/domain/content.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes, jsonPiece, WHOLE_BYTES } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -63,7 +64,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     author: role,
     content: [{ type: 'message' as const, role, content }],
   }));
-  const request = { ...buildRequest(own, conversation, false), ...(failure === undefined ? {} : { failureContext: failure }) };
+  const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
   const eventId = shortId();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step, anchors });
   const { heartbeatMs } = timing;
@@ -89,7 +90,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const output = answerOf(response, step.ask);
   if (output !== undefined) runtime.stepValues.add(input, response.id, output);
   return {
-    response: { ...briefResponse(response), ...(outcome.failedAttempts === undefined ? {} : { failedAttempts: outcome.failedAttempts }) },
+    response: { ...briefResponse(response), ...defined({ failedAttempts: outcome.failedAttempts }) },
     ...(Object.keys(verdict).length === 0 ? {} : { verdict }),
     promptLength: prompt.length,
   };
@@ -117,7 +118,7 @@ async function renderStep(
   const edited = input.edited ? (await stepValues.edited(input))['prompt'] : undefined;
   const rendered = renderAsk(unit, ask, {
     ...parts,
-    ...(failure === undefined ? {} : { failure }),
+    ...defined({ failure }),
     ...(typeof edited === 'string' ? { edited } : {}),
   });
   if (!rendered.ok) throw new LonghaulError('invalid_input', `The prompt of step "${input.step}" cannot be rendered: ${rendered.problem}`);
@@ -136,7 +137,7 @@ interface AskParts {
 /** Returns the snapshot of an agent that makes just this call, so that requests and answers are handled as those of agents. */
 function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabilities }: AskParts): AgentSnapshot {
   const effort = ask.effort ?? unit.effort;
-  const settings: ModelSettings = { ...snapshot.settings, ...(effort === undefined ? {} : { reasoningEffort: effort }), ...ask.settings };
+  const settings: ModelSettings = { ...snapshot.settings, ...defined({ reasoningEffort: effort }), ...ask.settings };
   const own: AgentSnapshot = { ...snapshot, instructions, model: ask.model ?? snapshot.model, tools: [], settings };
   if (ask.output === undefined) return own;
   const strict = toStrictPart(ask.output);

@@ -2,6 +2,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
@@ -117,9 +118,9 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
       modelMaxAttempts: ASK_ATTEMPTS,
       childCheckMs: inputs.childCheckMs,
     },
-    ...(prices === undefined ? {} : { prices }),
+    ...defined({ prices }),
     ...commonFields(inputs),
-    ...(shared === undefined ? {} : { childLimits: shared }),
+    ...defined({ childLimits: shared }),
     program,
   };
   return { ...content, digest: snapshotDigest(content) };
@@ -175,7 +176,7 @@ function questionTools(program: ProgramDocument): ToolSnapshot[] {
 
 function questionTool(name: string, { schema = { type: 'object' }, answer }: { schema?: JsonObject; answer?: JsonObject }): ToolSnapshot {
   const policy = { timeoutMs: 1, maxAttempts: 1, parallel: true, strict: false, description: '' };
-  return { ...policy, name, parameters: schema, schema, ...(answer === undefined ? {} : { answer }) };
+  return { ...policy, name, parameters: schema, schema, ...defined({ answer }) };
 }
 
 /** The agents and programs of a worker. */

@@ -1,5 +1,6 @@
 import { type Anchor, checkAnchors } from '../../src/anchors/anchors.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
@@ -36,7 +37,7 @@ export async function verdictOn(response: RecordedResponse, checks: AnswerChecks
   const shown = text === '' ? structuredText(response, output) : text;
   if (refused.misfit === undefined && !isAppended(context, shown)) return { empty: true };
   const checked = anchors.length === 0 ? undefined : await checkAnchors(text, anchors, { step });
-  const verdict: AnswerVerdict = { ...(checked === undefined ? {} : { anchors: checked }), ...refused };
+  const verdict: AnswerVerdict = { ...defined({ anchors: checked }), ...refused };
   if (checked?.passed === false || refused.misfit !== undefined) return verdict;
   if (output === undefined) return { ...verdict, misfit: formProblem(response) };
   return isValidated(ask, lenient) ? { ...verdict, ...validationVerdict(output, ask, response) } : verdict;
@@ -69,13 +70,10 @@ function validationVerdict(
   { type, confidenceFloor, requiredFields, range }: DeclaredAnswer,
   { confidence: reported }: RecordedResponse,
 ): AnswerVerdict {
-  const { violations, confidence } = validateAnswer(answer, {
-    ...(type === undefined ? {} : { type }),
-    ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
-    ...(reported === undefined ? {} : { reportedConfidence: reported }),
-    ...(requiredFields === undefined ? {} : { requiredFields }),
-    ...(range === undefined ? {} : { range }),
-  });
+  const { violations, confidence } = validateAnswer(
+    answer,
+    defined({ type, confidenceFloor, reportedConfidence: reported, requiredFields, range }),
+  );
   return { violations, ...(confidence === null ? {} : { confidence }) };
 }
 

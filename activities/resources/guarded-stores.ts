@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
 import type { ArchiveSink } from '../../src/stores/file-archive.ts';
@@ -131,7 +132,7 @@ async function forgetWrite(
 ): Promise<void> {
   // A write that failed may have stored the entry all the same, at a time that is not known. A newer run of that id has the same source.
   if (source === undefined || (stored === undefined && !isGone)) return;
-  await memory.forget({ namespace, key, source, ...(stored === undefined ? {} : { timestamp: stored.timestamp }) });
+  await memory.forget({ namespace, key, source, ...defined({ timestamp: stored?.timestamp }) });
 }
 
 /** A run as an activity of it sees it. */

@@ -3,6 +3,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { didYouMean } from '../../src/core/domain/text.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
@@ -144,7 +145,7 @@ function checkedOptions(options: EventsOptions): EventsOptions & { bytes: number
   requireWhole('last', last, 1, EVENTS_READ.mostEvents);
   requireWhole('bytes', bytes, 1, EVENTS_READ.mostBytes);
   return {
-    ...(from === undefined ? {} : { from }),
+    ...defined({ from }),
     ...(from === undefined || last !== undefined ? { last: last ?? EVENTS_READ.events } : {}),
     bytes,
   };

@@ -8,6 +8,7 @@ import {
   type ToolSnapshot,
 } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
@@ -151,7 +152,7 @@ async function pinnedSkill(skill: LoadedSkill, active: boolean, store: OutputSto
     description,
     digest,
     ...(store === undefined ? {} : { stored: await store.put(storedId(name), { instructions, texts }) }),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...defined({ allowedTools }),
     ...(active ? { active: true } : {}),
   };
 }

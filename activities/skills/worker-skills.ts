@@ -4,6 +4,7 @@ import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -47,7 +48,7 @@ function loadSkills(owner: string, sources: readonly SkillSource[]): LoadedSkill
   const skills = new Map<string, { skill: LoadedSkill; folder: string }>();
   for (const { path, match } of sources) {
     for (const read of readFolders(owner, path)) {
-      const skill = { ...loadSkill(owner, read), ...(match === undefined ? {} : { match }) };
+      const skill = { ...loadSkill(owner, read), ...defined({ match }) };
       const other = skills.get(skill.name);
       if (other !== undefined)
         throw unusablePath(owner, read.folder, `its name is "${skill.name}", the same as in ${other.folder}: give it another one`);
@@ -274,10 +275,10 @@ export function parseSkill(content: string, path?: string): ParsedSkill {
       tags: scalarTexts(tags) ?? [],
       ...(scalarText(group) === undefined ? {} : { group: scalarText(group) as string }),
       source: 'file',
-      ...(path === undefined ? {} : { path }),
+      ...defined({ path }),
       instructions: body.trim(),
       activation: activation === 'auto' ? 'auto' : 'manual',
-      ...(allowed === undefined ? {} : { allowedTools: allowed }),
+      ...defined({ allowedTools: allowed }),
       priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : DEFAULT_PRIORITY,
       ...(scalarText(model) === undefined ? {} : { modelOverride: scalarText(model) as string }),
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_POLICY } from '../../src/core/domain/agent.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
@@ -87,7 +88,7 @@ function memoryTool(runtime: MemoryRuntime, name: string, call: MemoryCall): Any
 
 function useOf(memory: MemoryStore, { secrets }: MemoryRuntime, { agent, offset }: MemoryCall, context: RunContext): MemoryUse {
   const { principal, runId, retry } = context;
-  const source = { runId, ...(offset === undefined ? {} : { offset }) };
+  const source = { runId, ...defined({ offset }) };
   return { memory, secrets, namespace: memoryNamespace({ principal, agent }), source, isRetry: retry > 0 };
 }
 

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts';
 import type { SpilledContent, ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { attemptsText, resultText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
 import { depthProblem, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -126,7 +127,7 @@ async function hookedResult(
     run: input,
     snapshot: { name: input.agentName, hooks: input.hooks },
     signal,
-    data: () => Promise.resolve({ deps, state, ...(principal === undefined ? {} : { principal }) }),
+    data: () => Promise.resolve({ deps, state, ...defined({ principal }) }),
   };
   return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
 }
@@ -211,10 +212,9 @@ async function toolOutput(
     id: shortId(),
     content: fitting.content,
     ...(fitting.isError ? { isError: true } : {}),
-    ...(fitting.spilled === undefined ? {} : { spilled: fitting.spilled }),
+    ...defined({ spilled: fitting.spilled }),
     durationMs: Math.round(executed.durationMs * 100) / 100,
-    ...(kept.state === undefined ? {} : { state: kept.state }),
-    ...(kept.contextUpdate === undefined ? {} : { contextUpdate: kept.contextUpdate }),
+    ...defined({ state: kept.state, contextUpdate: kept.contextUpdate }),
     ...(executed.asksRetry ? { asksRetry: true } : {}),
     ...(executed.hooks === undefined || executed.hooks.length === 0 ? {} : { hooks: executed.hooks }),
     ...identity(input),
@@ -253,7 +253,7 @@ function toolResult(name: string, { callId }: RunToolInput, { content, isError, 
     name,
     status: isError ? 'error' : 'success',
     content,
-    ...(spilled === undefined ? {} : { spilled }),
+    ...defined({ spilled }),
   };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { type CodecOptions, environmentKeys, KEYS_VARIABLE } from '../codec/encryption.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { printableLine, shellCommand, withoutEnd } from '../core/domain/text.ts';
@@ -105,7 +106,7 @@ export async function withClient<Value>(
 export async function resolveServerLocation({ address, namespace }: ServerFlags): Promise<ServerLocation> {
   const { resolveServer } = await import('../temporal/server-connection.ts');
   try {
-    const server = resolveServer({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
+    const server = resolveServer(defined({ address, namespace }));
     return { address: server.connection.address, namespace: server.namespace };
   } catch (error) {
     const [firstLine] = errorMessage(error).split('\n');
@@ -122,8 +123,7 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
   const client = await connect({
     ...server,
     codec,
-    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-    ...(userKey === undefined ? {} : { userKey }),
+    ...defined({ taskQueue: flags.taskQueue, userKey }),
     onNotice,
   });
   return { client: principal === undefined ? client : client.as(principal), server };
@@ -133,10 +133,7 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
 export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | 'user'>, env: NodeJS.ProcessEnv): Principal | undefined {
   const principal = { tenant: tenant ?? (env['LONGHAUL_TENANT'] || undefined), user: user ?? (env['LONGHAUL_USER'] || undefined) };
   if (principal.tenant === undefined && principal.user === undefined) return undefined;
-  return {
-    ...(principal.tenant === undefined ? {} : { tenant: principal.tenant }),
-    ...(principal.user === undefined ? {} : { user: principal.user }),
-  };
+  return defined({ tenant: principal.tenant, user: principal.user });
 }
 
 /** Returns the key by which the clients of the namespace hash users in search attributes; undefined if they do not. */
@@ -153,7 +150,7 @@ const CODEC_VARIABLE = 'LONGHAUL_CODEC';
  */
 export function chosenCodec({ codec: flag }: { codec?: string }, env: NodeJS.ProcessEnv): CodecOptions {
   const keys = environmentKeys(env);
-  const codec: CodecOptions = keys === undefined ? {} : { encryption: keys };
+  const codec: CodecOptions = defined({ encryption: keys });
   for (const part of (flag ?? env[CODEC_VARIABLE] ?? '').split(',').map((text) => text.trim())) {
     if (part === '') continue;
     const compression = /^compression(?:=(\d+))?$/.exec(part);

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import type { ModelClient } from '../core/domain/model.ts';
 import type { Problem } from '../core/program/check/problems.ts';
@@ -263,7 +264,7 @@ function readProgramParts(path: string, exported: Record<string, unknown>): Prog
     programs: programsIn(path, exported),
     tools: listIn(path, exported, { name: 'tools', isElement: isTool, element: 'a tool', made: 'defineTool' }) ?? [],
     anchors: listIn(path, exported, { name: 'anchors', isElement: isAnchor, element: 'an anchor', made: 'defineAnchor' }) ?? [],
-    ...(memory === undefined ? {} : { memory }),
+    ...defined({ memory }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Versioning } from '../../worker/index.ts';
 import { IF_EXISTS } from '../client/client-options.ts';
 import type { SessionLimitOptions } from '../client/session-options.ts';
 import type { ProgramOptions } from '../client/start.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
@@ -166,13 +167,7 @@ export function sharedStartOptions(flags: StartingFlags): SharedOptions {
   const limits = limitOptions(flags);
   return {
     ifExists: choice,
-    ...(deps === undefined ? {} : { deps }),
-    ...(state === undefined ? {} : { state }),
-    ...(runId === undefined ? {} : { runId }),
-    ...(tag === undefined ? {} : { tags: tag }),
-    ...(memo === undefined ? {} : { memo }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(fairnessKey === undefined ? {} : { fairnessKey }),
+    ...defined({ deps, state, runId, tags: tag, memo, priority, fairnessKey }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }
@@ -188,16 +183,16 @@ export function limitOptions({
   cost,
   deadline,
 }: LimitFlags): LimitOptions {
-  return {
-    ...(steps === undefined ? {} : { steps }),
-    ...(toolCalls === undefined ? {} : { toolCalls }),
-    ...(toolCallsOf === undefined ? {} : { toolCallsByName: toolCallsOf }),
-    ...(tokens === undefined ? {} : { totalTokens: tokens }),
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(cost === undefined ? {} : { costUsd: cost }),
-    ...(deadline === undefined ? {} : { deadline }),
-  };
+  return defined({
+    steps,
+    toolCalls,
+    toolCallsByName: toolCallsOf,
+    totalTokens: tokens,
+    inputTokens,
+    outputTokens,
+    costUsd: cost,
+    deadline,
+  });
 }
 
 /** The options that limit a whole session. `none`: no limit. */
@@ -265,12 +260,7 @@ export function handlerOptions(flags: HttpFlags): Pick<HandlerOptions, 'cors' | 
 }
 
 function chatLimits({ chatTurns, chatTokens, chatCost, chatDeadline }: HttpFlags): SessionLimitOptions {
-  return sessionLimitOptions({
-    ...(chatTurns === undefined ? {} : { turns: chatTurns }),
-    ...(chatTokens === undefined ? {} : { tokens: chatTokens }),
-    ...(chatCost === undefined ? {} : { cost: chatCost }),
-    ...(chatDeadline === undefined ? {} : { deadline: chatDeadline }),
-  });
+  return sessionLimitOptions(defined({ turns: chatTurns, tokens: chatTokens, cost: chatCost, deadline: chatDeadline }));
 }
 
 function perMinute(count: number | 'none'): { count: number; per: '1m' } | false {

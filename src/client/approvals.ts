@@ -8,6 +8,7 @@ import {
   type RefusedRequest,
   type Remember,
 } from '../core/domain/approvals.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { RunSubject } from '../core/domain/run.ts';
@@ -80,7 +81,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
   const { callId, digest, runId: owner } = typeof about === 'string' ? { callId: about } : about;
   const { id = randomUUID(), by, timeout } = options;
-  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
+  const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...defined({ by }) };
   const problem = decisionProblem(type, decision);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
   const again = { type, content, options: { ...options, id } };
@@ -98,7 +99,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${where}`);
   }
   try {
-    const sending = timeout === undefined ? {} : { timeout };
+    const sending = defined({ timeout });
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument: decision, id }, sending);
   } catch (error) {
     const code = errorCode(error);
@@ -376,8 +377,7 @@ async function* waitingRuns(client: Client, filter: ConditionedApprovals): Async
 
 function waitingFilter({ agent, tool, principalConditions }: ConditionedApprovals): ExecutionFilter {
   return {
-    ...(agent === undefined ? {} : { agent }),
-    ...(principalConditions === undefined ? {} : { principalConditions }),
+    ...defined({ agent, principalConditions }),
     waitingFor: tool ?? true,
   };
 }

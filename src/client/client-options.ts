@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -100,10 +101,5 @@ export const RESULT_OPTIONS: OptionTable<ResultOptions> = { ...AWAIT_OPTIONS, de
 
 /** Returns the options of a wait alone. */
 export function awaitOptions({ steps, trace, timeout, signal }: AwaitOptions): AwaitOptions {
-  return {
-    ...(steps === undefined ? {} : { steps }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(timeout === undefined ? {} : { timeout }),
-    ...(signal === undefined ? {} : { signal }),
-  };
+  return defined({ steps, trace, timeout, signal });
 }

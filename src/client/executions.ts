@@ -3,6 +3,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
 import { refusalDetails } from '../core/domain/model.ts';
@@ -76,7 +77,7 @@ export class RunChain {
     const { before, carry } = begun;
     const execution: ChainedExecution = {
       executionId,
-      ...(before === undefined ? {} : { continuedFrom: before }),
+      ...defined({ continuedFrom: before }),
       firstOffset: carry?.window.through ?? 0,
       firstStep: carry?.currentStep ?? 0,
       firstTurn: carry?.session?.turn?.number ?? (carry?.session?.turns ?? 0) + 1,
@@ -128,7 +129,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
     name,
     attempt: attempt ?? 1,
     ...(progress === undefined || progress === null ? {} : { progress: progress as NonNullable<RunningCall['progress']> }),
-    ...(failure === undefined ? {} : { lastFailure: failure.message }),
+    ...defined({ lastFailure: failure?.message }),
     ...refusedModelCall(pending, failure),
   };
 }
@@ -140,7 +141,7 @@ function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): 
   if (count === undefined || givesUpAt === undefined) return {};
   const next = optionalTsToDate(scheduledTime)?.toISOString();
   return {
-    refused: { code: failure.type ?? 'model_error', times: count, ...(next === undefined ? {} : { nextAttemptAt: next }), givesUpAt },
+    refused: { code: failure.type ?? 'model_error', times: count, ...defined({ nextAttemptAt: next }), givesUpAt },
   };
 }
 
@@ -240,6 +241,6 @@ export async function queryApprovals(client: Client, runId: string): Promise<Own
     } while (isSame && page.pending.length > 0 && pending.length < page.total);
     const { agentName, about, status, remembered, children } = page;
     if (!isSame && attempt < ATTEMPTS) continue;
-    return { version: 1, runId, agentName, about, status, pending, remembered, ...(children === undefined ? {} : { children }) };
+    return { version: 1, runId, agentName, about, status, pending, remembered, ...defined({ children }) };
   }
 }

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../core/domain/errors.ts';
 import { recordsInOrder, type RunRecord } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -124,7 +125,7 @@ class RunExport {
         ...usage,
         toolCallsTotal,
         toolCallsByName: Object.fromEntries(toolCallsByName),
-        ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
+        ...defined({ toolCallsNotRun }),
       };
     }
     if (end?.type !== 'closed') return;
@@ -157,7 +158,7 @@ class RunExport {
       executions: this.#executions,
       gaps: this.#offsets.missing,
       missingSteps: this.#indexes.missing,
-      ...(notArchived === undefined ? {} : { notArchived }),
+      ...defined({ notArchived }),
     };
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import type { Duration } from '../core/domain/time.ts';
@@ -64,7 +65,7 @@ export function forgottenUser(own: Identity | undefined, options: ForgetOptions)
   for (const name of ['user', 'tenant'] as const) if (options[name] !== undefined) nonEmpty(`"forget": "${name}"`, options[name]);
   const { user = own?.user, tenant = own?.tenant } = options;
   if (user === undefined) throw new UsageError('"forget" needs a "user": everything of a whole tenant is not removed at once');
-  const whom = { user, ...(tenant === undefined ? {} : { tenant }) };
+  const whom = { user, ...defined({ tenant }) };
   if (own === undefined || isSameIdentity(own, whom)) return whom;
   throw new UsageError('"forget" names another user than the client acts for: call it on the client that reaches all runs');
 }

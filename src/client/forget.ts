@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
 import { milliseconds } from '../core/domain/time.ts';
@@ -201,7 +202,7 @@ export async function previewForget(
   const archived = (await stores.archive?.runsOf({ namespace: client.options.namespace, ...user })) ?? [];
   const further = archived.filter((runId) => !listed.includes(runId)).length;
   const notice = listed.length + further > 0 ? undefined : await nothingFound(client, { user, userKey });
-  return { listed: listed.length, archived: further, ...(notice === undefined ? {} : { notice }) };
+  return { listed: listed.length, archived: further, ...defined({ notice }) };
 }
 
 interface ListedUser {

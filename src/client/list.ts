@@ -1,6 +1,7 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { RunStatus } from '../core/domain/run.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
@@ -193,7 +194,7 @@ export async function runEntry(client: Client, info: WorkflowExecutionInfo): Pro
     waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
     ...(typeof tenant === 'string' ? { tenant } : {}),
     ...(typeof user === 'string' && !isHashedUser(user) ? { user } : {}),
-    ...(title === undefined ? {} : { title }),
+    ...defined({ title }),
     ...(tags.length > 0 ? { tags } : {}),
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,

@@ -2,6 +2,7 @@ import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/encryption.ts';
 import { withCodec } from '../codec/with-codec.ts';
 import type { SpilledContent } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { connectionReason, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
@@ -161,7 +162,7 @@ export class LonghaulClient {
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
     this.#checkAgent(agent);
     const given = principalOf(options);
-    const whole = this.#forPrincipal({ ...options, ...(given === undefined ? {} : { principal: given }) });
+    const whole = this.#forPrincipal({ ...options, ...defined({ principal: given }) });
     const access = this.#access.narrowedTo(whole.principal);
     const run = this.#handle<unknown>(options.id, { access });
     const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, access };
@@ -327,7 +328,7 @@ function principalOfStart(own: Principal | undefined, given: Principal | undefin
   if (own === undefined || given === undefined) return own ?? given;
   const { tenant = own.tenant, user = own.user, claims = own.claims } = given;
   if (isSameIdentity(own, { tenant, user })) {
-    return { ...own, ...(claims === undefined ? {} : { claims }) };
+    return { ...own, ...defined({ claims }) };
   }
   throw new UsageError('the start has another "principal" than the client: leave it out, or start the run with another client');
 }

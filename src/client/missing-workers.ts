@@ -2,6 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { LRUCache } from 'lru-cache';
+import { defined } from '../core/domain/defined.ts';
 import { isErrorCode } from '../core/domain/errors.ts';
 import { type Missing, missingIn, missingText, nameOfMissing } from '../core/domain/missing-definitions.ts';
 import { didYouMean } from '../core/domain/text.ts';
@@ -194,7 +195,7 @@ async function missingFor(client: Client, { lastFailure }: Pending): Promise<Mis
   const { kind, name, known, worker, since, until } = missingIn(failure.details?.[0]) ?? {};
   if (kind === undefined || name === undefined || since === undefined || until === undefined) return undefined;
   const code = isErrorCode(failure.type) ? failure.type : 'unknown_tool';
-  return { kind, name, known: known ?? [], code, ...(worker === undefined ? {} : { worker }), since, until };
+  return { kind, name, known: known ?? [], code, ...defined({ worker }), since, until };
 }
 
 /** Returns what the run waits for as it reports it, with the newest information of the server: the worker that lacked it last. */
@@ -205,5 +206,5 @@ export function withNewest(reported: readonly Missing[], newest: readonly Missin
 }
 
 function workerOf(missing: Missing | undefined): Pick<Missing, 'worker'> {
-  return missing?.worker === undefined ? {} : { worker: missing.worker };
+  return defined({ worker: missing?.worker });
 }

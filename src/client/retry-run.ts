@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { LoadedDataConverter } from '@temporalio/common';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
@@ -189,11 +190,11 @@ export async function retryPoints(
     if (askingTask !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), askingTask);
   }
   return {
-    ...(firstTask === undefined ? {} : { firstTask }),
+    ...defined({ firstTask }),
     firstStep,
     tasks,
     isContinued: execution.continuedFrom !== undefined,
-    ...(deadline === undefined ? {} : { deadline }),
+    ...defined({ deadline }),
     accepted,
   };
 }

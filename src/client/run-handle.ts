@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { defined } from '../core/domain/defined.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../core/domain/content.ts';
@@ -217,14 +218,14 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
-    const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+    const content = defined({ arguments: edited, remember });
     return this.#decide({ type: 'approve', about, content, options });
   }
 
   /** Rejects a waiting call: the model reads the reason. `about` and the errors are as for `approve`. */
   async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
-    const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+    const content = defined({ reason, remember });
     return this.#decide({ type: 'reject', about, content, options });
   }
 

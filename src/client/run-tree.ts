@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { branchesId } from '../core/domain/handoffs.ts';
 import type { RunLimits } from '../core/domain/limits.ts';
@@ -64,8 +65,7 @@ function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): RunTree
     agentName: status.agentName,
     status: status.status,
     steps: kind === 'program' ? usage.llmCalls : status.currentStep,
-    ...(status.limits === undefined ? {} : { limits: status.limits }),
-    ...(status.session === undefined ? {} : { turns: status.session.turns }),
+    ...defined({ limits: status.limits, turns: status.session?.turns }),
     usage,
     treeUsage: children.reduce((sum, child) => addRunUsage(sum, child.treeUsage), usage),
     waitingFor: status.waitingFor,

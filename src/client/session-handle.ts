@@ -8,6 +8,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/common';
 import type { ContentPart } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import {
@@ -160,7 +161,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return failIfUnreachable(this.#client, async () => {
       // The session itself refuses the message of another principal; a workflow that is no session would take it.
       await this.#access.requireUnlessAbsent(this.id);
-      const run = { client: this.#client, runId: this.id, ...(this.#sender === undefined ? {} : { sender: this.#sender }) };
+      const run = { client: this.#client, runId: this.id, ...defined({ sender: this.#sender }) };
       // The same message, if it is sent twice.
       const message = { id: randomUUID(), ...options };
       const sent = this.#isStarted
@@ -226,11 +227,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   /** Interrupts the current turn: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
   async interrupt({ reason, by, turn, ...options }: InterruptInput & UpdateOptions = {}): Promise<InterruptReceipt> {
-    const argument: InterruptInput = {
-      ...(reason === undefined ? {} : { reason }),
-      ...(by === undefined ? {} : { by }),
-      ...(turn === undefined ? {} : { turn }),
-    };
+    const argument: InterruptInput = defined({ reason, by, turn });
     return this.#allowed.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
@@ -251,7 +248,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   /** Closes the session, after the current turn: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
-    const argument = by === undefined ? {} : { by };
+    const argument = defined({ by });
     return this.#allowed.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
   }
 
@@ -446,7 +443,7 @@ class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
   /** Returns the JSON form, including the derived fields and the place in the session. */
   override toJSON(): RunResultJson<Output> & OfSession {
     const { turn, firstStep, unanswered } = this;
-    return { ...super.toJSON(), turn, firstStep, ...(unanswered === undefined ? {} : { unanswered }) };
+    return { ...super.toJSON(), turn, firstStep, ...defined({ unanswered }) };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ModelSettings } from '../core/domain/agent.ts';
 import type { ContentItem } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { LimitOptions, SessionLimits } from '../core/domain/limits.ts';
@@ -84,9 +85,9 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
 export function sessionInput({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
   return {
     ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
-    ...(compactAfter === undefined ? {} : { compactAfter }),
+    ...defined({ compactAfter }),
     ...(title === undefined ? (generateTitle ? { generateTitle: true as const } : {}) : { title }),
-    ...(refresh === undefined ? {} : { refresh }),
+    ...defined({ refresh }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/common';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { defined } from '../core/domain/defined.ts';
 import { depsProblem, startStateProblem } from '../core/domain/deps.ts';
 import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
@@ -312,7 +313,7 @@ function serverOptionsOf({ searchAttributes, memo, priority, fairnessKey }: Star
   return {
     ...(searchAttributes === undefined ? {} : { typedSearchAttributes: ownAttributes(searchAttributes) }),
     ...(memo === undefined ? {} : { memo: ownMemo(memo) }),
-    ...(taskPriority === undefined ? {} : { priority: taskPriority }),
+    ...defined({ priority: taskPriority }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { ModelSettings } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { depsProblem } from '../core/domain/deps.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
@@ -195,14 +196,13 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   const plain: unknown = JSON.parse(
     JSON.stringify({
       program: isDefinition(program) ? program.name : program,
-      ...(input === undefined ? {} : { input }),
-      ...(deps === undefined ? {} : { deps }),
+      ...defined({ input, deps }),
       ...(state === undefined ? {} : { state: plainState(state) }),
-      ...(principal === undefined ? {} : { principal }),
+      ...defined({ principal }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       live: liveOf(live),
-      ...(resume === undefined ? {} : { resume }),
+      ...defined({ resume }),
     }),
   );
   const checked = checkProgramInput(plain);

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import type { ContentPart, MessageMode } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type LimitOptions, plainLimits, type SessionLimits } from '../core/domain/limits.ts';
 import type { Permissions } from '../core/domain/permissions.ts';
@@ -385,7 +386,7 @@ export async function sendMessage(
 ): Promise<MessageReceipt> {
   const { id = randomUUID(), mode, ...sending } = options;
   const { principal, key = '' } = sender ?? {};
-  const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }), ...(principal === undefined ? {} : { principal }) };
+  const message: SendInput = { id, content, ...defined({ mode, principal }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   // The same id at both levels: the server knows it within one execution, the run across executions. The server answers a known id
@@ -395,7 +396,7 @@ export async function sendMessage(
   return updateRun<MessageReceipt>(
     client,
     runId,
-    { name: UPDATES.send, argument: message, id, updateId: `send ${id}${ofSender}`, ...(start === undefined ? {} : { start }) },
+    { name: UPDATES.send, argument: message, id, updateId: `send ${id}${ofSender}`, ...defined({ start }) },
     sending,
   );
 }
@@ -422,7 +423,7 @@ export async function raiseLimits(
   const argument: RaiseInput = {
     id,
     ...('limits' in raised ? { limits: plainLimits('raise', raised.limits) } : raised),
-    ...(by === undefined ? {} : { by }),
+    ...defined({ by }),
   };
   const problem = raiseProblem(argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
@@ -445,7 +446,7 @@ export async function setRunPermissions(
   options: SetPermissionsOptions,
 ): Promise<SetPermissionsReceipt> {
   const { id = randomUUID(), by, ...sending } = options;
-  const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...(by === undefined ? {} : { by }) };
+  const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...defined({ by }) };
   const problem = setPermissionsProblem(argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
   const update = { name: UPDATES.setPermissions, argument, id, updateId: `setPermissions ${id}` };

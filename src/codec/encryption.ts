@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
+import { defined } from '../core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { isEncodedAs, metadataText, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
 
@@ -167,7 +168,7 @@ function keyMissing(keyId: string, why: string, cause?: unknown): LonghaulError 
   return new LonghaulError(
     'encryption_key_missing',
     `The encryption key "${keyId}" is missing (${why}): give it in codec.encryption, or in LONGHAUL_ENCRYPTION_KEYS`,
-    cause === undefined ? {} : { cause },
+    defined({ cause }),
   );
 }
 

@@ -2,6 +2,7 @@ import type { ActivityRequest } from './activity-requests/activity-request.ts';
 import { resolveProgramRequest } from './activity-requests/program-requests.ts';
 import { resolveRequest } from './activity-requests/agent-requests.ts';
 import type { AgentDocument, AgentSnapshot } from './domain/agent.ts';
+import { defined } from './domain/defined.ts';
 import { narrowLimits } from './domain/limits.ts';
 import { type ContentItem, needsResponse } from './domain/content.ts';
 import type { JsonObject } from './domain/json.ts';
@@ -43,7 +44,7 @@ export function withOpening(start: FirstStart, opening: ChildInputAnswer | undef
   const { input, deps } = opening;
   return {
     type: 'input',
-    input: { ...start.input, ...(input === undefined ? {} : { input }), ...(deps === undefined ? {} : { deps }) },
+    input: { ...start.input, ...defined({ input, deps }) },
   };
 }
 
@@ -81,7 +82,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
 
 function overridesOf(input: RunInput): SessionOverrides {
   const { limits } = input;
-  return { ...overridesIn(input), ...(limits === undefined ? {} : { limits }) };
+  return { ...overridesIn(input), ...defined({ limits }) };
 }
 
 /** True if the conversation that a session begins with waits for an answer. */
@@ -126,14 +127,14 @@ export interface QueriedInput {
 /** Returns the part of the input of a run that its first activity queries. */
 export function queriedInput(start: FirstStart): QueriedInput {
   const { principal } = start.input;
-  return { ...inputOfKind(start), ...(principal === undefined ? {} : { principal }) };
+  return { ...inputOfKind(start), ...defined({ principal }) };
 }
 
 function inputOfKind(start: FirstStart): QueriedInput {
   if (start.type === 'input') {
     const { document, input } = start.input;
     const text = typeof input === 'string' ? input : input?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-    return { ...(document === undefined ? {} : { document }), ...(text === undefined ? {} : { input: text }) };
+    return defined({ document, input: text });
   }
   const { program, input = {} } = start.input;
   return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };

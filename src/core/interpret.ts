@@ -1,3 +1,4 @@
+import { defined } from './domain/defined.ts';
 import { errorMessage } from './domain/errors.ts';
 import { isJsonObject, type JsonValue } from './domain/json.ts';
 import {
@@ -368,7 +369,7 @@ async function endBlock(run: ProgramRun, running: RunningStep, ends: readonly St
   // A step that failed is final, also if others were stopped.
   if (ends.includes('failed')) {
     const failed = firstFailure(run.program, running.address);
-    endStep(run, running, { status: 'failed', ...(failed === undefined ? {} : { error: failed }) });
+    endStep(run, running, { status: 'failed', ...defined({ error: failed }) });
     return 'failed';
   }
   if (ends.includes('stopped')) return 'stopped';

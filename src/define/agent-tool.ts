@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ToolCaller } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import { type LimitOptions, plainLimits } from '../core/domain/limits.ts';
@@ -90,7 +91,7 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
   if (problem !== undefined) throw new UsageError(`${owner}: "share": ${problem}`);
   const ofTool: AgentToolDefinition = {
     name: agentName,
-    ...(definition === undefined ? {} : { definition }),
+    ...defined({ definition }),
     share: [...share],
     ...(limits === undefined ? {} : { limits: plainLimits(owner, limits) }),
     ...(final ? { final: true as const } : {}),
@@ -108,7 +109,7 @@ function nameOf(agent: AnyAgent | string): string {
 
 /** A result that ends the run belongs to the model: code would go on with it. */
 function callersOf(owner: string, final: boolean, callers: readonly ToolCaller[] | undefined): { callers?: readonly ToolCaller[] } {
-  if (!final) return callers === undefined ? {} : { callers };
+  if (!final) return defined({ callers });
   if (callers?.includes('code'))
     throw new UsageError(`${owner}: "final" ends the run, and code would go on with the result: leave "code" out of "callers"`);
   return { callers: ['model'] };

@@ -1,4 +1,5 @@
 import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { Principal, RunSubject } from '../core/domain/run.ts';
@@ -100,7 +101,7 @@ export function requirementFrom(owner: string, answer: unknown): Omit<ApprovalRe
   const { reason } = answer;
   if (reason !== undefined && typeof reason !== 'string')
     throw new UsageError(`${what} has the reason ${JSON.stringify(reason)}: write a text`);
-  return { ...(reason === undefined ? {} : { reason }), ...approvalDeadline(`${owner}: "approval()`, answer) };
+  return { ...defined({ reason }), ...approvalDeadline(`${owner}: "approval()`, answer) };
 }
 
 function isNeed(answer: unknown): answer is ApprovalNeed {
@@ -114,7 +115,7 @@ function approvalDeadline(option: string, { deadline, onDeadline }: ApprovalDead
   }
   return {
     ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${option}.deadline"`) }),
-    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...defined({ onDeadline }),
   };
 }
 

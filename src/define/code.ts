@@ -11,6 +11,7 @@ import {
   MAX_TIMEOUT_SECONDS,
 } from '../core/domain/code.ts';
 import type { PruneStrategy } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { CodeTool, Executor } from '../core/domain/execution.ts';
 import type { JsonObject } from '../core/domain/json.ts';
@@ -63,7 +64,7 @@ export function agentCode(
   checkReplyFormat(owner, replyFormat, { code: checked, known });
   if (checked === undefined) requireModelTools(owner, known.tools);
   else requireCodeTools(owner, checked, known);
-  return { ...(checked === undefined ? {} : { code: checked }), ...(replyFormat === undefined ? {} : { replyFormat }) };
+  return defined({ code: checked, replyFormat });
 }
 
 function checkCode(owner: string, code: CodeOptions<never>): CodeDefinition {
@@ -87,7 +88,7 @@ function checkCode(owner: string, code: CodeOptions<never>): CodeDefinition {
   return Object.freeze({
     executor,
     tier,
-    ...(inject === undefined ? {} : { inject }),
+    ...defined({ inject }),
     ...(prune === undefined ? {} : { prune: checkPrune(owner, prune) }),
   });
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import {
@@ -120,9 +121,7 @@ export function defineAgent<
     ...(mcp.length === 0 ? {} : { mcp }),
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
     onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'tell'),
-    ...(output === undefined ? {} : { output }),
-    ...(code === undefined ? {} : { code }),
-    ...(replyFormat === undefined ? {} : { replyFormat }),
+    ...defined({ output, code, replyFormat }),
     ...handoffs,
     ...knowledge,
     settings: checkSettings(owner, options.settings ?? {}, {
@@ -132,7 +131,7 @@ export function defineAgent<
     window: checkWindow(owner, options.window ?? {}),
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
-    ...(approvals === undefined ? {} : { approvals }),
+    ...defined({ approvals }),
     ...agentRules(owner, options, toolNames),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
@@ -151,7 +150,7 @@ function agentKnowledge(
   return {
     builtIn: [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)],
     ...(skills.length === 0 ? {} : { skills }),
-    ...(memory === undefined ? {} : { memory }),
+    ...defined({ memory }),
   };
 }
 
@@ -222,7 +221,7 @@ function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptio
     throw new UsageError(`${owner}: "children.depth" is ${depth}: write at most ${MAX_TREE_DEPTH}`);
   }
   return {
-    ...(depth === undefined ? {} : { depth }),
+    ...defined({ depth }),
     ...(alive === undefined ? {} : { alive: wholeNumber(`${owner}: "children.alive"`, alive, 1) }),
     ...(perTree === undefined ? {} : { perTree: wholeNumber(`${owner}: "children.perTree"`, perTree, 1) }),
   };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ToolCaller } from '../core/domain/agent.ts';
 import { RAISE_LIMITS } from '../core/domain/approvals.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { ToolCategory } from '../core/domain/permissions.ts';
@@ -146,18 +147,18 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     ...(options.label === undefined ? {} : { label: checkLabel(`${owner}: "label"`, options.label) }),
     ...(options.version === undefined ? {} : { version: checkVersion(`${owner}: "version"`, options.version) }),
     parameters: options.parameters,
-    ...(options.result === undefined ? {} : { result: options.result }),
+    ...defined({ result: options.result }),
     schema,
     ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
     parallel: options.parallel ?? true,
     ...updatesField(`${owner}: "updates"`, options.updates),
     policy: toolPolicy(owner, options),
-    ...(options.verify === undefined ? {} : { verify: options.verify }),
+    ...defined({ verify: options.verify }),
     retryOn: options.retryOn ?? 'any',
     ...(options.legacyUpdates === true ? { legacyUpdates: true as const } : {}),
     ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
     ...resultBudget(owner, options),
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ approval }),
     ...toolCallers(owner, options.callers),
     ...toolCategory(owner, options.category),
     ...(options.execute === 'none' ? { notExecutable: true as const } : {}),
@@ -271,7 +272,7 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
     parameters: options.parameters ?? QUESTION,
     execute,
     approval,
-    ...(callers === undefined ? {} : { callers }),
+    ...defined({ callers }),
   });
   requireKnown(owner, options, ASK_HUMAN_OPTIONS);
   return { ...tool, answer: answerSchema(owner, answer) };

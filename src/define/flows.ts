@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import { DEFAULT_STEPS, type LimitChanges, type RunLimits } from '../core/domain/limits.ts';
@@ -93,7 +94,7 @@ function policyOf(owner: string, { name, kind, agents, maxIterations, until }: F
     kind,
     agents: agents.map((agent) => agent.name),
     maxIterations: kind !== 'loop' ? 1 : wholeNumber(`${owner}: "maxIterations"`, maxIterations ?? DEFAULT_ITERATIONS, 1),
-    ...(condition === undefined ? {} : { until: condition }),
+    ...defined({ until: condition }),
   };
 }
 
@@ -136,7 +137,7 @@ function branchTool(definition: AnyAgent): AnyTool {
     name: definition.name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64),
     parameters: z.object({}),
   });
-  return { ...tool, agent: { name: definition.name, definition, share: [], branch: true, ...(limits === undefined ? {} : { limits }) } };
+  return { ...tool, agent: { name: definition.name, definition, share: [], branch: true, ...defined({ limits }) } };
 }
 
 /** The limits that a run shares with the runs below it. */
@@ -157,7 +158,7 @@ function flowLimits(agents: readonly AnyAgent[], rounds: number): RunLimits {
     steps: sum(({ steps }) => steps),
     finalAttempt: false,
     ...Object.fromEntries(summed.map((name) => [name, sum((limits) => limits[name] ?? 0)])),
-    ...(toolCallsByName === undefined ? {} : { toolCallsByName }),
+    ...defined({ toolCallsByName }),
     ...(agents.every(({ limits }) => limits.onLimit === 'ask') ? { onLimit: 'ask' as const } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import {
   AFTER_CALL_EVENTS,
@@ -97,7 +98,7 @@ export function defineHook<const Event extends HookEvent>(options: HookOptions<E
     timeoutMs: checkTimeout(owner, tier, options.timeout ?? INLINE_HOOK_MS),
     failClosed,
     tier,
-    ...(run === undefined ? {} : { run }),
+    ...defined({ run }),
     ...(command === undefined ? {} : { command: checkCommand(owner, command) }),
   });
 }

@@ -1,4 +1,5 @@
 import type { ToolCaller, ToolPolicy } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { isSecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
@@ -85,14 +86,14 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
     kind: 'longhaul.mcp_server',
     name,
     transport: checkMcpTransport(owner, options),
-    ...(include === undefined ? {} : { include }),
+    ...defined({ include }),
     exclude,
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ approval }),
     policies: { idempotent: mcpPolicy(owner, options, 'idempotent'), once: mcpPolicy(owner, options, 'once') },
     effectOf: checkEffect(owner, options.effect),
     callersOf: checkCallers(owner, options.callers),
     ...resultBudget(owner, options),
-    ...(prefix === undefined ? {} : { prefix }),
+    ...defined({ prefix }),
     idleTimeoutMs: timerMilliseconds(options.idleTimeout ?? '5m', `${owner}: "idleTimeout"`),
   };
 }
@@ -125,12 +126,10 @@ function mcpPolicy(owner: string, options: McpOptions, effect: McpEffect): ToolP
   const { timeout, maxAttempts, backoff, concurrency, taskQueue } = options;
   return toolPolicy(owner, {
     effect,
-    ...(timeout === undefined ? {} : { timeout }),
+    ...defined({ timeout }),
     // A call that must not run twice has one attempt, even if the other tools of the server have more.
     ...(maxAttempts === undefined || effect === 'once' ? {} : { maxAttempts }),
-    ...(backoff === undefined ? {} : { backoff }),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...defined({ backoff, concurrency, taskQueue }),
   });
 }
 
@@ -229,7 +228,7 @@ function checkMcpTransport(owner: string, options: McpTransportOptions): McpTran
       type: 'http',
       url: checkUrl(owner, url),
       headers: checkHeaders(owner, headers ?? {}),
-      ...(protocol === undefined ? {} : { protocol }),
+      ...defined({ protocol }),
     };
   }
   refuseOptions(owner, 'command', { headers, transport });

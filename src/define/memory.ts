@@ -1,4 +1,5 @@
 import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds, type ReplyFormat } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { MEMORY_TOOLS, REMEMBER } from '../core/domain/memory.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
@@ -66,7 +67,7 @@ export function agentMemory(owner: string, { memory = false, tools = [], replyFo
     );
   return {
     ...(options.name === undefined ? {} : { name: memoryName(`${owner}: "memory.name"`, options.name) }),
-    ...(recall === undefined ? {} : { recall }),
+    ...defined({ recall }),
     ...(hasTools ? { tools: true } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import type { SecretReference } from '../core/domain/deps.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
@@ -63,8 +64,7 @@ export function resource<Value>(options: ResourceOptions<Value>): ResourceDefini
   return Object.freeze({
     kind: 'longhaul.resource',
     open,
-    ...(close === undefined ? {} : { close }),
-    ...(health === undefined ? {} : { health }),
+    ...defined({ close, health }),
     lazy,
     healthEveryMs: timerMilliseconds(healthEvery, 'a resource: "healthEvery"'),
     timeoutMs: timerMilliseconds(timeout, 'a resource: "timeout"'),

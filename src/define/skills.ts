@@ -1,4 +1,5 @@
 import { LOAD_SKILL, type ReplyFormat, SKILL_TOOLS } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { nonEmpty, requireKnown } from './option-checks.ts';
 import type { AnyTool } from './tool-definition.ts';
@@ -62,7 +63,7 @@ function sourceOf(owner: string, given: SkillsOption[number]): SkillSource {
   requireKnown(what, given, { path: true, match: true });
   const { path, match } = given;
   if (match !== undefined && typeof match !== 'function') throw new UsageError(`${what}: "match" is not a function of the input`);
-  return { path: pathOf(owner, path), ...(match === undefined ? {} : { match }) };
+  return { path: pathOf(owner, path), ...defined({ match }) };
 }
 
 function isUrl(given: unknown): given is FileUrl {

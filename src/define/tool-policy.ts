@@ -1,5 +1,6 @@
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolCaller, type ToolPolicy } from '../core/domain/agent.ts';
 import { BYTE_BUDGETS } from '../core/domain/byte-budgets.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
 import type { Resources, RunContext } from './context.ts';
@@ -104,7 +105,7 @@ export function toolPolicy<Deps, Needed>(owner: string, options: ToolPolicyOptio
   return {
     timeoutMs,
     maxAttempts: wholeNumber(`${owner}: "maxAttempts"`, options.maxAttempts ?? (effect === 'once' ? 1 : DEFAULT_POLICY.maxAttempts), 1),
-    ...(backoff === undefined ? {} : { backoff }),
+    ...defined({ backoff }),
     ...(effect === 'once' ? { effect } : {}),
     ...(verify === undefined ? {} : { verify: true as const }),
     ...(isLocal ? { tier } : {}),

@@ -4,6 +4,7 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { markingConverter } from '../codec/with-codec.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -414,10 +415,5 @@ export async function executionBeginning(client: Client, runId: string, executio
   await reader.read(event);
   const { carry, input, program, continuedFrom: before } = reader.execution;
   const { principal, parent } = carry ?? program ?? input ?? {};
-  return {
-    ...(principal === undefined ? {} : { principal }),
-    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
-    ...(before === undefined ? {} : { before }),
-    ...(carry === undefined ? {} : { carry }),
-  };
+  return defined({ principal, parentRunId: parent?.runId, before, carry });
 }

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
+import { defined } from '../core/domain/defined.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 
 /** One event of a workflow's history. */
@@ -26,7 +27,7 @@ export async function* runHistory(
     try {
       page = await client.workflowService.getWorkflowExecutionHistory({
         namespace: client.options.namespace,
-        execution: { workflowId, ...(runId === undefined ? {} : { runId }) },
+        execution: { workflowId, ...defined({ runId }) },
         maximumPageSize,
         nextPageToken,
       });

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
 import { failedHooks } from '../core/activity-requests/hook-requests.ts';
 import type { AtEndInput, CallHooksOutput } from '../core/domain/activity-messages.ts';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -63,13 +64,13 @@ export async function readExecution(client: Client, runId: string, executionId: 
   const steps = state?.steps ?? [];
   return {
     executionId,
-    ...(continuedFrom === undefined ? {} : { continuedFrom }),
+    ...defined({ continuedFrom }),
     run,
     firstOffset: state?.firstOffset ?? 0,
     events: state?.context.events ?? [],
     firstStep: (state?.context.currentStep ?? 0) - steps.length,
     steps,
-    ...(end === undefined ? {} : { end }),
+    ...defined({ end }),
     ...(carry === undefined ? {} : { next: { firstOffset: carry.window.through, firstStep: carry.currentStep } }),
   };
 }
@@ -171,7 +172,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const principal = carry === undefined ? (program ?? input)?.principal : carry.principal;
   const known = {
     agentName: carry === undefined ? named : firstAgent(carry),
-    ...(principal === undefined ? {} : { principal }),
+    ...defined({ principal }),
     startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };

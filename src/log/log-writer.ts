@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { defined } from '../core/domain/defined.ts';
 import { connectionReason, errorMessage, isOfConnection, memberOf, UsageError } from '../core/domain/errors.ts';
 import { didYouMean, joinedLines, printable } from '../core/domain/text.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
@@ -139,7 +140,7 @@ function visibleText(member: unknown): unknown {
   if (!(member instanceof Error)) return member;
   const { name, message, stack, cause } = member;
   const type = memberOf(member, 'type');
-  return { name, message, ...(typeof type === 'string' ? { type } : {}), stack, ...(cause === undefined ? {} : { cause }) };
+  return { name, message, ...(typeof type === 'string' ? { type } : {}), stack, ...defined({ cause }) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { removeDrafts, writeWhole } from '../stores/payload-store.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
@@ -116,7 +117,7 @@ interface ListedEntry {
 /** Returns a new entry for the list. Throws a UsageError for one out of bounds. */
 function listedEntry(given: NewEntry): ListedEntry {
   const { namespace, entry, vector } = checkedEntry(given);
-  return { namespace, entry, ...(vector === undefined ? {} : { vector }) };
+  return { namespace, entry, ...defined({ vector }) };
 }
 
 /** Returns the list with one more entry in place of the one with the same key and namespace. */

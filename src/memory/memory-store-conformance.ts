@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { MemoryEntry, MemoryPage, MemorySource, MemoryStore, RecallQuery } from './memory-store.ts';
 
@@ -275,7 +276,7 @@ const FORGETTING_CASES: readonly ConformanceCase[] = [
     name: 'forgets an entry only if it has the source and the time that are given',
     run: async (store) => {
       const remember = (source?: MemorySource): Promise<MemoryEntry> =>
-        store.remember({ namespace: HOME, key: 'k', value: 1, ...(source === undefined ? {} : { source }) });
+        store.remember({ namespace: HOME, key: 'k', value: 1, ...defined({ source }) });
       const forgotten = (what: { source?: MemorySource; timestamp?: number }): Promise<number> =>
         store.forget({ namespace: HOME, key: 'k', ...what });
       const { timestamp } = await remember({ runId: 'r', offset: 3 });

@@ -1,4 +1,5 @@
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { ForgottenEntries, MemoryEntry, MemoryPage, MemorySource, NewEntry, RecallQuery } from './memory-store.ts';
@@ -42,7 +43,7 @@ export function checkedEntry({ namespace, key, value, metadata = {}, source, vec
 
 /** Returns a source with its members in one order, so that stores can compare it as a text. */
 function sourceOf({ runId, offset }: MemorySource): MemorySource {
-  return { runId, ...(offset === undefined ? {} : { offset }) };
+  return { runId, ...defined({ offset }) };
 }
 
 /** Throws a UsageError unless a text is the name of a namespace. */

@@ -4,6 +4,7 @@ import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
 import { boundNotices, type Notice } from '../core/domain/run.ts';
@@ -73,9 +74,9 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     usage: cleanUsage(fields.usage),
     // Call ids come from models and may be `__proto__`: fromEntries turns every key into a plain own property.
     ...(problems.length === 0 ? {} : { problems: Object.fromEntries(problems) }),
-    ...(output === undefined ? {} : { output }),
+    ...defined({ output }),
     ...(refusal === '' ? {} : { refusal }),
-    ...(confidence === undefined ? {} : { confidence }),
+    ...defined({ confidence }),
     ...(items.length === 0 ? {} : { providerItems: items }),
     ...(notices.length === 0 ? {} : { notices }),
   };

@@ -18,6 +18,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { cellCode } from '../core/domain/execution.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { ConversationEvent, ModelRequest, ModelResponse, RecordedResponse } from '../core/domain/model.ts';
@@ -81,7 +82,7 @@ export function formattedRequest(request: ModelRequest, snapshot: AgentSnapshot,
     instructions: [...instructions, format.instructions(snapshot)],
     conversation: stepEvents(format.steps(snapshot, conversation), snapshot.name),
     tools: [],
-    settings: { ...others, ...(temperature === undefined ? {} : { temperature }) },
+    settings: { ...others, ...defined({ temperature }) },
   };
 }
 
@@ -90,7 +91,7 @@ function stepEvents(steps: readonly ReplyStep[], author: string): ConversationEv
   return steps.flatMap((step) => {
     const { providerItems, media = [] } = step;
     return stepMessages([step]).map((message): ConversationEvent => {
-      if (message.role === 'assistant') return { author, content: [message], ...(providerItems === undefined ? {} : { providerItems }) };
+      if (message.role === 'assistant') return { author, content: [message], ...defined({ providerItems }) };
       return { author: message.role, content: [step.type === 'action' ? withMedia(message, media) : message] };
     });
   });

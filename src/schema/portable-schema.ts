@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import { dereference, mapSubschemas, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
 
@@ -276,10 +277,7 @@ function brief(schema: JsonValue | undefined, place: Place): string {
   const form = converted(schema, place);
   const { type, description, ...rest } = form;
   if (Object.keys(form).length === 0) return 'any value';
-  const words =
-    Object.keys(rest).length === 0 && typeof type === 'string'
-      ? type
-      : JSON.stringify({ ...(type === undefined ? {} : { type }), ...rest });
+  const words = Object.keys(rest).length === 0 && typeof type === 'string' ? type : JSON.stringify({ ...defined({ type }), ...rest });
   return clipped(typeof description === 'string' ? `${words} (${description})` : words);
 }
 
@@ -435,7 +433,7 @@ function withBranches(schema: JsonObject, branches: readonly JsonObject[], isCom
   const isClosed =
     isComplete && schema['additionalProperties'] === undefined && branches.every((one) => one['additionalProperties'] === false);
   const { additionalProperties, ...rest } = schema;
-  const open = isWider && additionalProperties === false ? {} : additionalProperties === undefined ? {} : { additionalProperties };
+  const open = isWider && additionalProperties === false ? {} : defined({ additionalProperties });
   return {
     ...rest,
     ...open,

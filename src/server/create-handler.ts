@@ -2,6 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
@@ -304,7 +305,7 @@ function runIn(params: unknown): string | undefined {
 function responseTo(reply: Reply, allowsDirectText: boolean): Response {
   if (reply instanceof Response) return reply;
   const { status, body, headers } = reply;
-  if (body === undefined) return new Response(null, { status, ...(headers === undefined ? {} : { headers }) });
+  if (body === undefined) return new Response(null, { status, ...defined({ headers }) });
   const text = JSON.stringify(body);
   const init = { status, headers: { 'content-type': 'application/json', ...headers } };
   return allowsDirectText ? directText(text, init) : new Response(text, init);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../core/domain/defined.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/domain/errors.ts';
 import { httpStatusOf } from './problems.ts';
 import type { ResponseDefinition, Route, RouteTag } from './route.ts';
@@ -118,7 +119,7 @@ function parametersIn(parameters: z.ZodObject | undefined, place: 'path' | 'quer
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     schema,
   }));
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import { defined } from '../core/domain/defined.ts';
 import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { MOST_PROBLEMS } from './schemas/values.ts';
@@ -60,7 +61,7 @@ export function problemOf(error: unknown, request: { method: string; path: strin
     detail: isTold ? detailOf(code, error) : `${ERROR_CODES[code].description} The service has logged it as ${id}.`,
     ...(id === undefined ? {} : { instance: `urn:uuid:${id}` }),
     code,
-    ...(parts.errors === undefined ? {} : { errors: parts.errors }),
+    ...defined({ errors: parts.errors }),
   };
   return { problem, headers: { ...parts.headers, ...retryAfter(code, status, parts) } };
 }
@@ -122,7 +123,7 @@ export class RequestError extends LonghaulError {
   readonly parts: RefusalParts;
 
   constructor(code: ErrorCode, message: string, { cause, ...parts }: RefusalParts & ErrorOptions = {}) {
-    super(code, message, cause === undefined ? {} : { cause });
+    super(code, message, defined({ cause }));
     this.parts = parts;
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode } from '../core/domain/errors.ts';
 import { canonicalJson, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
 import { identityOf, type Principal } from '../core/domain/run.ts';
@@ -153,7 +154,7 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
  * apart for each.
  */
 export function runIdOfKey(principal: Principal | undefined, key: string, tenant?: string): string {
-  return derivedId('run', { ...identityOf(principal ?? {}), key, ...(tenant === undefined ? {} : { for: tenant }) });
+  return derivedId('run', { ...identityOf(principal ?? {}), key, ...defined({ for: tenant }) });
 }
 
 /** Returns the digest of the body of a request, which the run that it starts keeps in its memo. */

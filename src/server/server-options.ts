@@ -1,4 +1,5 @@
 import type { SessionOptions } from '../client/session-options.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
@@ -101,7 +102,7 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     prefix: path,
     agents,
     programs,
-    ...(chats === undefined ? {} : { chats }),
+    ...defined({ chats }),
     checks,
     isEnding: () => draining.aborted || closing.aborted,
     closing,

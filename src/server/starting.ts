@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { IfExists } from '../client/client-options.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { missingOfStart, noticeOfStart, type StartedByName } from '../client/missing-workers.ts';
+import { defined } from '../core/domain/defined.ts';
 import { errorCode, type ErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -49,7 +50,7 @@ export async function startRequested<Body extends StartBody>(
   const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key, body.principal?.tenant));
   const digest = key === undefined ? undefined : requestDigest(route, key, body);
   const startAs = async (choice: IfExists): Promise<string> => {
-    const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...(runId === undefined ? {} : { runId }) };
+    const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...defined({ runId }) };
     return (await start({ ...options, ...added, ifExists: choice })).runId;
   };
   const outcome = await startOnce({
@@ -138,7 +139,7 @@ export function startResponses(schema: z.ZodType): Readonly<Record<number, Respo
 
 /** Answers a start. `path` is that of the collection, with a slash at its end. */
 function startReply({ runId, repeated }: StartOutcome, path: string, notice?: string): Reply {
-  const body = { runId, repeated, ...(notice === undefined ? {} : { notice }) };
+  const body = { runId, repeated, ...defined({ notice }) };
   return { status: repeated ? 200 : 201, headers: { location: `${path}${encodeURIComponent(runId)}` }, body };
 }
 
@@ -186,7 +187,7 @@ const REQUEST_MEMO = 'longhaulRequest';
 
 /** Returns the memo of a start with the digest of its request. */
 export function memoWith(memo: JsonObject | undefined, digest: string | undefined): { memo?: JsonObject } {
-  if (digest === undefined) return memo === undefined ? {} : { memo };
+  if (digest === undefined) return defined({ memo });
   return { memo: { ...memo, [REQUEST_MEMO]: digest } };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { Delta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamRead } from './stream-sink.ts';
@@ -355,7 +356,7 @@ class Reading {
   readonly #iterator: AsyncIterator<StreamRead>;
 
   constructor(channel: StreamChannel, runId: string, after: string | undefined) {
-    const options = { signal: this.#abort.signal, ...(after === undefined ? {} : { after }) };
+    const options = { signal: this.#abort.signal, ...defined({ after }) };
     this.#iterator = channel.read(runId, options)[Symbol.asyncIterator]();
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { decider } from '../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { ModelRequest } from '../core/domain/model.ts';
 import type { Event } from '../core/domain/record.ts';
@@ -171,7 +172,7 @@ function bareStep({ toolCalls, ...step }: StepResult): object {
   const bare = toolCalls.map(({ timestamp: _, durationMs, childRunId, ...call }) => ({
     ...call,
     durationMs: durationMs === null ? null : 0,
-    ...(childRunId === undefined ? {} : { childRunId: childRunId.replaceAll(RANDOM_END, '') }),
+    ...defined({ childRunId: childRunId?.replaceAll(RANDOM_END, '') }),
   }));
   return { ...step, toolCalls: bare };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { type ErrorCode, ModelCallError, UsageError } from '../core/domain/errors.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../core/domain/model.ts';
@@ -139,7 +140,7 @@ function modelResponse({ text, usage, finishReason, refusal }: ReplyFields, tool
     toolCalls,
     usage,
     finishReason: finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
-    ...(refusal === undefined ? {} : { refusal }),
+    ...defined({ refusal }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram, ProgramOutputOf } from '../define/program/program-definition.ts';
@@ -79,7 +80,7 @@ export interface TestServer extends AsyncDisposable {
  */
 export async function startTestServer({ say }: { say?: (line: string) => void } = {}): Promise<TestServer> {
   const { startDevServer } = await import('../dev-server/dev-server.ts');
-  const { address, namespace, stop } = await startDevServer(say === undefined ? {} : { say });
+  const { address, namespace, stop } = await startDevServer(defined({ say }));
   return { address, namespace, stop, [Symbol.asyncDispose]: stop };
 }
 

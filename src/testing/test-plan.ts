@@ -1,5 +1,6 @@
 import type { ApprovalView, Remember } from '../core/domain/approvals.ts';
 import type { ContentPart, MessageMode } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
@@ -31,7 +32,7 @@ export function approve(more: { arguments?: JsonObject; remember?: Remember; by?
 
 /** Rejects a call. The model reads the reason. */
 export function reject(reason?: string, more: { remember?: Remember; by?: string } = {}): TestDecision {
-  return { type: 'reject', ...(reason === undefined ? {} : { reason }), ...more };
+  return { type: 'reject', ...defined({ reason }), ...more };
 }
 
 /** Answers a call in place of the tool. */
@@ -172,5 +173,5 @@ export function faultText(fault: Fault): string {
 
 function callOf(owner: string, { tool, step }: { tool: string } & CallPosition): { tool: string; step?: number } {
   if (typeof tool !== 'string' || tool === '') throw new UsageError(`${owner}: write the name of a tool`);
-  return { tool, ...(step === undefined ? {} : { step }) };
+  return { tool, ...defined({ step }) };
 }

@@ -1,6 +1,7 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { activityStep } from '../../src/core/domain/activity-messages.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 
 /** The commands of workflow code, as far as a replay compares them. */
 export type CommandType =
@@ -88,7 +89,7 @@ function cancelledKey({ cancelTimer, requestCancelActivity }: Command): string |
 function recorded(command: Command): RecordedCommand | undefined {
   if (command.scheduleActivity) {
     const step = activityStep(decoded(command.userMetadata?.summary), decoded(command.scheduleActivity.arguments?.[0]));
-    return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...(step === undefined ? {} : { step }) };
+    return { type: 'activity', name: command.scheduleActivity.activityType ?? '', ...defined({ step }) };
   }
   if (command.scheduleLocalActivity) return { type: 'local_activity', name: command.scheduleLocalActivity.activityType ?? '' };
   if (command.startChildWorkflowExecution) return { type: 'child', name: command.startChildWorkflowExecution.workflowType ?? '' };

@@ -22,6 +22,7 @@ import {
 } from '../../src/core/activity-requests/child-requests.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput } from '../../src/core/domain/children.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, openingText, type ParentRun } from '../../src/core/domain/run-input.ts';
@@ -103,13 +104,13 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
         return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
       }
     },
-    sendNext: (next) => sendNext(run, { runId, ...(of === undefined ? {} : { of }) }, next),
+    sendNext: (next) => sendNext(run, { runId, ...defined({ of }) }, next),
     end: () => end,
     hasReported: () => run.inbox.hasChildEnded(runId),
     isCancelled,
     tell: () => signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId }),
     cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
-    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...(turn === undefined ? {} : { turn }), ...options })),
+    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...defined({ turn }), ...options })),
     wait: async (isMet, deadline) => {
       if (deadline === undefined) await condition(isMet);
       else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });

@@ -1,5 +1,6 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
 import { interruptibleRequest, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelOutput } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';
@@ -15,7 +16,7 @@ export function interruptibleModelCall(run: ResolvedRun, call: ModelCall, cancel
   run.modelCall = scope;
   const news = newEvents(run.state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
-  const request = modelRequest(run, { ...call, ...(news === undefined ? {} : { news: news.digest }) });
+  const request = modelRequest(run, { ...call, ...defined({ news: news?.digest }) });
   const { returned, failed, ...activity } = interruptibleRequest(request, cancelRequested);
   const ended = (outcome: ModelCallOutcome): ModelCallOutcome => {
     delete run.modelCall;

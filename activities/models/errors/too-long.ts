@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/domain/defined.ts';
 import { UsageError } from '../../../src/core/domain/errors.ts';
 import { requireKnown } from '../../../src/define/option-checks.ts';
 
@@ -162,6 +163,6 @@ export function checkTooLong(owner: string, rules: readonly TooLongRule[]): read
     if (status !== undefined && (!Number.isInteger(status) || status < 400 || status > 599)) {
       throw new UsageError(`${owner}: row ${index + 1}: "status" is ${String(status)}: it must be from 400 to 599`);
     }
-    return { ...(status === undefined ? {} : { status }), text: text instanceof RegExp ? new RegExp(text) : text };
+    return { ...defined({ status }), text: text instanceof RegExp ? new RegExp(text) : text };
   });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/domain/defined.ts';
 import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
@@ -98,7 +99,7 @@ export class ChatAnswer {
       usage: this.#usage,
       finishReason: normalFinishReason(this.#finishReason, { toolCalls: toolCalls.length, refusal: this.#refusal }),
       ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
-      ...(kept === undefined ? {} : { providerItems: kept }),
+      ...defined({ providerItems: kept }),
     };
   }
 

@@ -9,6 +9,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../../../src/core/domain/content.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
 import { type PlacedParts, placedParts } from './opaque-parts.ts';
@@ -102,7 +103,7 @@ function placeParts(messages: ChatMessage[], opens: number, { message: fields, c
     ...message,
     ...others,
     ...(Array.isArray(parts) ? { content: [...parts, ...textParts(message.content)] } : {}),
-    ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+    ...defined({ tool_calls: toolCalls }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai';
+import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
@@ -228,9 +229,7 @@ export function tokenUsage(reported: unknown): UsageStats | null {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: tokenCount(reported['total_tokens']) ?? (prompt ?? 0) + (completion ?? 0),
-    ...(cached === undefined ? {} : { cachedTokens: cached }),
-    ...(written === undefined ? {} : { cacheWriteTokens: written }),
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import OpenAI from 'openai';
 import { APIError } from 'openai';
 import type { ToolDescription } from '../../../src/core/domain/agent.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/deps.ts';
 import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
@@ -244,8 +245,7 @@ class ProviderClient extends OpenAI {
       apiKey,
       baseURL,
       maxRetries: 0,
-      ...(organization === undefined ? {} : { organization }),
-      ...(headers === undefined ? {} : { defaultHeaders: headers }),
+      ...defined({ organization, defaultHeaders: headers }),
     });
   }
 
@@ -268,8 +268,7 @@ function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilitie
     input: buildResponsesInput(instructions, conversation, capabilities.developerRole ? 'developer' : 'system'),
     ...(tools.length > 0 ? responsesToolFields(tools, settings) : {}),
     ...(output === undefined ? {} : { text: { format: answerFormat(output) } }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+    ...defined({ temperature, max_output_tokens: maxOutputTokens }),
     ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
     store: false,
     ...(givesEncryptedReasoning(model) ? { include: ['reasoning.encrypted_content'] } : {}),
@@ -285,7 +284,7 @@ function responsesToolFields(tools: ToolDescription[], settings: RequestSettings
     ...(toolChoice === undefined
       ? {}
       : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', name: toolChoice.tool } }),
-    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+    ...defined({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 
@@ -318,7 +317,7 @@ function chatToolFields(tools: ToolDescription[], settings: RequestSettings): Re
     ...(toolChoice === undefined
       ? {}
       : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: { name: toolChoice.tool } } }),
-    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+    ...defined({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 
@@ -327,11 +326,7 @@ function schemaOf({ name, schema, strict }: NonNullable<ModelRequest['output']>)
 }
 
 function samplingFields({ temperature, maxOutputTokens, reasoningEffort }: RequestSettings): Record<string, unknown> {
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
-    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
-  };
+  return defined({ temperature, max_completion_tokens: maxOutputTokens, reasoning_effort: reasoningEffort });
 }
 
 /** An item of the Responses API: an object that the API documents by its `type`. */

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import {
@@ -409,8 +410,7 @@ function withSingleTypes(schema: unknown): unknown {
   if (isJsonObject(properties)) {
     result['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withSingleTypes(value)]));
   }
-  if (!Array.isArray(type))
-    return { ...(type === undefined ? {} : { type }), ...result, ...(values === undefined ? {} : { enum: values }) };
+  if (!Array.isArray(type)) return { ...defined({ type }), ...result, ...defined({ enum: values }) };
   const types = type.filter((one) => one !== 'null');
   const given = Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {};
   const nullable = types.length < type.length ? { nullable: true } : {};

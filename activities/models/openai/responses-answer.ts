@@ -1,3 +1,4 @@
+import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
@@ -77,7 +78,7 @@ export class ResponsesAnswer {
       usage: tokenUsage(this.#response['usage']),
       finishReason: normalFinishReason(incompleteReason(this.#response), { toolCalls: toolCalls.length, refusal }),
       ...(refusal === '' ? {} : { refusal }),
-      ...(kept === undefined ? {} : { providerItems: kept }),
+      ...defined({ providerItems: kept }),
     };
   }
 

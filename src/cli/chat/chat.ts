@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle, TurnResult } from '../../client/session-handle.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { DefaultOutput } from '../../core/domain/result.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -183,7 +184,7 @@ export class TerminalChat {
     this.#hasBegun = status !== undefined;
     const from = status?.events ?? 0;
     const parts = { io, flags, session, lines, interruptions: this.#interruptions, from };
-    this.#conversation = new Conversation({ ...parts, ...(live === undefined ? {} : { live }) });
+    this.#conversation = new Conversation({ ...parts, ...defined({ live }) });
   }
 
   /** Talks until the person leaves or the session is closed. Returns the exit code. */

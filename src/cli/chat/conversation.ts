@@ -2,6 +2,7 @@ import type { SessionHandle } from '../../client/session-handle.ts';
 import { answeringTurn } from '../../client/session-options.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { isToolCall, outputText } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { type Event, isResponse } from '../../core/domain/record.ts';
 import { printable, shellCommand } from '../../core/domain/text.ts';
@@ -252,7 +253,7 @@ export class Conversation {
     turn.interrupt();
     io.output.note('Interrupting the turn. Ctrl-C again leaves.');
     const by = osUser();
-    const input = { ...(by === undefined ? {} : { by }), timeout: PATIENCE };
+    const input = { ...defined({ by }), timeout: PATIENCE };
     try {
       const number = await turn.number;
       for (;;) {

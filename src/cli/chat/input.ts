@@ -1,5 +1,6 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
@@ -45,12 +46,10 @@ async function decide(
   decision: Extract<EnteredDecision, { type: 'approve' | 'reject' | 'respond' }>,
 ): Promise<boolean> {
   const name = osUser();
-  const by = name === undefined ? {} : { by: name };
+  const by = defined({ by: name });
   try {
-    if (decision.type === 'approve')
-      await run.approve(waiting, { ...by, ...(decision.arguments === undefined ? {} : { arguments: decision.arguments }) });
-    else if (decision.type === 'reject')
-      await run.reject(waiting, { ...by, ...(decision.reason === undefined ? {} : { reason: decision.reason }) });
+    if (decision.type === 'approve') await run.approve(waiting, { ...by, ...defined({ arguments: decision.arguments }) });
+    else if (decision.type === 'reject') await run.reject(waiting, { ...by, ...defined({ reason: decision.reason }) });
     else await run.respond(waiting, decision.content, by);
     return true;
   } catch (error) {

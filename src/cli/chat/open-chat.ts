@@ -4,6 +4,7 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import type { SessionHandle } from '../../client/session-handle.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { ModelName } from '../../core/domain/model.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -63,11 +64,10 @@ function startOptions(flags: ChatFlags): Omit<SessionOptions, 'id'> {
   const { title, deps, model, tag, steps } = flags;
   const limits = sessionLimitOptions(flags);
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(deps === undefined ? {} : { deps }),
+    ...defined({ title, deps }),
     // Checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
-    ...(tag === undefined ? {} : { tags: tag }),
+    ...defined({ tags: tag }),
     ...(steps === undefined ? {} : { turnLimits: { steps } }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
@@ -87,7 +87,7 @@ type EndingRun = Pick<RunHandle, 'result'>;
 /** Waits for the end of a session. Throws `run_not_found`, errors of the server, and the reason of the signal. */
 export async function sessionEnd(run: EndingRun, signal?: AbortSignal): Promise<SessionEnd> {
   try {
-    const result = await run.result(signal === undefined ? {} : { signal });
+    const result = await run.result(defined({ signal }));
     const { status, error, errorCode: code, cancelReason } = result;
     const exitCode = exitCodeOfResult(result);
     if (status === 'completed') return { exitCode, text: 'is closed' };
@@ -103,7 +103,7 @@ export async function sessionEnd(run: EndingRun, signal?: AbortSignal): Promise<
 function errorEnd(code: string | undefined, why: string): Pick<SessionEnd, 'text' | 'errorCode'> {
   return {
     text: `has ended with an error${code === undefined ? '' : ` (${code})`}: ${why}`,
-    ...(code === undefined ? {} : { errorCode: code }),
+    ...defined({ errorCode: code }),
   };
 }
 

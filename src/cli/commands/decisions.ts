@@ -2,6 +2,7 @@ import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../client/app
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { type ApprovalView, decider } from '../../core/domain/approvals.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -36,14 +37,14 @@ export async function respond(io: CommandIo, flags: RespondFlags): Promise<numbe
 /** Approves a call of the run of a handle. */
 export async function approveCall(io: CommandIo, run: DecidableRun, flags: ApproveFlags): Promise<number> {
   const { arguments: edited, remember } = flags;
-  const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+  const more = defined({ arguments: edited, remember });
   return decide(io, run, flags, (about, options) => run.approve(about, { ...options, ...more }));
 }
 
 /** Rejects a call of the run of a handle. */
 export async function rejectCall(io: CommandIo, run: DecidableRun, flags: RejectFlags): Promise<number> {
   const { reason, remember } = flags;
-  const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+  const more = defined({ reason, remember });
   return decide(io, run, flags, (about, options) => run.reject(about, { ...options, ...more }));
 }
 
@@ -58,7 +59,7 @@ async function decide(io: CommandIo, run: DecidableRun, given: DecisionFlags, se
   const flags = io.output.json ? given : await withWholeIds(run, given);
   const about = await resolveDecidedCall(run, flags);
   const by = flags.by ?? osUser();
-  const receipt = await sendWithId(flags.id, (id) => send(about, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(flags.id, (id) => send(about, { id, ...defined({ by }) }));
   reportDecision(io, run.runId, receipt, flags);
   return 0;
 }
@@ -92,7 +93,7 @@ async function withWholeIds(run: DecidableRun, flags: DecisionFlags): Promise<De
   const waiting = pending.filter((one) => runId === undefined || ownerOf(run, one) === runId).map((one) => one.callId);
   return {
     ...flags,
-    ...(runId === undefined ? {} : { in: runId }),
+    ...defined({ in: runId }),
     ...(callId === undefined ? {} : { callId: onlyOne('calls that wait', callId, waiting) }),
   };
 }
@@ -125,7 +126,7 @@ async function waitingCall(run: DecidableRun, { digest, in: owner }: DecisionFla
     const calls = pending.map((one) => `"${one.callId}" (${one.toolName})${placeOf(run, one)}`).join(', ');
     throw new UsageError(`${pending.length} calls of run "${run.runId}" wait for a decision: name one of ${calls}`);
   }
-  return { callId: only.callId, digest: digest ?? only.digest, ...(only.runId === undefined ? {} : { runId: only.runId }) };
+  return { callId: only.callId, digest: digest ?? only.digest, ...defined({ runId: only.runId }) };
 }
 
 function reportDecision({ output }: CommandIo, runId: string, receipt: DecisionReceipt, flags: ServerFlags): void {
@@ -182,9 +183,7 @@ export async function approvals(io: CommandIo, flags: ApprovalsFlags): Promise<n
 export async function approvalsOfAll(io: CommandIo, client: Pick<LonghaulClient, 'approvals'>, flags: ApprovalsFlags): Promise<number> {
   const { agent, tool, limit, follow = false } = flags;
   const filter = {
-    ...(agent === undefined ? {} : { agent }),
-    ...(tool === undefined ? {} : { tool }),
-    ...(limit === undefined ? {} : { limit }),
+    ...defined({ agent, tool, limit }),
     follow,
   };
   const printer = new ApprovalPrinter(io, flags);

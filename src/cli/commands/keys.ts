@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { identityOf } from '../../core/domain/run.ts';
 import { printableLine } from '../../core/domain/text.ts';
@@ -16,7 +17,7 @@ export async function createKey({ output, terminal }: CommandIo, flags: CreateKe
   const { key, text } = await createApiKey(fileApiKeys({ file }), {
     name: flags.name,
     scopes: [...new Set(flags.scope)],
-    ...(flags.agent === undefined ? {} : { agents: flags.agent }),
+    ...defined({ agents: flags.agent }),
     ...(principal === undefined ? {} : { principal: identityOf(principal) }),
     ...(flags.expires === undefined ? {} : { expiresAt: Date.now() + milliseconds(flags.expires, '--expires') }),
   });

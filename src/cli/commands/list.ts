@@ -1,5 +1,6 @@
 import type { ListFilter, RunListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { inBatches } from '../../temporal/waiting.ts';
 import { withClient } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
@@ -44,11 +45,7 @@ async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): 
 function filterOf({ agent, status, query, tag, waiting, limit }: ListFlags): ListFilter {
   return {
     limit,
-    ...(agent === undefined ? {} : { agent }),
-    ...(status === undefined ? {} : { status }),
-    ...(query === undefined ? {} : { query }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(waiting === undefined ? {} : { waitingFor: waiting }),
+    ...defined({ agent, status, query, tag, waitingFor: waiting }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { oneLine, printableLine } from '../../core/domain/text.ts';
 import { isoTime } from '../../core/domain/time.ts';
@@ -42,7 +43,7 @@ function storedAt({ timestamp }: Pick<MemoryEntry, 'timestamp'>): string {
 async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerator<MemoryEntry> {
   let cursor: string | undefined;
   do {
-    const { entries, next } = await memory.list({ namespace, ...(cursor === undefined ? {} : { cursor }) });
+    const { entries, next } = await memory.list({ namespace, ...defined({ cursor }) });
     yield* entries;
     cursor = next;
   } while (cursor !== undefined);
@@ -60,7 +61,7 @@ export async function forgetMemory({ output, terminal }: CommandIo, flags: Forge
   const removed =
     namespace === undefined
       ? await store.forgetNamespaces({ prefix: memoryOwner(user ?? {}) })
-      : await store.forget({ namespace, ...(key === undefined ? {} : { key }) });
+      : await store.forget({ namespace, ...defined({ key }) });
   if (output.json) output.printJson({ removed });
   else output.print(removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
   return 0;

@@ -1,5 +1,6 @@
 import { BUILT_IN_ANCHORS } from '../../anchors/anchors.ts';
 import type { StartedProgram } from '../../client/start.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';
 import { allSteps, type ProgramDocument } from '../../core/domain/program-document.ts';
@@ -24,7 +25,7 @@ export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number
   return await withClient(io, flags, async ({ client, server }) => {
     const options = {
       ...sharedStartOptions(flags),
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
       ...(resume === undefined ? {} : { resume: { ...resume, run: await wholeRunId(io, client, { ...flags, runId: resume.run }) } }),
     };
     const { runId } = await client.startProgram(program, options);
@@ -52,7 +53,7 @@ async function programOf({ terminal }: CommandIo, { target, program: chosen, inp
 
 function resumeOf({ resume: run, from }: RunFlags): { run: string; from?: string } | undefined {
   if (run === undefined && from !== undefined) throw new UsageError('--from is a step of an earlier run: add --resume <run>');
-  return run === undefined ? undefined : { run, ...(from === undefined ? {} : { from }) };
+  return run === undefined ? undefined : { run, ...defined({ from }) };
 }
 
 interface NamedProgram {

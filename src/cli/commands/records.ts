@@ -5,6 +5,7 @@ import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
 import { type ForgetPreview, nameOfUser, previewForget } from '../../client/forget.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { Principal } from '../../core/domain/run.ts';
 import { counted } from '../../core/domain/text.ts';
@@ -112,7 +113,7 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
     if (flags.yes !== true) {
       throw new UsageError(previewText(user, named, await previewForget(temporal, { user, userKey, stores: named.stores })));
     }
-    const options = { ...named.stores, principal: user, ...(userKey === undefined ? {} : { userKey }) };
+    const options = { ...named.stores, principal: user, ...defined({ userKey }) };
     const removing = new LonghaulClient(temporal, { ...options, onNotice: (line) => output.note(line) });
     let forgotten: Forgotten;
     try {

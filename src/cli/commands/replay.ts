@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Replayer, ReplayerOptions, ReplayVerdict } from '../../../worker/replayer.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
@@ -74,10 +75,7 @@ async function workflowsOf({ workflows }: ReplayFlags): Promise<ReplayerOptions>
 function serverRuns({ agent, query, type, limit, save }: ReplayFlags): ServerRuns {
   return {
     limit,
-    ...(agent === undefined ? {} : { agent }),
-    ...(query === undefined ? {} : { query }),
-    ...(type === undefined ? {} : { workflowType: type }),
-    ...(save === undefined ? {} : { save }),
+    ...defined({ agent, query, workflowType: type, save }),
   };
 }
 
@@ -188,7 +186,7 @@ export function replayReport(run: ReplayedRun, replayed: number, verdict: Replay
     verdict: verdict.type,
     executions: run.executions.length,
     ...(run.complete ? {} : { incomplete: true as const }),
-    ...(run.file === undefined ? {} : { file: run.file }),
+    ...defined({ file: run.file }),
     ...(verdict.type === 'ok' ? {} : { problem: problemOf(run, replayed, verdict) }),
   };
 }
@@ -198,7 +196,7 @@ function problemOf(run: ReplayedRun, replayed: number, verdict: Exclude<ReplayVe
   const executionId = run.executions[replayed - 1]?.executionId;
   return {
     execution: replayed,
-    ...(executionId === undefined ? {} : { executionId }),
+    ...defined({ executionId }),
     step: verdict.type === 'failed' ? verdict.step : (divergence?.step ?? null),
     eventId: divergence?.eventId ?? null,
     expected: divergence?.expected ?? null,

@@ -2,6 +2,7 @@ import type { SessionFilter, SessionListEntry } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../client/session-handle.ts';
 import { outputText } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { Event, TurnNote } from '../../core/domain/record.ts';
 import { isTerminal } from '../../core/domain/run.ts';
@@ -122,10 +123,7 @@ export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<num
 function filterOf({ agent, status, tag, query, limit }: SessionsFlags): SessionFilter {
   return {
     limit,
-    ...(agent === undefined ? {} : { agent }),
-    ...(status === undefined ? {} : { status }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(query === undefined ? {} : { query }),
+    ...defined({ agent, status, tag, query }),
   };
 }
 
@@ -167,7 +165,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
   }
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
-    const receipt = await sendWithId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+    const receipt = await sendWithId(flags.id, (id) => session.raise(limits, { id, ...defined({ by }) }));
     const status = await session.status();
     const now = status.session;
     if (output.json) output.printJson({ sessionId, id: receipt.id, status: receipt.status, limits: now?.limits ?? null });
@@ -201,7 +199,7 @@ export async function loadSession(io: CommandIo, { sessionId, file, agent, title
   const { output, terminal } = io;
   const saved = (await readJson(file, 'saved context', terminal)) as SavedContext;
   return withClient(io, flags, async ({ client }) => {
-    await client.loadSession(agent, saved, { id: sessionId, ...(title === undefined ? {} : { title }) });
+    await client.loadSession(agent, saved, { id: sessionId, ...defined({ title }) });
     if (output.json) output.printJson({ sessionId, agentName: agent });
     else output.print(`Session "${sessionId}" has begun`);
     const options = ['--session', sessionId, ...serverOptions(flags)];
@@ -215,8 +213,8 @@ export async function closeSession(io: CommandIo, { sessionId: given, by = osUse
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
-    const { turn } = await session.close(by === undefined ? {} : { by });
-    if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...(turn === undefined ? {} : { turn }) });
+    const { turn } = await session.close(defined({ by }));
+    if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...defined({ turn }) });
     else if (turn === undefined) output.print(`Session "${sessionId}" is closed`);
     else output.print(`Session "${sessionId}" closes after turn ${turn}, which is running`);
     return 0;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
@@ -31,7 +32,7 @@ export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
   });
   const look = { output, link, flags, full: flags.full === true };
   const lines = 'workflowType' in view ? ownWorkflowLines(view, look) : runLines(view, look);
-  if (output.json) output.printJson({ ...withoutRecords(view), ...(link === undefined ? {} : { uiUrl: link }) });
+  if (output.json) output.printJson({ ...withoutRecords(view), ...defined({ uiUrl: link }) });
   else for (const line of lines) output.print(line);
   return 0;
 }
@@ -132,7 +133,7 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
   await withRun(io, flags, async ({ client, runId }) => {
     const { start } = await runTimes(client, runId);
     const width = stdout.isTTY === true ? stdout.columns : undefined;
-    const look = { startedAt: start.toISOString(), look: output.look.bind(output), ...(width === undefined ? {} : { width }) };
+    const look = { startedAt: start.toISOString(), look: output.look.bind(output), ...defined({ width }) };
     let offset = from;
     const handle = client.handle(runId);
     const ended = new AbortController();
@@ -157,7 +158,7 @@ export async function result(io: CommandIo, { waitTimeout, withSteps = false, ..
     waitForResult(io, client, client.handle<unknown>(runId), {
       flags,
       steps: withSteps,
-      ...(waitTimeout === undefined ? {} : { timeout: waitTimeout }),
+      ...defined({ timeout: waitTimeout }),
     }),
   );
 }

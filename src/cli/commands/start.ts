@@ -3,6 +3,7 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import type { EarlierOpening } from '../../client/saved-context.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import type { ModelName } from '../../core/domain/model.ts';
@@ -61,7 +62,7 @@ export async function printStartedRun(io: CommandIo, flags: StartingFlags, { cli
     return 0;
   }
   io.output.note(`Run ${runId}${link === undefined ? '' : `\n${link}`}`);
-  return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
+  return await waitForResult(io, client, handle, { flags, ...defined({ timeout: flags.waitTimeout }) });
 }
 
 function announceRun(
@@ -71,7 +72,7 @@ function announceRun(
 ): void {
   if (output.json) {
     const taskQueue = flags.taskQueue ?? DEFAULT_TASK_QUEUE;
-    output.printJson({ runId, ...of, taskQueue, ...(link === undefined ? {} : { uiUrl: link }) });
+    output.printJson({ runId, ...of, taskQueue, ...defined({ uiUrl: link }) });
     return;
   }
   output.print(runId);
@@ -110,7 +111,7 @@ function startOptions(flags: StartFlags, opening: RunOpening | EarlierOpening): 
     ...sharedStartOptions(flags),
     // Like the input: checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
-    ...(settings === undefined ? {} : { settings }),
+    ...defined({ settings }),
   };
 }
 

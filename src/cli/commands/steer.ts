@@ -1,4 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
@@ -57,7 +58,7 @@ export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> 
 /** Requests the cancellation of a run. A run that has ended already is no error. */
 export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: CancelFlags): Promise<number> {
   const { output } = io;
-  const who = by === undefined ? {} : { by };
+  const who = defined({ by });
   const { runId, outcome } = await withRun(io, flags, async (found) => ({
     runId: found.runId,
     outcome: await found.client.handle(found.runId).cancel(reason, who),
@@ -79,7 +80,7 @@ export async function retryOf(
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
   { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
 ): Promise<number> {
-  const receipt = await run.retry(fromStep === undefined ? {} : { fromStep });
+  const receipt = await run.retry(defined({ fromStep }));
   if (output.json) {
     output.printJson(receipt);
     return 0;
@@ -106,7 +107,7 @@ export async function raiseLimits(
   run: Pick<RunHandle<unknown>, 'runId' | 'raise'>,
   { limits, by = osUser(), id: ownId }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
 ): Promise<number> {
-  const receipt = await sendWithId(ownId, (id) => run.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(ownId, (id) => run.raise(limits, { id, ...defined({ by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
   else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
   else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);
@@ -130,7 +131,7 @@ export async function setPermissionsOfRun(
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
   { permissions, by = osUser(), id: ownId }: Pick<SetPermissionsFlags, 'by' | 'id'> & { permissions: PermissionOptions },
 ): Promise<number> {
-  const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...(by === undefined ? {} : { by }) }));
+  const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...defined({ by }) }));
   if (output.json) output.printJson({ runId: run.runId, ...receipt });
   else if (receipt.status === 'duplicate') output.print(`Permissions had been set by "${receipt.id}" before: nothing changes`);
   else if (receipt.status === 'set') output.print(`The permissions of run "${run.runId}" are set`);

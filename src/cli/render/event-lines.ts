@@ -1,5 +1,6 @@
 import { decider, type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
@@ -307,7 +308,7 @@ export function eventHeadline({
   if (turn !== undefined) return turnText(turn);
   if (cleared) return { text: 'the conversation is emptied', look: 'dim' };
   if (refresh !== undefined) return refreshText(refresh);
-  return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
+  return noteText({ timestamp, ...defined({ step }) });
 }
 
 /** Returns the part that a memory had in a model call in one line, with its style. */

@@ -2,6 +2,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import { requireRun } from '../../client/visibility.ts';
 import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../../core/domain/approvals.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
@@ -117,7 +118,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
     finishReason: fields.finishReason ?? null,
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
-    ...(fields.hooks === undefined ? {} : { hooks: fields.hooks }),
+    ...defined({ hooks: fields.hooks }),
     notArchived: fields.notArchived ?? [],
     lastError: null,
   };
@@ -148,7 +149,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     stepsUsed: status.currentStep,
     usage,
     toolCallsTotal,
-    ...(status.toolCallsNotRun === undefined ? {} : { toolCallsNotRun: status.toolCallsNotRun }),
+    ...defined({ toolCallsNotRun: status.toolCallsNotRun }),
     output: null,
     outputText: '',
     error: null,
@@ -235,8 +236,7 @@ function endFields(end: EndOf | undefined): Pick<ProgramStepResult, 'status' | '
   const { status = 'completed', error, reason, seconds } = end;
   return {
     status,
-    ...(error === undefined ? {} : { error }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ error, reason }),
     durationMs: Math.round(seconds * 1000),
   };
 }

@@ -1,5 +1,6 @@
 import { decider, type Decision } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
@@ -87,7 +88,7 @@ function outcomeLines(call: ToolCallRecord, output: Pick<Output, 'look'>, { unan
   if (waiting?.has(call.callId)) return [`  … ${output.look('yellow', 'waits for a decision')}`];
   if (unanswered.includes(call.callId)) return [`  … ${output.look('dim', 'no result yet')}`];
   const { result: text, isError, durationMs } = call;
-  return resultLines({ text, isError, durationMs, ...(full === undefined ? {} : { full }) }, output).map((line) => `  ${line}`);
+  return resultLines({ text, isError, durationMs, ...defined({ full }) }, output).map((line) => `  ${line}`);
 }
 
 /** Returns the line that says how the outcome of a lost call was verified. */

@@ -3,6 +3,7 @@ import { chosenCodec, encodes } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { CodecServerFlags } from '../serve-commands.ts';
+import { defined } from '../../core/domain/defined.ts';
 
 /** The environment variable with the token that callers must send as `Authorization: Bearer <token>`. */
 const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
@@ -25,7 +26,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
     port: flags.port ?? USUAL_CODEC_PORT,
     allowsOrigin: (origin) => origins.includes(origin),
     onRefusal: reportRefusals((line) => output.note(line)),
-    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...defined({ host: flags.host }),
   });
   try {
     if (!encodes(codec)) output.note('There are no encryption keys: what is compressed can be read, and what is encrypted cannot.');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { connectTo } from '../../client/longhaul-client.ts';
 import type { CodecOptions } from '../../codec/encryption.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
 import type { Handler } from '../../server/index.ts';
 import { type HttpServer, listen, type ListenOptions } from '../../server/node-server.ts';
@@ -65,7 +66,7 @@ export async function serveDevWorker(
   await installQuietRuntime(io.output, flaggedLog(flags, io.terminal.env));
   const { address, namespace, startedHere, bundleFile } = location;
   const codec = chosenCodec(flags, io.terminal.env);
-  const ofUser = workflowsPath === undefined ? {} : { workflowsPath };
+  const ofUser = defined({ workflowsPath });
   if (!startedHere) await checkNamespace(io, { address, namespace });
   // TLS settings and keys of the user's profile are for another server, not for one started here.
   const { NativeConnection } = await import('@temporalio/worker');
@@ -79,7 +80,7 @@ export async function serveDevWorker(
       ...(connection === undefined ? { address } : { connection }),
       namespace,
       codec,
-      ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+      ...defined({ taskQueue: flags.taskQueue }),
       ...(bundleFile === undefined
         ? ofUser
         : { worker: { workflowBundle: await bundleAt(bundleFile, { ...ofUser, codec, begins: () => sayBundling(io.output) }) } }),
@@ -88,7 +89,7 @@ export async function serveDevWorker(
         const httpUrl = await http?.url;
         await ready({
           taskQueue,
-          ...(httpUrl === undefined ? {} : { httpUrl }),
+          ...defined({ httpUrl }),
           agents: agentsModule.agents.map((agent) => agent.name),
           programs: agentsModule.programs.map((program) => program.name),
         });

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
 import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { freePorts } from '../../dev-server/start-flags.ts';
@@ -134,8 +135,7 @@ async function provideServer(
   const { terminal } = io;
   const env = {
     ...terminal.env,
-    ...(flags.address === undefined ? {} : { TEMPORAL_ADDRESS: flags.address }),
-    ...(flags.namespace === undefined ? {} : { TEMPORAL_NAMESPACE: flags.namespace }),
+    ...defined({ TEMPORAL_ADDRESS: flags.address, TEMPORAL_NAMESPACE: flags.namespace }),
   };
   const say = dimNotes(io);
   return await startDevServer({
@@ -175,7 +175,7 @@ async function work(
 ): Promise<number> {
   const { httpPort: _, ...rest } = given;
   const httpPort = await chosenHttpPort(io, given);
-  const flags = { ...rest, ...(httpPort === undefined ? {} : { httpPort }) };
+  const flags = { ...rest, ...defined({ httpPort }) };
   const { address, namespace } = server;
   const location = { address, namespace, startedHere: server.cliPath !== undefined };
   const ready = (worker: DevWorkerReady): Promise<void> => announceSession(io, { server, codecServer, ...worker });
@@ -214,12 +214,7 @@ export async function announceSession(
   const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
   codecServer.allow(uiUrl);
   const { endpoint: codecEndpoint } = codecServer;
-  const found = {
-    ...(server.dbFile === undefined ? {} : { dbFile: server.dbFile }),
-    ...(uiUrl === undefined ? {} : { uiUrl }),
-    ...(codecEndpoint === undefined ? {} : { codecEndpoint }),
-    ...(httpUrl === undefined ? {} : { httpUrl }),
-  };
+  const found = defined({ dbFile: server.dbFile, uiUrl, codecEndpoint, httpUrl });
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
   const facts = [
     ['Temporal', `${address} (namespace "${namespace}")`],

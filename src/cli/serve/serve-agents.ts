@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { LogChoice } from '../../log/log-writer.ts';
@@ -36,12 +37,11 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
     programs: agentsModule.programs,
     tools: agentsModule.tools,
     anchors: agentsModule.anchors,
-    ...(agentsModule.memory === undefined ? {} : { memory: agentsModule.memory }),
+    ...defined({ memory: agentsModule.memory }),
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     resources: agentsModule.resources,
     ...agentsModule.more,
-    ...(agentsModule.archive === undefined ? {} : { archive: agentsModule.archive }),
-    ...(agentsModule.payloadStore === undefined ? {} : { payloadStore: agentsModule.payloadStore }),
+    ...defined({ archive: agentsModule.archive, payloadStore: agentsModule.payloadStore }),
     shutdownGrace: graceMs,
   });
   const running = worker.run();

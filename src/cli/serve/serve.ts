@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import { LonghaulClient } from '../../client/longhaul-client.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { apiKeys, fileApiKeys } from '../../server/auth/api-keys.ts';
 import { anyOf, type Authenticate } from '../../server/auth/caller.ts';
@@ -46,7 +47,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
       agentsModule,
       ...verification,
       ...handlerOptions(flags),
-      ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
+      ...defined({ prefix: flags.prefix }),
       draining: draining.signal,
       closing: closing.signal,
     });
@@ -100,8 +101,7 @@ async function withWorker(io: CommandIo, service: Service & { agentsModule: Agen
       agentsModule,
       ...connected.server,
       codec: chosenCodec(flags, terminal.env),
-      ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-      ...(workflowsPath === undefined ? {} : { workflowsPath }),
+      ...defined({ taskQueue: flags.taskQueue, workflowsPath }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
       ready: (taskQueue) => announceService(io, service, { taskQueue, agentsModule }),
     },
@@ -138,7 +138,7 @@ export function announceService(
   const agents = agentsModule?.agents.map(({ name }) => name) ?? [];
   const programs = agentsModule?.programs.map(({ name }) => name) ?? [];
   if (output.json) {
-    const parts = { ...(taskQueue === undefined ? {} : { taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
+    const parts = { ...defined({ taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
     output.printJson({ url, address, namespace, callers, ...parts });
     return;
   }
@@ -186,7 +186,7 @@ export interface CallerVerification {
  * UsageError for an address that other machines reach, if callers are not verified.
  */
 export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
-  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
+  const file = keysFile(defined({ file: flags.keys }), env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
   if (isNamed && !existsSync(file))
     throw new UsageError(`There is no file "${file}" with API keys: make one by "npx longhaul keys create"`);
@@ -199,7 +199,7 @@ export function callerVerification(flags: AuthenticationFlags, env: NodeJS.Proce
   return {
     kinds: ways.map(({ kind }) => kind),
     ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways.map(({ authenticate }) => authenticate)) }),
-    ...(secrets === undefined ? {} : { tokenSecrets: secrets }),
+    ...defined({ tokenSecrets: secrets }),
   };
 }
 
@@ -210,7 +210,7 @@ function issuerOf({
 }: AuthenticationFlags): { kind: string; authenticate: Authenticate }[] {
   if (issuer === undefined && audience === undefined && jwksUrl === undefined) return [];
   if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
-  return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) }) }];
+  return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...defined({ jwksUrl }) }) }];
 }
 
 /** Returns the module with a sink: without one of its own, the worker shows live output to the readers of its process. */
@@ -228,13 +228,7 @@ export function serviceClientOptions(
   const principal = actingPrincipal(flags, terminal.env);
   const userKey = userKeyOf(terminal.env);
   return {
-    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-    ...(payloadStore === undefined ? {} : { payloadStore }),
-    ...(archive === undefined ? {} : { archive }),
-    ...(memory === undefined ? {} : { memory }),
-    ...(streams === undefined ? {} : { streams }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(userKey === undefined ? {} : { userKey }),
+    ...defined({ taskQueue: flags.taskQueue, payloadStore, archive, memory, streams, principal, userKey }),
     onNotice: (line) => output.note(line),
   };
 }

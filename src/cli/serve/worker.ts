@@ -3,6 +3,7 @@ import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from 
 import { chosenCodec } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { chosenVersioning, flaggedLog } from '../options.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
 import type { WorkerFlags } from '../serve-commands.ts';
 
@@ -21,9 +22,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
     agentsModule,
     ...server,
     codec: chosenCodec(flags, io.terminal.env),
-    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-    ...(workflowsPath === undefined ? {} : { workflowsPath }),
-    ...(versioning === undefined ? {} : { versioning }),
+    ...defined({ taskQueue: flags.taskQueue, workflowsPath, versioning }),
     graceMs: flags.grace ?? DEFAULT_GRACE_MS,
     ready: (taskQueue) => {
       const agents = agentsModule.agents.map((agent) => agent.name);

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { jsonBytes } from '../../core/domain/byte-budgets.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { completesStep, endsModelCall, type Event } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
@@ -120,7 +121,7 @@ export class RecordPages {
 }
 
 function executionOf({ executionId }: RecordPage): { executionId?: string } {
-  return executionId === undefined ? {} : { executionId };
+  return defined({ executionId });
 }
 
 /** True if the answer holds what is at the place, or nothing is there. */

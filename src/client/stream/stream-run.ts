@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { endsModelCall, type Event, isResponse } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
@@ -280,7 +281,7 @@ class PlaceInStream {
     this.#forgetCall(call);
     // So that a reader who continues behind the reset does not get it again.
     this.#at.live.set(tagOf(id), { ...last, next: 0, attempt });
-    yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...(callId === undefined ? {} : { callId }) });
+    yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...defined({ callId }) });
   }
 
   *#attempt({ of, step }: FeedEntry & { type: 'attempt' }, isPast: boolean): Generator<StreamItem> {
@@ -307,7 +308,7 @@ class PlaceInStream {
     }
     this.#see(of, index + 1);
     const { attempt, eventId, callId } = of;
-    yield this.#item({ type: 'delta', step, attempt, eventId, ...(callId === undefined ? {} : { callId }), delta });
+    yield this.#item({ type: 'delta', step, attempt, eventId, ...defined({ callId }), delta });
   }
 
   /** True if the reader has seen a later attempt of the call. */
@@ -318,7 +319,7 @@ class PlaceInStream {
   }
 
   #reset({ attempt, callId }: StreamedAttempt, step: number): StreamItem {
-    return this.#item({ type: 'reset', step, attempt, ...(callId === undefined ? {} : { callId }) });
+    return this.#item({ type: 'reset', step, attempt, ...defined({ callId }) });
   }
 
   /** Forgets the live output of a call. True if there was some. */

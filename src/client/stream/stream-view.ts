@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import { endsModelCall, type Event } from '../../core/domain/record.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
@@ -78,7 +79,7 @@ type InFlight = Pick<StreamView, 'live' | 'hasGap'>;
 
 /** Returns the output in flight after one more item. */
 function inFlightAfter({ live, hasGap }: InFlight, item: StreamItem): InFlight {
-  const gap = hasGap === undefined ? {} : { hasGap };
+  const gap = defined({ hasGap });
   switch (item.type) {
     case 'delta':
       return { live: withDelta(live, item, hasGap ?? false), ...gap };
@@ -123,7 +124,7 @@ function isPieceOf({ eventId, callId, attempt }: Piece, output: LiveOutput): boo
 }
 
 function newOutput({ eventId, step, attempt, callId }: Piece, isIncomplete: boolean): LiveOutput {
-  const of = { eventId, step, attempt, ...(callId === undefined ? {} : { callId }) };
+  const of = { eventId, step, attempt, ...defined({ callId }) };
   return { ...of, text: '', reasoning: '', toolInputs: [], data: [], isIncomplete };
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../domain/agent.ts';
 import type { Decision } from '../domain/approvals.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
@@ -173,7 +174,7 @@ function verifyRequest(
 function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
   const answer = state && findEvent(state, eventId);
   const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content), tool.label);
-  return summary === undefined ? {} : { summary };
+  return defined({ summary });
 }
 
 function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
@@ -185,7 +186,7 @@ function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): Activit
     // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...remoteRetryOf(tool), maximumAttempts: attemptsOf(tool) },
-    ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
+    ...defined({ taskQueue: tool.taskQueue }),
   };
 }
 
@@ -264,11 +265,11 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
 /** Returns the content that the run is pinned to of the skill that a call names: empty if the agent has no such skill. */
 function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
   const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
-  return { ...(digest === undefined ? {} : { digest }), ...(stored === undefined ? {} : { stored }) };
+  return defined({ digest, stored });
 }
 
 function memoryOf({ snapshot: { memory } }: RequestingRun): NonNullable<RunToolInput['memory']> {
-  return memory?.name === undefined ? {} : { name: memory.name };
+  return defined({ name: memory?.name });
 }
 
 function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {

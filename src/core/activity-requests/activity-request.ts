@@ -3,6 +3,7 @@ import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/age
 import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { type ErrorCode, errorMessage, isErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { ATTEMPTS_USED_UP, DEFAULT_MISSING_TIMEOUT_MS, type Missing, missingIn } from '../domain/missing-definitions.ts';
@@ -78,7 +79,7 @@ export const RETRY_LOST = { maximumAttempts: 20, ...LOST_DELAY } as const;
 
 /** Returns the reference to the run of the workflow that an activity works for. */
 export function runReference({ key }: { key?: string }): OfRun {
-  return key === undefined ? {} : { run: key };
+  return defined({ run: key });
 }
 
 /**
@@ -112,7 +113,7 @@ export function dataOf({ state }: RequestingRun): DataInput {
 /** Returns all deps and state for an activity whose input is not stored in the history. */
 export function wholeDataOf({ state }: RequestingRun): DataInput {
   const { deps = {}, context, principal } = state ?? {};
-  return { ...unlessEmpty('deps', deps), ...unlessEmpty('state', context?.state ?? {}), ...(principal === undefined ? {} : { principal }) };
+  return { ...unlessEmpty('deps', deps), ...unlessEmpty('state', context?.state ?? {}), ...defined({ principal }) };
 }
 
 function unlessEmpty<Name extends 'deps' | 'state'>(name: Name, value: JsonObject): { [Key in Name]?: JsonObject } {
@@ -152,13 +153,13 @@ export function activityProblem(error: unknown): ActivityProblem {
 /** Returns the outcome of a model call that completed. */
 export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
   if (output.type === 'response') return output;
-  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+  return { type: 'cancelled', ...defined({ partial: output.partial }) };
 }
 
 /** Returns the outcome of a summary that completed. */
 export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
   if (!('type' in output)) return { type: 'summary', ...output };
-  return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+  return { type: 'cancelled', ...defined({ partial: output.partial }) };
 }
 
 /** Returns the outcome of a summary that failed. */
@@ -173,7 +174,7 @@ export function modelFailure(model: string, error: unknown): Extract<ModelCallOu
   const code = isTimeOut ? 'model_timeout' : (problem.code ?? 'model_error');
   const message = isTimeOut ? `Model "${model}" timed out: ${problem.message}` : problem.message;
   const spent = spentOn(error);
-  return { type: 'failed', code, message, ...(spent === undefined ? {} : { spent }) };
+  return { type: 'failed', code, message, ...defined({ spent }) };
 }
 
 /** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
@@ -339,11 +340,11 @@ export function missingOnWorker(
     name,
     known,
     code: isErrorCode(cause.type) ? cause.type : 'unknown_tool',
-    ...(worker === undefined ? {} : { worker }),
+    ...defined({ worker }),
     since,
     until,
     attempts: attempt - 1,
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
   };
 }
 
@@ -379,7 +380,7 @@ export function onAnotherWorker<Input, Output, Outcome>(
   const wait: NonNullable<OfRun['awaitsWorker']> = {
     forMs: Date.parse(until) - now,
     attempts: Math.max(1, maximumAttempts - attempts),
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
   };
   return {
     ...call,

@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { type ActivityTiming, type AgentSnapshot, DEFAULT_PATIENCE_MS, MISSED_HEARTBEATS, withDocument } from '../domain/agent.ts';
 import type { Resolved } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-input.ts';
@@ -55,13 +56,11 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...runReference(run),
       agent,
       ...(document === undefined ? {} : { ofDocument: true }),
-      ...(flow === undefined ? {} : { flow }),
-      ...(limits === undefined ? {} : { limits }),
+      ...defined({ flow, limits }),
       ...pricedBy(session),
       ...leftOf(parent),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
-      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
-      ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...defined({ permissions: parent?.permissions, hooks: parent?.hooks }),
       ...(principal === undefined ? {} : { principal: true }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
@@ -123,12 +122,10 @@ function laterRequest(
       ...runReference(run),
       agent,
       from,
-      ...(tags === undefined ? {} : { tags }),
-      ...(live === undefined ? {} : { live }),
+      ...defined({ tags, live }),
       ...terms,
       ...pricedBy(session),
-      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
-      ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...defined({ permissions: parent?.permissions, hooks: parent?.hooks }),
       ...(principal === undefined ? {} : { principal: true }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
@@ -143,7 +140,7 @@ export function splitResolved({
   notices,
   ...snapshot
 }: ResolveAgentOutput): Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> {
-  return { snapshot, ...(opening === undefined ? {} : { opening }), ...(notices === undefined ? {} : { notices }) };
+  return { snapshot, ...defined({ opening, notices }) };
 }
 
 /** Returns the outcome of resolving a thing that failed. */
@@ -183,10 +180,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       agent: snapshot.digest,
       through: call.through,
       lastEventId: call.lastEventId,
-      ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
-      ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
-      ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
-      ...(call.news === undefined ? {} : { news: call.news }),
+      ...defined({ results: call.resultIds, earlierIds: call.earlierIds, skipped: call.skippedEvents, news: call.news }),
       ...(call.firstStep ? { firstStep: true } : {}),
       ...(call.final ? { final: true } : {}),
       ...recallInput(run, call),

@@ -1,4 +1,5 @@
 import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import { defined } from '../domain/defined.ts';
 import type { ChildEnd, MessageProblem, ReadChild } from '../loop/children.ts';
 import type { ChildCall, ChildStart, NextTurnInput } from '../domain/children.ts';
 import { errorMessage } from '../domain/errors.ts';
@@ -81,7 +82,7 @@ export function checkParentRequest({ runId, firstRunId }: CheckParentInput): Act
     isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: 'checks that the parent is alive' },
-    input: { runId, ...(firstRunId === undefined ? {} : { firstRunId }) },
+    input: { runId, ...defined({ firstRunId }) },
     returned: (output) => isJsonObject(output) && output.ended,
     failed: () => false,
   };

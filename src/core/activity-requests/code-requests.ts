@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { codeCallId } from '../code/callable-tools.ts';
 import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
+import { defined } from '../domain/defined.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import type { SegmentCall, SegmentOutcome } from '../loop/ports.ts';
@@ -114,7 +115,7 @@ function localInput(run: RequestingRun, call: SegmentCall, whole: boolean): RunS
   return {
     ...positionInput(run, call),
     code,
-    ...(results === undefined ? {} : { results }),
+    ...defined({ results }),
     ...(whole && journal !== undefined ? { whole: { snapshot: run.snapshot, journal } } : {}),
     ...wholeDataOf(run),
   };
@@ -145,10 +146,10 @@ function positionInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
     step,
     cell,
     segment,
-    ...(after === undefined ? {} : { after }),
+    ...defined({ after }),
     calls,
     spentMs,
     moment,
-    ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...defined({ checkpoint }),
   };
 }

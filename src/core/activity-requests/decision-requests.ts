@@ -1,5 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
+import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../loop/state/approval-state.ts';
@@ -152,7 +153,7 @@ export function requirementRequest(
 
 /** Returns the content of a decision if it is small, so that the Temporal UI shows it; otherwise a mark that the activity must query it. */
 function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDecisionInput, 'arguments' | 'content' | 'contentByReference'> {
-  const whole = { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
+  const whole = defined({ arguments: edited, content });
   return fits(whole) ? whole : { contentByReference: true };
 }
 

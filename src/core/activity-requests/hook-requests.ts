@@ -11,6 +11,7 @@ import {
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { guardrailsOf } from '../domain/guardrails.ts';
 import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type HookSnapshot } from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
@@ -70,7 +71,7 @@ export function withoutReview(hooks: readonly HookSnapshot[], response: Recorded
     if (!known.has(toolCallId)) known.set(toolCallId, deniedByHook(name, `hook errored (fail_closed): ${closed?.text ?? ''}`));
   return {
     ...(known.size === 0 ? {} : { problems: Object.fromEntries(known) }),
-    ...(approvals === undefined ? {} : { approvals }),
+    ...defined({ approvals }),
     hooks: records,
   };
 }
@@ -185,7 +186,7 @@ export function guardrailRequest(
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: RETRY_LOST,
     },
-    input: { ...runReference(run), agent: snapshot.digest, type, through, lastEventId, ...(from === undefined ? {} : { from }) },
+    input: { ...runReference(run), agent: snapshot.digest, type, through, lastEventId, ...defined({ from }) },
     returned: guardrailOutcome,
     failed: guardrailFailure,
   };

@@ -2,6 +2,7 @@ import type { ActivityOptions } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { joinPieces } from '../domain/byte-budgets.ts';
 import type { Resolved } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type {
   EarlierRun,
@@ -50,10 +51,7 @@ export function resolveProgramRequest(
     input: {
       ...runReference(run),
       ...(typeof program === 'string' ? { program } : {}),
-      ...(limits === undefined ? {} : { limits }),
-      ...(parent?.left === undefined ? {} : { left: parent.left }),
-      ...(tags === undefined ? {} : { tags }),
-      ...(live === undefined ? {} : { live }),
+      ...defined({ limits, left: parent?.left, tags, live }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: withDocument(snapshot, program) }),
     failed: (error) => unresolved(`Program "${name}"`, error),
@@ -77,8 +75,7 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
     options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
     input: {
       ...ofStep(run, address, attempt, outputs),
-      ...(failureId === undefined ? {} : { failure: failureId }),
-      ...(edited === undefined ? {} : { edited }),
+      ...defined({ failure: failureId, edited }),
     },
     returned: askOutcome,
     failed: (error) => modelFailure(model, error),
@@ -87,7 +84,7 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
 
 /** Returns the outcome of an attempt that completed. */
 function askOutcome(output: AskStepOutput): AskOutcome {
-  if ('type' in output) return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+  if ('type' in output) return { type: 'cancelled', ...defined({ partial: output.partial }) };
   const { response, verdict = {}, promptLength } = output;
   return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
 }
@@ -110,7 +107,7 @@ export function memoryRequest(
     input: {
       ...ofStep(run, address, attempt, outputs),
       now,
-      ...(edited === undefined ? {} : { edited }),
+      ...defined({ edited }),
       ...(run.state?.principal === undefined ? {} : { principal: true }),
     },
     returned: ({ id, output }) => ({ type: 'done', id, output }),

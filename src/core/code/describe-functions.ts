@@ -1,5 +1,6 @@
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
+import { defined } from '../domain/defined.ts';
 import type { CodeTool } from '../domain/execution.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { shortened } from '../domain/text.ts';
@@ -484,5 +485,5 @@ function objectIntersection(one: SchemaType & { kind: 'object' }, other: SchemaT
     fields.set(added.name, merged);
   }
   const rest = one.rest === undefined || other.rest === undefined ? undefined : intersection(one.rest, other.rest);
-  return { kind: 'object', fields: [...fields.values()], ...(rest === undefined ? {} : { rest }) };
+  return { kind: 'object', fields: [...fields.values()], ...defined({ rest }) };
 }

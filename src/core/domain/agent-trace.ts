@@ -1,4 +1,5 @@
 import { type ContentItem, isToolCall, type ToolCall } from './content.ts';
+import { defined } from './defined.ts';
 import type { JsonObject } from './json.ts';
 import type { Event } from './record.ts';
 import { secondsOf } from './time.ts';
@@ -85,7 +86,7 @@ class AgentTracer {
     const { interrupted, failed, compaction, title } = event;
     if (compaction !== undefined || title !== undefined || interrupted || failed !== undefined) {
       const why = compaction === undefined ? (title === undefined ? 'model' : 'title') : 'compaction';
-      this.#closed(why, { from: this.#before, to: at }, { ...modelData(event), ...(failed === undefined ? {} : { error: failed.code }) });
+      this.#closed(why, { from: this.#before, to: at }, { ...modelData(event), ...defined({ error: failed?.code }) });
       return;
     }
     this.#count += 1;
@@ -111,8 +112,7 @@ class AgentTracer {
     const metadata = {
       call_id: item.toolCallId,
       status: item.status,
-      ...(caller === undefined ? {} : { caller }),
-      ...(childRunId === undefined ? {} : { child: childRunId }),
+      ...defined({ caller, child: childRunId }),
     };
     this.#closed(`tool:${item.name}`, { from: open.at, to }, metadata, open.step);
     this.#extend(open.step, at);
@@ -152,7 +152,7 @@ function modelData({ content, usage, estimated, interrupted }: Event): JsonObjec
   return {
     content_length: text.length,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(tokens === undefined ? {} : { tokens }),
+    ...defined({ tokens }),
     ...(interrupted ? { interrupted } : {}),
   };
 }

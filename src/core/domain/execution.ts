@@ -1,5 +1,6 @@
 import { finalText, type FinalTextOptions, type Scratchpad, truncateOutput } from './code.ts';
 import { type ContentItem, outputText, type SpilledContent, type ToolCall } from './content.ts';
+import { defined } from './defined.ts';
 import { type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath, TOO_DEEP } from './json.ts';
 
 /** The clock and the randomness of one run: the same code with the same moment sees the same time and the same numbers. */
@@ -168,7 +169,7 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
     emptiedBy: run.emptiedBy ?? null,
-    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
+    ...defined({ scratchpad: run.scratchpad }),
   });
 }
 
@@ -184,7 +185,7 @@ export function failed(run: ExecutionFigures, error: ExecutionError, maxOutputBy
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
     emptiedBy: run.emptiedBy ?? null,
-    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
+    ...defined({ scratchpad: run.scratchpad }),
   });
 }
 

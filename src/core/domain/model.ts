@@ -1,6 +1,7 @@
 import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
 import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './content.ts';
+import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { UsageError } from './errors.ts';
 import type { GuardrailReport } from './guardrails.ts';
@@ -197,7 +198,7 @@ interface ProviderItemsOwner {
 /** Returns items in the form of the record. */
 export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonValue[]): JsonValue[] {
   const { by, account } = owner;
-  return [{ by, ...(account === undefined ? {} : { account }) }, ...items];
+  return [{ by, ...defined({ account }) }, ...items];
 }
 
 /** Returns the items of a record that are for a model, with their account; empty if there are none. Nothing in the record is trusted. */

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
@@ -52,7 +53,7 @@ export interface PermissionVerdict {
 export function checkPermissions(permissions: Permissions, call: CheckedCall): PermissionVerdict {
   const denied = denial(permissions, call);
   const asked = question(permissions, call);
-  return { ...(denied === undefined ? {} : { denied }), ...(asked === undefined ? {} : { asked }) };
+  return defined({ denied, asked });
 }
 
 /** Returns the verdict of all policies that hold for a run: a denial or a question of one of them is enough. */

@@ -1,6 +1,7 @@
 import type { OfRun } from './activity-messages.ts';
 import { cutText, jsonBytes, type JsonPiece } from './byte-budgets.ts';
 import type { SpilledContent } from './content.ts';
+import { defined } from './defined.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import type { RecordedResponse } from './model.ts';
@@ -142,20 +143,20 @@ export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier
 
 /** Returns the state of a program that has not begun. */
 export function newProgramState(document: ProgramDocument, input: JsonObject, resume?: Resume): ProgramState {
-  return { document, input, units: new Map(), steps: new Map(), asksInFlight: 0, ...(resume === undefined ? {} : { resume }) };
+  return { document, input, units: new Map(), steps: new Map(), asksInFlight: 0, ...defined({ resume }) };
 }
 
 /** Converts the state of a program to the form that is carried. */
 export function toContinuedProgram({ input, units, steps, resume, earlier, unreported }: ProgramState): ContinuedProgram {
-  const resuming = { ...(resume === undefined ? {} : { resume }), ...(earlier === undefined ? {} : { earlier }) };
-  return { input, units: [...units], steps: [...steps], ...resuming, ...(unreported === undefined ? {} : { unreported }) };
+  const resuming = defined({ resume, earlier });
+  return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported }) };
 }
 
 /** Restores the state of a program. */
 export function fromContinuedProgram(document: ProgramDocument, carried: ContinuedProgram): ProgramState {
   const { input, units, steps, resume, earlier, unreported } = carried;
   const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
-  return { ...state, ...(earlier === undefined ? {} : { earlier }), ...(unreported === undefined ? {} : { unreported }) };
+  return { ...state, ...defined({ earlier, unreported }) };
 }
 
 /** Names the step with the largest output of those that are carried, for a person who has to make it smaller. */
@@ -359,8 +360,7 @@ export function unitResults({ document, units, steps }: Pick<ProgramState, 'docu
     return {
       name,
       status: state?.status ?? 'not_started',
-      ...(state?.error === undefined ? {} : { error: state.error }),
-      ...(state?.reason === undefined ? {} : { reason: state.reason }),
+      ...defined({ error: state?.error, reason: state?.reason }),
       ...durationOf(state),
       steps: own.map(([at, one]) => stepResult(at.slice(name.length + 1), one)),
     };
@@ -374,16 +374,14 @@ function stepResult(name: string, state: StepState): ProgramStepResult {
     name,
     kind,
     status,
-    ...(output === undefined ? {} : { output }),
+    ...defined({ output }),
     ...(output === undefined && (outputForgotten === true || spilled !== undefined) ? { outputCut: true as const } : {}),
-    ...(text === undefined ? {} : { text }),
-    ...(usage === undefined ? {} : { usage }),
+    ...defined({ text, usage }),
     attempts,
-    ...(attemptDetails === undefined ? {} : { attemptDetails }),
+    ...defined({ attemptDetails }),
     ...(detailsForgotten ? { detailsCut: true as const } : {}),
     ...(reused ? { reused } : {}),
-    ...(error === undefined ? {} : { error }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ error, reason }),
     ...durationOf(state),
   };
 }
@@ -427,7 +425,7 @@ export function fittingUnits(all: readonly UnitResult[], bytes: number): Fitting
 }
 
 function withoutLarge({ output, text, attemptDetails, ...step }: ProgramStepResult, bytes: number): ProgramStepResult {
-  const details = { ...(text === undefined ? {} : { text }), ...(attemptDetails === undefined ? {} : { attemptDetails }) };
+  const details = defined({ text, attemptDetails });
   const hasDetails = Object.keys(details).length > 0;
   return {
     ...step,

@@ -1,5 +1,6 @@
 import type { AgentDocument, FlowInput, ModelSettings } from './agent.ts';
 import { type ContentItem, type ContentPart, outputText } from './content.ts';
+import { defined } from './defined.ts';
 import type { HookSnapshot } from './hooks.ts';
 import type { JsonObject } from './json.ts';
 import type { LimitChanges, SessionLimits, TreeLimits } from './limits.ts';
@@ -61,7 +62,7 @@ export type RunOpening =
 
 /** Returns the fields of the opening alone. */
 export function openingOf({ input, messages }: RunOpening): RunOpening {
-  const given = messages === undefined ? {} : { messages };
+  const given = defined({ messages });
   return input === undefined ? { messages: messages ?? [] } : { ...given, input };
 }
 
@@ -86,12 +87,7 @@ export interface RunOverrides {
 
 /** Returns the overrides that are set, for the input of an activity. */
 export function overridesIn({ model, settings, tags, live }: RunOverrides): RunOverrides {
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(settings === undefined ? {} : { settings }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(live === undefined ? {} : { live }),
-  };
+  return defined({ model, settings, tags, live });
 }
 
 /** The maximum number of ancestors of a run that a program starts. A program that runs itself ends there. */
@@ -165,5 +161,5 @@ export function priorityProblem(priority: unknown, fairnessKey: unknown): string
 /** Combines a priority and a fairness key; undefined if both are undefined. */
 export function priorityFrom(priority: number | undefined, fairnessKey: string | undefined): TaskPriority | undefined {
   if (priority === undefined && fairnessKey === undefined) return undefined;
-  return { ...(priority === undefined ? {} : { priorityKey: priority }), ...(fairnessKey === undefined ? {} : { fairnessKey }) };
+  return defined({ priorityKey: priority, fairnessKey });
 }

@@ -1,4 +1,5 @@
 import { cutText } from './byte-budgets.ts';
+import { defined } from './defined.ts';
 import { depsProblem } from './deps.ts';
 import type { JsonObject } from './json.ts';
 
@@ -59,7 +60,7 @@ type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };
 
 /** Returns the part of a principal that says who it is. */
 export function identityOf({ tenant, user }: GivenIdentity): Identity {
-  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
+  return defined({ tenant, user });
 }
 
 /** True for the same tenant and the same user. A missing one is the same only as a missing one. */

@@ -1,3 +1,4 @@
+import { defined } from './defined.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
 
@@ -141,7 +142,7 @@ export function spentIn(details: unknown): Spent | undefined {
 
 function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undefined): Spent | undefined {
   if (reported === undefined && estimated === undefined) return undefined;
-  return { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) };
+  return defined({ reported, estimated });
 }
 
 /** Adds up tokens without their cost: the run knows the prices and adds the cost itself. */
@@ -178,9 +179,7 @@ export function cleanUsage(usage: unknown): UsageStats | null {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
-    ...(cached === undefined ? {} : { cachedTokens: cached }),
-    ...(written === undefined ? {} : { cacheWriteTokens: written }),
-    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
   };
 }
 
@@ -223,7 +222,7 @@ export function withUnknownChild(before: SpentBelow | undefined, given: LimitCha
     promptTokens: inputTokens,
     completionTokens: outputTokens,
     totalTokens,
-    ...(costUsd === undefined ? {} : { costUsd }),
+    ...defined({ costUsd }),
   };
   return {
     usage: totalTokens === 0 && costUsd === undefined ? usage : addRunUsage(usage, { ...noUsage(), estimated }),

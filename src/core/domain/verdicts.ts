@@ -1,4 +1,5 @@
 import { cutText, jsonBytes } from './byte-budgets.ts';
+import { defined } from './defined.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** The checks of one answer, as the activity that received the answer recorded them. */
@@ -179,7 +180,7 @@ export function withAttempt(known: readonly AttemptDetails[], { attempt, verdict
     attempt,
     success: error === undefined,
     ...(violations.length === 0 ? {} : { violations }),
-    ...(error === undefined ? {} : { code: error.code }),
+    ...defined({ code: error?.code }),
     ...(error === undefined || isExplained ? {} : { message: cutText(error.message, MAX_MESSAGE_BYTES) }),
   };
   const details = [...known.filter((one) => one !== same), entry];

@@ -1,5 +1,6 @@
 import { jsonBytes } from './byte-budgets.ts';
 import { type ContentItem, isToolResult, type ToolResult } from './content.ts';
+import { defined } from './defined.ts';
 import type { JsonValue } from './json.ts';
 import type { Compaction, Event } from './record.ts';
 
@@ -44,8 +45,7 @@ export function foldedEvent({
     id,
     author,
     content: caller === 'code' ? [] : content,
-    ...(providerItems === undefined ? {} : { providerItems }),
-    ...(compaction === undefined ? {} : { compaction }),
+    ...defined({ providerItems, compaction }),
     ...(guardrails?.blocked === undefined ? {} : { guardrails }),
   };
 }
@@ -77,7 +77,7 @@ export function extendWindow(window: Window, event: Folded): Window {
 
 /** Returns the event as an entry of the window. An event without content gets no entry: it only changes the window. */
 function windowEvent(offset: number, { id, author, content, providerItems }: Folded): WindowEvent[] {
-  return content.length === 0 ? [] : [{ offset, id, author, content, ...(providerItems === undefined ? {} : { providerItems }) }];
+  return content.length === 0 ? [] : [{ offset, id, author, content, ...defined({ providerItems }) }];
 }
 
 function bytesOf(events: readonly WindowEvent[]): number {

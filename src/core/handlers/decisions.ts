@@ -1,5 +1,6 @@
 import { alreadyDecided, type DecidedCall, type Decision, type PendingApproval } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { LimitChanges, RunLimits } from '../domain/limits.ts';
@@ -189,7 +190,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     const isNew = run.inbox.raise({
       id,
       limits,
-      ...(session === undefined ? {} : { session }),
+      ...defined({ session }),
       by: by ?? null,
       at: isoTime(now),
     });

@@ -1,6 +1,7 @@
 import { BYTE_BUDGETS, cutText } from '../domain/byte-budgets.ts';
 import type { NextTurnInput } from '../domain/children.ts';
 import type { QueuedMessage } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { inboundProblem, isJsonObject } from '../domain/json.ts';
 import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
 import type { SessionKind } from '../domain/run-input.ts';
@@ -111,7 +112,7 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
       status: isNew ? 'queued' : 'duplicate',
       queued: run.inbox.queued,
       ...(isNew ? position : {}),
-      ...(turn === undefined ? {} : { turn }),
+      ...defined({ turn }),
     };
   },
 };
@@ -166,7 +167,7 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
   take({ inbox, state }, input) {
     inbox.closing = { by: (input as CloseInput | null | undefined)?.by ?? null };
     const turn = state?.session?.turn?.number;
-    return { version: 1, ...(turn === undefined ? {} : { turn }) };
+    return { version: 1, ...defined({ turn }) };
   },
 };
 

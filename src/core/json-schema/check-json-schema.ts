@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import { errorMessage } from '../domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH, memberPath } from '../domain/json.ts';
 import { CheckTooLong, type CompiledSchema, compiledSchema, MAX_COMPARED_ITEMS, MAX_PATTERN_TEXT } from './compiled-schema.ts';
@@ -222,7 +223,7 @@ function joined(one: Leaf, other: Leaf): Leaf {
   const areAllFixed = one.fixed === 'all' && other.fixed === 'all';
   const { fixed: _, ...rest } = one;
   if (one.fixed === undefined && other.fixed === undefined) return { ...rest, expected };
-  return { ...rest, expected, ...(got === undefined ? {} : { got }), fixed: areAllFixed ? 'all' : 'some' };
+  return { ...rest, expected, ...defined({ got }), fixed: areAllFixed ? 'all' : 'some' };
 }
 
 function pathKey({ at }: Leaf): string {

@@ -1,4 +1,5 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
+import { defined } from '../domain/defined.ts';
 import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
 import { compiledSchema } from './compiled-schema.ts';
@@ -210,7 +211,7 @@ const wholeSchemas = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>();
 function wholeSchema(part: JsonObject, root: JsonObject): JsonObject {
   const byRoot = wholeSchemas.get(part) ?? new WeakMap<JsonObject, JsonObject>();
   wholeSchemas.set(part, byRoot);
-  const whole = byRoot.get(root) ?? { ...part, ...(root['$defs'] === undefined ? {} : { $defs: root['$defs'] }) };
+  const whole = byRoot.get(root) ?? { ...part, ...defined({ $defs: root['$defs'] }) };
   byRoot.set(root, whole);
   return whole;
 }

@@ -2,6 +2,7 @@ import type { AgentOfTool } from '../domain/agent.ts';
 import { BYTE_BUDGETS, cutContent, cutMarker, cutText } from '../domain/byte-budgets.ts';
 import type { CallsLeft, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../domain/children.ts';
 import { type ContentPart, outputText } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { inheritedHooks } from '../domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits } from '../domain/limits.ts';
@@ -88,7 +89,7 @@ export class AgentCalls {
       seenAt: child.seenAt,
       of: { eventId: child.eventId, index: child.index },
       ...begin,
-      ...(child.turn === undefined ? {} : { turn: child.turn }),
+      ...defined({ turn: child.turn }),
       isLeft: () => this.isLeaving,
       isGivenUp: () => inbox.isInterrupted,
     });
@@ -204,7 +205,7 @@ function finalResult(
   const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
   if (problems.length > 0)
     return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
-  const finish = finishReason === undefined ? {} : { finishReason };
+  const finish = defined({ finishReason });
   return { ended: { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) } };
 }
 
@@ -268,8 +269,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
       ...(Object.keys(deps).length === 0 ? {} : { deps }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags.length === 0 ? {} : { tags: [...tags] }),
-      ...(live === undefined ? {} : { live }),
-      ...(principal === undefined ? {} : { principal }),
+      ...defined({ live, principal }),
       parent,
     },
   };
@@ -294,7 +294,7 @@ function nextTurn(
     turn,
     content: requestText(agent, call.arguments),
     runs,
-    ...(given === undefined ? {} : { left: given }),
+    ...defined({ left: given }),
     ...(state.permissions === undefined ? {} : { permissions: [...permissionsOf(state)] }),
   };
 }

@@ -1,5 +1,6 @@
 import { alreadyDecided, decider, type Decision, type PendingApproval, RAISE_LIMITS, type RefusedRequest } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime } from '../domain/time.ts';
@@ -43,7 +44,7 @@ export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch
       step,
       requestedAt: now,
       ...deadlineOf({ ...snapshot.approvals, ...tool.approval, ...deadline }, now),
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
     });
   }
 }
@@ -82,7 +83,7 @@ function applyDecision(
   const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
   const call = calls[index];
   if (type === 'approve') {
-    state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
+    state.approvals.approved.push({ callId, ...defined({ arguments: edited }) });
     // The permissions may have changed while the call waited.
     const denied = deniedByPermissions(state, call && asRewritten(response, call), edited);
     if (denied !== undefined) outcomes[index] = notRunResult('refused', deniedText(toolName, denied));

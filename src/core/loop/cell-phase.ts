@@ -1,5 +1,6 @@
 import { Finalizer, finalText, MultipleFinalAnswers } from '../domain/code.ts';
 import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { stateProblem } from '../domain/deps.ts';
 import { errorMessage } from '../domain/errors.ts';
 import { cellCode, type JournalCell } from '../domain/execution.ts';
@@ -56,10 +57,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
       content,
       finishReason: 'tool_calls',
       usage: null,
-      ...(problems === undefined ? {} : { problems }),
-      ...(approvals === undefined ? {} : { approvals }),
-      ...(rewrites === undefined ? {} : { rewrites }),
-      ...(hooks === undefined ? {} : { hooks }),
+      ...defined({ problems, approvals, rewrites, hooks }),
       ...(guardrails === undefined ? {} : { guardrails: { findings: guardrails.findings } }),
     },
     final: false,
@@ -98,12 +96,12 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
     moment,
     cell: codeOf(state).journal.cells.length - 1,
     segment: segments.length,
-    ...(after === undefined ? {} : { after }),
+    ...defined({ after }),
     calls: callsOf(currentCell(state)),
     spentMs,
     ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
     ...(endsTask(state) ? { remote: true as const } : {}),
-    ...(results === undefined ? {} : { results }),
+    ...defined({ results }),
   };
 }
 
@@ -118,7 +116,7 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
     return {
       ...callResult('error', `The code could not be run: ${message}`),
       durationMs: null,
-      ...(noWorker === undefined ? {} : { noWorker }),
+      ...defined({ noWorker }),
     };
   }
   if (outcome.digest === undefined) dropCell(state);
@@ -152,7 +150,7 @@ function toResult(
     // The worker's cache has the result without that text.
     ...(isLost === undefined ? { resultId: id } : {}),
     applied: true,
-    ...(final === undefined ? {} : { finalAnswer: final }),
+    ...defined({ finalAnswer: final }),
   };
 }
 

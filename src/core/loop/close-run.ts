@@ -1,4 +1,5 @@
 import { cutText, newest } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import { guardrailsOf } from '../domain/guardrails.ts';
 import { limitValues } from '../domain/limits.ts';
 import { unitResults } from '../domain/program-run.ts';
@@ -26,7 +27,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     ...finishOf(state, ending),
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
     ...agentsOf(state),
-    ...(state.hookRecords === undefined ? {} : { hooks: state.hookRecords }),
+    ...defined({ hooks: state.hookRecords }),
   };
 }
 
@@ -70,8 +71,7 @@ export function countsOf({
     usage,
     toolCallsTotal,
     toolCallsByName: Object.fromEntries(toolCallsByName),
-    ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
-    ...(below === undefined ? {} : { below }),
+    ...defined({ toolCallsNotRun, below }),
   };
 }
 
@@ -111,10 +111,9 @@ export function closeUnstarted(
     endTime: isoTime(endedAt),
     durationSeconds: (endedAt - startedAt) / 1000,
     error: error?.message ?? null,
-    ...(error === undefined ? {} : { errorCode: error.code }),
+    ...defined({ errorCode: error?.code }),
     limits: { steps: 0 },
-    ...(verdict === undefined ? {} : { verdict }),
-    ...(guardrail === undefined ? {} : { guardrail }),
+    ...defined({ verdict, guardrail }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import type { CodeCallResult, CodeJournal, JournalCell } from '../domain/execution.ts';
 import { canonicalJson, type JsonValue } from '../domain/json.ts';
 import type { CodeState, RunState } from './state/run-state.ts';
@@ -33,7 +34,7 @@ export function currentCell(state: RunState): JournalCell {
 
 /** Adds a segment to the cell in progress. */
 export function addSegment(state: RunState, digest: string, tools?: string[]): void {
-  currentCell(state).segments.push({ digest, ...(tools === undefined ? {} : { tools }) });
+  currentCell(state).segments.push({ digest, ...defined({ tools }) });
   codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
 }
 

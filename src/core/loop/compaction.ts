@@ -1,5 +1,6 @@
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ContentItem } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { isRecall } from '../domain/memory.ts';
 import type { Compaction } from '../domain/record.ts';
 import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
@@ -182,7 +183,7 @@ async function summariseRange(
     id,
     ...spending,
     content,
-    compaction: { summarised: { head, tail }, ...(hooks === undefined ? {} : { hooks }) },
+    compaction: { summarised: { head, tail }, ...defined({ hooks }) },
   });
   return undefined;
 }

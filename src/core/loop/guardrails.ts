@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import {
   blockedText,
   type GuardrailNote,
@@ -33,7 +34,7 @@ function spendOnModel(state: RunState, { model, calls, reported, estimated }: Gu
 export function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | undefined): void {
   if (report === undefined || (report.findings.length === 0 && report.spent === undefined)) return;
   const { blocked } = report;
-  const guardrails = { ...spendOnGuardrails(state, report), ...(blocked === undefined ? {} : { blocked }) };
+  const guardrails = { ...spendOnGuardrails(state, report), ...defined({ blocked }) };
   recordEvent(state, clock, { author: state.snapshot.name, content: [], guardrails });
 }
 

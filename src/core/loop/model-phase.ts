@@ -1,4 +1,5 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
 import { branchesId } from '../domain/handoffs.ts';
@@ -159,7 +160,7 @@ function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCa
     step: context.currentStep + 1,
     through: window.through,
     lastEventId: window.lastEventId,
-    ...(resultIds === undefined ? {} : { resultIds }),
+    ...defined({ resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     // A conversation that was too long has no room for more.
@@ -203,8 +204,7 @@ function recordResponse(
     content,
     ...spending,
     ...(guardsAnswers(state.snapshot) ? { guarded: true } : {}),
-    ...(providerItems === undefined ? {} : { providerItems }),
-    ...(notices === undefined ? {} : { notices }),
+    ...defined({ providerItems, notices }),
     ...guardrails,
   });
   state.seenEvents = state.window.through;
@@ -370,7 +370,7 @@ async function endInputCheck(
   if (ended === undefined) return { report };
   if (answered !== undefined) recordUnread(state, ports, answered);
   const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
-  recordReport(state, ports, { ...report, ...(blocked === undefined ? {} : { blocked }) });
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
   return { ended };
 }
 
@@ -421,7 +421,7 @@ function handleAnswer(state: RunState, ports: RunPorts, response: RecordedRespon
 /** Ends the run with an answer that was checked, and its verdict: the step of the program judges by that, also if the answer lacks its form. */
 export function finishChecked(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
   const output = answerOf(response, state.snapshot) ?? thoughtOf(response.content) ?? '';
-  return finishWithAnswer(state, ports, { output, final, ...(response.verdict === undefined ? {} : { verdict: response.verdict }) });
+  return finishWithAnswer(state, ports, { output, final, ...defined({ verdict: response.verdict }) });
 }
 
 /** Sends an answer that does not fit back to the model, as often as the agent allows. */

@@ -1,5 +1,6 @@
 import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { Archiving, NotArchived } from '../domain/run.ts';
@@ -65,16 +66,14 @@ export function progressOf(state: RunState | undefined): RunProgress {
     usage,
     ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
     toolCallsTotal,
-    ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
+    ...defined({ toolCallsNotRun }),
     toolCallsStarted: usedAmounts(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
-    ...(endedChildren === undefined ? {} : { endedChildren }),
+    ...defined({ endedChildren }),
     ...(hasSeveralAgents(state) ? { currentAgent: snapshot.name } : {}),
-    ...(lastError === undefined ? {} : { lastError }),
-    ...(archiving === undefined ? {} : { archiving }),
-    ...(notArchived === undefined ? {} : { notArchived }),
+    ...defined({ lastError, archiving, notArchived }),
   };
 }
 
@@ -88,7 +87,7 @@ export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'co
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
-    return { ...withIsoTimes(waiting), ...boundedArguments(argumentsOf(state, waiting)), ...(answer === undefined ? {} : { answer }) };
+    return { ...withIsoTimes(waiting), ...boundedArguments(argumentsOf(state, waiting)), ...defined({ answer }) };
   });
 }
 

@@ -1,4 +1,5 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
 import { type Branch, mergeBranches } from '../domain/handoffs.ts';
 import { hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
@@ -253,7 +254,7 @@ function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonl
   if (ended !== undefined) {
     if (ended.status !== 'completed') return { type: 'finish', ending: ended };
     const { output, finishReason } = ended;
-    return finishWithAnswer(state, ports, { output, final: false, ...(finishReason === undefined ? {} : { finishReason }) });
+    return finishWithAnswer(state, ports, { output, final: false, ...defined({ finishReason }) });
   }
   const answered = finalAnswerOfCode(state, outcomes);
   if (answered !== undefined) return finishWithAnswer(state, ports, { output: answered.output, final: false });
@@ -369,7 +370,7 @@ async function beforeCalls(state: RunState, ports: RunPorts, position: ToolsPosi
   const { problems, approvals } = response;
   const content = response.content.map((item) => (isToolCall(item) ? asRewritten(response, item) : item));
   // Meanwhile the activity queries the calls.
-  state.hookedCalls = { content, ...(problems === undefined ? {} : { problems }), ...(approvals === undefined ? {} : { approvals }) };
+  state.hookedCalls = { content, ...defined({ problems, approvals }) };
   const review = await ports.reviewCalls(response);
   delete state.hookedCalls;
   return { ...position, response: { ...reviewed(response, review), reviewed: true } };
@@ -385,8 +386,7 @@ function reviewed(
   const { approvals: _, ...rest } = response;
   return {
     ...rest,
-    ...(problems === undefined ? {} : { problems }),
-    ...(approvals === undefined ? {} : { approvals }),
+    ...defined({ problems, approvals }),
     ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
     ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
     ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),

@@ -1,4 +1,5 @@
 import { jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { guardsAnswers } from '../domain/guardrails.ts';
 import type { RecordedResponse } from '../domain/model.ts';
@@ -46,7 +47,7 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts }:
   addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
   return {
     usage: reported,
-    ...(estimated === undefined ? {} : { estimated }),
+    ...defined({ estimated }),
     ...spendAttempts(state, model, failedAttempts),
   };
 }
@@ -64,7 +65,7 @@ function spendAttempts(state: RunState, model: string, spent: Spent | undefined)
   const reported = spent.reported === undefined ? undefined : priced(state.snapshot.prices, model, spent.reported);
   const estimated = spent.estimated === undefined ? undefined : priced(state.snapshot.prices, model, spent.estimated);
   addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
-  return { failedAttempts: { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) } };
+  return { failedAttempts: defined({ reported, estimated }) };
 }
 
 /** Records the cost of a model call that failed in the end, if it is known. */
@@ -125,5 +126,5 @@ export function spendChild(state: RunState, child: RunResultFields): Pick<Event,
   const notRun = addNotRun(state.toolCallsNotRun, toolCallsNotRun);
   if (notRun !== undefined) state.toolCallsNotRun = notRun;
   const { llmCalls: _, estimated, ...reported } = usage;
-  return { usage: reported, ...(estimated === undefined ? {} : { estimated }) };
+  return { usage: reported, ...defined({ estimated }) };
 }

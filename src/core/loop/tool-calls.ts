@@ -3,6 +3,7 @@ import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
 import { type ApprovalRequirement, callDigest } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
 import { refusalIn } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -80,7 +81,7 @@ export function prepareCall({ state, response, offset, final, isLast = false }: 
     ...(effective === call ? {} : { edited: true as const }),
   };
   const requirement = requirementOf(state, response, invocation) ?? requirementByPermissions(asked, effective);
-  return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
+  return { type: 'execute', invocation, ...defined({ requirement }) };
 }
 
 /** The result of a call that is answered before it could start. It took no time. */
@@ -257,7 +258,7 @@ function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key:
   if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);
   const { content, spilled } = outcome;
   const refused = refusedChange(outcome, `${problem} The call itself took effect: do not make it again. Its result:`);
-  return { ...refused, content: [...refused.content, ...content], ...(spilled === undefined ? {} : { spilled }) };
+  return { ...refused, content: [...refused.content, ...content], ...defined({ spilled }) };
 }
 
 /** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
@@ -341,7 +342,7 @@ export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   const instead = outcome.type === 'lost' || outcome.isUnknown ? unknownResult(name) : runningResult();
   return {
     ...instead,
-    ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }),
+    ...defined({ recordedAt: outcome.recordedAt }),
     ...(outcome.type === 'cancelled' && outcome.childRunId !== undefined ? { childRunId: outcome.childRunId } : {}),
   };
 }
@@ -351,7 +352,7 @@ function isRecorded(outcome: ToolOutcome): boolean {
 }
 
 function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {
-  return { type: 'tool_result', toolCallId, name, status, content, ...(spilled === undefined ? {} : { spilled }) };
+  return { type: 'tool_result', toolCallId, name, status, content, ...defined({ spilled }) };
 }
 
 function toolCallRecord(
@@ -365,18 +366,16 @@ function toolCallRecord(
   const toolVersion = state.snapshot.tools.find(({ name }) => name === call.name)?.version;
   return {
     toolName: call.name,
-    ...(toolVersion === undefined ? {} : { toolVersion }),
+    ...defined({ toolVersion }),
     callId: call.toolCallId,
     arguments:
       state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,
     result,
     isError,
-    ...(notRun === undefined ? {} : { notRun }),
+    ...defined({ notRun }),
     durationMs,
     timestamp: recordedAt,
-    ...(spilled === undefined ? {} : { spilled }),
-    ...(verified === undefined ? {} : { verified }),
-    ...(childRunId === undefined ? {} : { childRunId }),
+    ...defined({ spilled, verified, childRunId }),
     ...hooksOfCall(response, call, hooks),
   };
 }

@@ -19,6 +19,7 @@ import {
   type ToolBatch,
   type ToolBatchContext,
 } from './tool-calls.ts';
+import { defined } from '../domain/defined.ts';
 
 // Tool phase: the scheduler of calls.
 
@@ -314,7 +315,7 @@ function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch):
 /** Calls the predicate of a call again, with the current deps. */
 async function reevaluatePredicate(ports: RunPorts, one: ExecutableCall): Promise<ExecutableCall> {
   const requirement = await ports.askTerms(one.invocation);
-  return { ...one, askedAgain: true, ...(requirement === undefined ? {} : { requirement }) };
+  return { ...one, askedAgain: true, ...defined({ requirement }) };
 }
 
 function hasChangedDeps(outcome: ToolOutcome | null): boolean {

@@ -1,4 +1,5 @@
 import { type ApprovalRequirement, callDigest, type Decision, type PendingApproval } from '../domain/approvals.ts';
+import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDeadlineDocument, StepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
@@ -35,7 +36,7 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   const output = decision.type === 'respond' ? (decision.content ?? null) : 'approved';
   recordResult(run, running, call, { name, status: 'success', content: [output] });
   if (decision.type === 'respond') return { type: 'done', output, id: run.state.window.lastEventId };
-  state.progress = { ...state.progress, approved: decision.arguments === undefined ? {} : { arguments: decision.arguments } };
+  state.progress = { ...state.progress, approved: defined({ arguments: decision.arguments }) };
   return undefined;
 }
 
@@ -109,10 +110,10 @@ export function waitForDecision(
     digest: callDigest(toolName, args),
     key: `${call.eventId}/0`,
     step: state.context.currentStep + 1,
-    ...(at === undefined ? {} : { at }),
+    ...defined({ at }),
     requestedAt: now,
     ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline) }, now),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
   return run.decision(waiting);
 }
@@ -121,6 +122,6 @@ function plainDeadline(deadline: true | StepDeadlineDocument): { deadlineMs?: nu
   if (deadline === true) return {};
   return {
     ...(deadline.deadline === undefined ? {} : { deadlineMs: milliseconds(deadline.deadline, 'the deadline of a decision') }),
-    ...(deadline.onDeadline === undefined ? {} : { onDeadline: deadline.onDeadline }),
+    ...defined({ onDeadline: deadline.onDeadline }),
   };
 }

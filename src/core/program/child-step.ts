@@ -1,6 +1,7 @@
 import type { AgentDocument } from '../domain/agent.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { ChildStart } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
 import { type ErrorCode, errorMessage } from '../domain/errors.ts';
 import { isJsonObject } from '../domain/json.ts';
 import { DEFAULT_STEPS, type LimitChanges, type LimitOptions, plainLimits } from '../domain/limits.ts';
@@ -117,8 +118,7 @@ function commonInput<Limits extends LimitChanges>(
   return {
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(tags.length === 0 ? {} : { tags: [...tags] }),
-    ...(live === undefined ? {} : { live }),
-    ...(principal === undefined ? {} : { principal }),
+    ...defined({ live, principal }),
     parent,
   };
 }
@@ -139,8 +139,7 @@ function parentOf(
     depth,
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
-    ...(permissions === undefined ? {} : { permissions }),
-    ...(hooks === undefined ? {} : { hooks }),
+    ...defined({ permissions, hooks }),
   };
 }
 
@@ -203,7 +202,7 @@ function agentDocument(
   const { model = document.model ?? '', tools = [], output, type, confidenceFloor, requiredFields, range } = ask;
   const anchors = anchorNames(unit, ask);
   const effort = ask.effort ?? unit.effort;
-  const settings = { ...(effort === undefined ? {} : { reasoningEffort: effort }), ...ask.settings };
+  const settings = { ...defined({ reasoningEffort: effort }), ...ask.settings };
   return {
     step: name,
     model,
@@ -211,11 +210,7 @@ function agentDocument(
     tools,
     ...(anchors.length === 0 ? {} : { anchors }),
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
-    ...(output === undefined ? {} : { output }),
-    ...(type === undefined ? {} : { type }),
-    ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
-    ...(requiredFields === undefined ? {} : { requiredFields }),
-    ...(range === undefined ? {} : { range }),
+    ...defined({ output, type, confidenceFloor, requiredFields, range }),
     ...(document.lenient === true ? { lenient: true } : {}),
   };
 }

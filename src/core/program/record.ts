@@ -1,5 +1,6 @@
 import { cutText } from '../domain/byte-budgets.ts';
 import type { ToolResult } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedCall, StepState } from '../domain/program-run.ts';
@@ -66,8 +67,7 @@ export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<S
   if (status !== 'running') note.status = status;
   recordNote(run, {
     ...note,
-    ...(error === undefined ? {} : { error }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ error, reason }),
     ...(reused ? { reused } : {}),
   });
   run.ports.recorded?.(run.state);
@@ -153,12 +153,12 @@ export function recordAnswer(
   run.state.thought = text;
   const error = verdictError(verdict, { place: address, answer: structured ?? text, type, lenient: document.lenient });
   if (error !== undefined) noteError(run.state, error.message);
-  const details = withAttempt(state.attemptDetails ?? [], { attempt: state.attempts, verdict, ...(error === undefined ? {} : { error }) });
+  const details = withAttempt(state.attemptDetails ?? [], { attempt: state.attempts, verdict, ...defined({ error }) });
   if (details.length > 0) state.attemptDetails = details;
   delete state.text;
   if (structured !== undefined && isMoreThanJson(text)) state.text = cutText(text, TEXT_BYTES);
   const answered = { verdict, promptLength, answerLength: text.length, ...(structured === undefined ? {} : { structured: true as const }) };
-  recordNote(run, { ...note, ...answered, ...(error === undefined ? {} : { error }) }, event);
+  recordNote(run, { ...note, ...answered, ...defined({ error }) }, event);
   return error;
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import { UsageError } from '../domain/errors.ts';
 import type { RefineDocument } from '../domain/program-document.ts';
 import { debugText, exhaustionFailure, formatError, seedNameOf, type StepError, type StepPlace } from './step-errors.ts';
@@ -99,7 +100,7 @@ export function resolveRefine(refine: RefineDocument | undefined): RefineConfig 
   const [problem] = refine === undefined ? [] : valueProblems(refine);
   if (problem !== undefined) throw new UsageError(problem);
   const { maxAttempts = 3, backoff = 'none', passFailureContext = true, onExhaustion = 'fail', fallback } = refine ?? { maxAttempts: 1 };
-  return { maxAttempts, backoff, passFailureContext, onExhaustion, ...(fallback === undefined ? {} : { fallback }) };
+  return { maxAttempts, backoff, passFailureContext, onExhaustion, ...defined({ fallback }) };
 }
 
 /** Returns the step whose output replaces that of a step whose attempts are used up; undefined if there is none. */

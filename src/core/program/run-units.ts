@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import type { UnitDocument } from '../domain/program-document.ts';
 import type { UnitState } from '../domain/program-run.ts';
 import { isoTime } from '../domain/time.ts';
@@ -59,7 +60,7 @@ async function runOpenUnit(
     end === 'failed'
       ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)).find((step) => step?.status === 'failed')?.error
       : undefined;
-  endUnit(run, unit, state, { status: end, ...(error === undefined ? {} : { error }) });
+  endUnit(run, unit, state, { status: end, ...defined({ error }) });
 }
 
 /** Records the failure of a unit whose condition refers to an output that could not be loaded. */
@@ -89,8 +90,7 @@ function endUnit(run: ProgramRun, { name }: UnitDocument, state: UnitState, end:
     type: 'end',
     startedAt: isoTime(startedAt),
     ...(status === 'running' ? {} : { status }),
-    ...(error === undefined ? {} : { error }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ error, reason }),
   });
   run.ports.recorded?.(run.state);
 }

@@ -1,5 +1,6 @@
 import type { OwnLimits } from '../domain/agent.ts';
 import type { ChildOutcome, ChildStart } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
 import { errorMessage } from '../domain/errors.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { DEFAULT_STEPS, plainLimits } from '../domain/limits.ts';
@@ -60,7 +61,7 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
       if (last.isFinal) return { type: 'stopped' };
       state.progress = {
         failure: { error: last.error, id: last.id },
-        ...(state.progress?.approved === undefined ? {} : { approved: state.progress.approved }),
+        ...defined({ approved: state.progress?.approved }),
       };
       return failedAttempt(last.error);
     },
@@ -122,9 +123,7 @@ async function takeFallback(run: ProgramRun, running: RunningStep, name: string)
   }
   endStep(run, running, {
     status: 'completed',
-    ...(output === undefined ? {} : { output }),
-    ...(spilled === undefined ? {} : { spilled }),
-    ...(outputId === undefined ? {} : { outputId }),
+    ...defined({ output, spilled, outputId }),
     reason: `taken from "${name}"`,
   });
   return 'completed';
@@ -233,14 +232,14 @@ async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDoc
     const startedAt = run.ports.now();
     const { runId, promptLength } = made;
     const shared = Object.keys(given).length === 0 ? {} : { given };
-    const child = { runId, startedAt, seenAt: startedAt, ...(promptLength === undefined ? {} : { promptLength }), ...shared };
+    const child = { runId, startedAt, seenAt: startedAt, ...defined({ promptLength }), ...shared };
     state.progress = { ...state.progress, child };
     recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: runId });
   }
   const { child } = state.progress ?? {};
   if (child === undefined) throw new TypeError(`Step "${running.at}" has no child`);
   run.children += 1;
-  const outcome = await run.ports.runChild({ ...child, ...(start === undefined ? {} : { start }), isLeft: () => run.isContinuing });
+  const outcome = await run.ports.runChild({ ...child, ...defined({ start }), isLeft: () => run.isContinuing });
   run.children -= 1;
   if (outcome.type === 'left') {
     child.seenAt = outcome.seenAt;
@@ -376,8 +375,7 @@ function recordAskAnswer(
     id,
     content,
     ...spending,
-    ...(providerItems === undefined ? {} : { providerItems }),
-    ...(notices === undefined ? {} : { notices }),
+    ...defined({ providerItems, notices }),
   };
   const structured = response.output === undefined || response.output.type === 'problem' ? undefined : answerOf(response, ask);
   const error = recordAnswer(run, running, { note, verdict, promptLength, text, structured }, event);

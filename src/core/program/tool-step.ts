@@ -1,5 +1,6 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDocument, ToolStepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
@@ -109,9 +110,9 @@ function recordCallEnd(
   const { status, content, notRun } = outcome;
   const isError = status === 'error';
   const result = resultText(content);
-  countToolCall(state, { toolName: name, ...(notRun === undefined ? {} : { notRun }) });
+  countToolCall(state, { toolName: name, ...defined({ notRun }) });
   const error = isError ? toolFailure(run, running, { step, startedAt, name, result }) : undefined;
-  recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...(error === undefined ? {} : { error }) });
+  recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...defined({ error }) });
   const id = state.window.lastEventId;
   if (error === undefined) return { type: 'done', output: toolOutput(content), id };
   noteError(state, result);
@@ -182,7 +183,7 @@ async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invoc
     recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
     return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }
-  const approved = decision.arguments === undefined ? {} : { arguments: decision.arguments };
+  const approved = defined({ arguments: decision.arguments });
   // The activity of the call queries arguments that are too large for its input.
   run.state.approvals.approved.push({ callId: call.callId, ...approved });
   running.state.progress = { ...running.state.progress, approved };

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { isBlock, kindOf, modelsOf, type ProgramDocument, type UnitDocument } from '../domain/program-document.ts';
 import type { Event } from '../domain/record.ts';
@@ -63,8 +64,7 @@ function unitMetadata({ persona = '', context = '', effort = '' }: UnitDocument)
 function endMetadata({ startedAt, status, reason }: StepNote, at: number): JsonObject {
   return {
     ...(startedAt === undefined ? {} : { duration_ms: roundedMs(at - secondsOf(startedAt)) }),
-    ...(status === undefined ? {} : { status }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ status, reason }),
   };
 }
 
@@ -100,7 +100,7 @@ function spanOf(index: ProgramIndex, { unit, indexes }: StepAddress, { block }: 
 }
 
 function startEvents({ step }: IndexedStep, place: EventPlace): TraceEvent[] {
-  const started = traceEvent('step_start', place, step.ask === undefined ? {} : { user_prompt_length: step.ask.prompt.length });
+  const started = traceEvent('step_start', place, defined({ user_prompt_length: step.ask?.prompt.length }));
   const { maxAttempts, backoff } = resolveRefine(step.refine);
   return maxAttempts > 1 ? [started, traceEvent('refine_start', place, { max_attempts: maxAttempts, backoff })] : [started];
 }
@@ -113,8 +113,7 @@ function endEvents({ status, startedAt, error, reason, reused }: StepNote, place
     ...(status === 'completed' ? { success: true } : {}),
     ...(error === undefined ? {} : { error: formatError(error) }),
     ...(status === 'skipped' ? { skipped: true } : {}),
-    ...(reused === undefined ? {} : { reused }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reused, reason }),
   };
   return [traceEvent('step_end', place, data, durationMs)];
 }
@@ -157,10 +156,7 @@ function callEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] {
 /** AXON calls the number of characters of a prompt its tokens. */
 function promptData({ indexed, note }: EndedAttempt): JsonObject {
   const effort = indexed.step.ask?.effort ?? indexed.unit.effort;
-  return {
-    ...(effort === undefined ? {} : { effort }),
-    ...(note.promptLength === undefined ? {} : { prompt_tokens: note.promptLength }),
-  };
+  return defined({ effort, prompt_tokens: note.promptLength });
 }
 
 function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] {
@@ -170,7 +166,7 @@ function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] 
   const data = {
     content_length: answerLength,
     has_structured: note.structured === true,
-    ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
+    ...defined({ confidence: verdict.confidence }),
   };
   const response = traceEvent('model_response', place, data, roundedMs(place.at - startedAt));
   return [response, ...answerEvents(verdict, attempt, place)];
@@ -223,7 +219,7 @@ function validationEvents(
   place: EventPlace,
 ): TraceEvent[] {
   const { type, confidenceFloor: floor } = indexed.step.ask ?? {};
-  const expected = type === undefined ? {} : { expected_type: type };
+  const expected = defined({ expected_type: type });
   if (misfit !== undefined) return [traceEvent('validation_fail', place, { ...expected, violations: [misfit] })];
   if (violations === undefined) return [];
   const messages = violations.map(({ message }) => message);

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonValue } from '../domain/json.ts';
 import type { AnchorVerdict, ValidationResult, Violation, ViolationRule } from '../domain/verdicts.ts';
 import { breachMessage, debugText, newStepError, type StepError, type StepPlace } from './step-errors.ts';
@@ -161,7 +162,7 @@ function rangeOf(type: string | undefined, explicit: NumberRange = {}): NumberRa
   const ofType = type === undefined ? undefined : RANGES.get(type);
   const min = explicit.min ?? ofType?.min;
   const max = explicit.max ?? ofType?.max;
-  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+  return defined({ min, max });
 }
 
 /** Returns the failure of an attempt whose answer is invalid. Its details are the messages of the violations, one on each line. */
@@ -182,7 +183,7 @@ export function requireValid(answer: JsonValue, rules: AnswerRules, place: Parti
   if (result.isValid) return { ok: true, result };
   const errors = result.violations.filter(({ severity }) => severity === 'error');
   const tooLow = errors.find(({ rule }) => rule === 'confidence_floor');
-  const context = { ...place, ...(rules.type === undefined ? {} : { expectedType: rules.type }), actualValue: answer };
+  const context = { ...place, ...defined({ expectedType: rules.type }), actualValue: answer };
   if (tooLow !== undefined) return { ok: false, result, error: newStepError('confidence_too_low', tooLow.message, context) };
   const message = errors.map((one) => one.message).join('; ');
   return { ok: false, result, error: newStepError('validation_failed', message, context) };

@@ -3,6 +3,7 @@ import type { HookedCalls, JournalPage, JournalQuestion } from '../domain/activi
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import { inboundProblem, type JsonObject, type JsonValue, sha256 } from '../domain/json.ts';
 import type { ProgramState } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
@@ -118,9 +119,9 @@ function ending({ result }: QueriedRun): RunResultFields | null {
 
 function dataView({ state, deps, document, input, principal: given }: QueriedRun): DataView {
   const principal = state === undefined ? given : state.principal;
-  const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...(principal === undefined ? {} : { principal }) };
+  const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...defined({ principal }) };
   if (state !== undefined) return state.pendingAnswer === undefined ? data : { ...data, answer: state.pendingAnswer };
-  return { ...data, ...(document === undefined ? {} : { document }), ...(input === undefined ? {} : { input }) };
+  return { ...data, ...defined({ document, input }) };
 }
 
 /** Returns the edited arguments of a call, or those of a call that code waits for. Throws if there are none, so that the call does not run with empty arguments. */
@@ -148,7 +149,7 @@ function hookedResult({ runId, state }: QueriedRun, { callId }: CallArgumentsQue
 
 function decisionContent({ authorizing }: QueriedRun, { id }: DecisionQuestion): DecisionContent {
   const { arguments: edited, content } = authorizing.get(id) ?? {};
-  return { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
+  return defined({ arguments: edited, content });
 }
 
 /** Answers the `journal` query: one page of the JSON text of the journal, of one of its cells, or of the results of a segment. */
@@ -285,7 +286,7 @@ export function stepValues(run: QueriedRun, question: StepValuesQuestion | null)
     ...(question?.program ? { program: { input: program.input } } : {}),
     ...(addresses.length === 0 ? {} : outputsOf(run, program, addresses)),
     ...(failure === undefined ? {} : { failure: failureText(failure.error) }),
-    ...(approved?.arguments === undefined ? {} : { edited: approved.arguments }),
+    ...defined({ edited: approved?.arguments }),
     ...(piece === undefined ? {} : { piece: jsonPiece(valueAt(program, piece.address) ?? missing(run, piece.address), piece.from) }),
   };
 }

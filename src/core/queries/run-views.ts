@@ -2,6 +2,7 @@ import type { AgentDocument, AgentSnapshot } from '../domain/agent.ts';
 import type { Decision } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { outputText } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { Missing } from '../domain/missing-definitions.ts';
 import type { ConversationEvent } from '../domain/model.ts';
@@ -41,7 +42,7 @@ export function statusView(run: QueriedRun): StatusView {
 
 /** Removes the fields that only the waiting activity needs. */
 function missingView({ kind, name, known, code, worker, since, until }: Missing): Missing {
-  return { kind, name, known, code, ...(worker === undefined ? {} : { worker }), since, until };
+  return { kind, name, known, code, ...defined({ worker }), since, until };
 }
 
 /** Answers the `approvals` query. */
@@ -87,7 +88,7 @@ export function contextPage(run: QueriedRun, from: number): ContextPage {
     firstOffset,
     from: Math.max(from, firstOffset),
     events: paged,
-    ...(next === undefined ? {} : { nextId: next.id }),
+    ...defined({ nextId: next?.id }),
     total: firstOffset + events.length,
   };
 }
@@ -114,10 +115,9 @@ export function runSubject(agentName: string, state: RunState | undefined, given
   const question = state === undefined ? '' : oneLine(questionOf(state).slice(0, READ_CHARACTERS), QUESTION_BYTES);
   return {
     agentName,
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(user === undefined ? {} : { user }),
+    ...defined({ tenant, user }),
     ...(tags.length === 0 ? {} : { tags }),
-    ...(title === undefined ? {} : { title }),
+    ...defined({ title }),
     ...(question === '' ? {} : { question }),
   };
 }
@@ -149,12 +149,12 @@ export function sessionField(state: RunState | undefined, now: number): { sessio
   const limitReached = sessionLimitReached(state, now);
   return {
     session: {
-      ...(title === undefined ? {} : { title }),
+      ...defined({ title }),
       turns,
-      ...(turn === undefined ? {} : { turn: turn.number }),
+      ...defined({ turn: turn?.number }),
       spent: spentBySession(state),
       limits: limitsOf(state),
-      ...(limitReached === undefined ? {} : { limitReached }),
+      ...defined({ limitReached }),
       ...(idleSince === undefined ? {} : { idleSince: isoTime(idleSince) }),
     },
   };
@@ -169,9 +169,9 @@ export function turnView({ state }: QueriedRun, question: TurnQuestion | null | 
   return {
     version: 1,
     turns,
-    ...(turn === undefined ? {} : { running: turn.number }),
+    ...defined({ running: turn?.number }),
     firstTurn: ended[0]?.turn ?? turns + (turn === undefined ? 1 : 0),
-    ...(result === undefined ? {} : { result }),
+    ...defined({ result }),
   };
 }
 

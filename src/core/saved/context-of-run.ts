@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { type ContentItem, isToolCall, type Message, needsResponse, type ToolResult } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { isRecall } from '../domain/memory.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
@@ -45,7 +46,7 @@ export function contextOfRun({ agent, window, events, startedAt, ...run }: RunTo
     max_iterations: run.maxIterations,
     started_at: isoTime(startedAt),
     agent_name: agent.name,
-    ...(agent.description === undefined ? {} : { agent_description: agent.description }),
+    ...defined({ agent_description: agent.description }),
   });
 }
 
@@ -58,7 +59,7 @@ function savedUsage(usage: AggregatedUsage, toolCalls: number): SavedUsage {
     input_tokens: usage.promptTokens,
     output_tokens: usage.completionTokens,
     total_tokens: usage.totalTokens,
-    ...(cacheWriteTokens === undefined ? {} : { cache_creation_input_tokens: cacheWriteTokens }),
+    ...defined({ cache_creation_input_tokens: cacheWriteTokens }),
     cache_read_input_tokens: usage.cachedTokens,
   };
 }

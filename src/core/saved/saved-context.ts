@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import { isPlain, isSecretReference, suspectedCredentialKey } from '../domain/deps.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH, memberPath } from '../domain/json.ts';
 import { DEFAULT_STEPS } from '../domain/limits.ts';
@@ -97,7 +98,7 @@ export function toSavedContext(context: ContextToSave): SavedContext {
     max_iterations: context.max_iterations ?? DEFAULT_STEPS,
     started_at: context.started_at ?? null,
     agent_name: context.agent_name ?? null,
-    ...(context.agent_description === undefined ? {} : { agent_description: context.agent_description }),
+    ...defined({ agent_description: context.agent_description }),
   };
 }
 
@@ -111,8 +112,7 @@ export function toSavedMessage(message: MessageToSave): SavedMessage {
     tool_call_id: tool_call_id ?? null,
     name: name ?? null,
     metadata: metadata ?? {},
-    ...(reasoning_content === undefined ? {} : { reasoning_content }),
-    ...(created_at === undefined ? {} : { created_at }),
+    ...defined({ reasoning_content, created_at }),
   };
 }
 
@@ -125,8 +125,7 @@ function toSavedUsage(usage: Partial<SavedUsage>): SavedUsage {
     input_tokens: usage.input_tokens ?? 0,
     output_tokens: usage.output_tokens ?? 0,
     total_tokens: usage.total_tokens ?? 0,
-    ...(written === undefined ? {} : { cache_creation_input_tokens: written }),
-    ...(read === undefined ? {} : { cache_read_input_tokens: read }),
+    ...defined({ cache_creation_input_tokens: written, cache_read_input_tokens: read }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.ts';
 import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/limits.ts';
 import type { SessionInput } from '../domain/run-input.ts';
 import {
@@ -87,8 +88,7 @@ export function withTurn(before: SpentByTurns, turn: SpentByTurns): SpentByTurns
     usage: addRunUsage(before.usage, turn.usage),
     toolCallsTotal: before.toolCallsTotal + turn.toolCallsTotal,
     toolCallsByName: Object.fromEntries(byName),
-    ...(notRun === undefined ? {} : { toolCallsNotRun: notRun }),
-    ...(below === undefined ? {} : { below }),
+    ...defined({ toolCallsNotRun: notRun, below }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { cutText } from '../domain/byte-budgets.ts';
 import type { KeptAgent, NextTurnInput, ReadCallInput, Resolved } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
 import {
   type LimitChanges,
   limitNumbers,
@@ -161,7 +162,7 @@ async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<vo
   delete state.measured;
   beginRecall(state);
   ports.switchAgent(resolved.snapshot);
-  recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...(notices === undefined ? {} : { notices }) });
+  recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...defined({ notices }) });
 }
 
 /** Gives the turn the limits of the new agent, those of the start of the session included. A limit that was raised for the turn stays as high. */
@@ -228,7 +229,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   const unanswered = unread.length === 0 ? {} : { unanswered: unread };
   const turn: TurnResultFields = {
     ...result,
-    ...(cancelReason === undefined ? {} : { cancelReason }),
+    ...defined({ cancelReason }),
     turn: number,
     firstStep: stepsBefore + 1,
     ...unanswered,
@@ -247,7 +248,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   recordEvent(state, ports, {
     author: state.snapshot.name,
     content: [],
-    turn: { number, status, stopReason, ...(error === undefined ? {} : { error: error.message }), ...unanswered },
+    turn: { number, status, stopReason, ...defined({ error: error?.message }), ...unanswered },
   });
   state.turns = [...(state.turns ?? []), turn];
   return turn;

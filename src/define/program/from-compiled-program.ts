@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
 import type { AskDocument, ProgramDocument, RefineDocument, StepDocument, UnitDocument } from '../../core/domain/program-document.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
@@ -33,7 +34,7 @@ export function fromCompiledProgram(compiled: unknown, { name, model }: Compiled
     reader.problem('backend_name', `the program names ${from}: give one, fromCompiledProgram(json, { model: '${backend || 'openai'}/…' })`);
   }
   if (reader.problems.length > 0) throw invalidProgram(programName, reader.problems);
-  const document = { version: 1 as const, name: programName, ...(model === undefined ? {} : { model }), lenient: true, units };
+  const document = { version: 1 as const, name: programName, ...defined({ model }), lenient: true, units };
   const { problems } = checkProgram(document);
   if (problems.length > 0) throw invalidProgram(programName, problems);
   return document;
@@ -197,7 +198,7 @@ class CompiledReader {
       ...this.#rules(at('metadata'), metadata),
       ...(tools.length === 0 ? {} : { tools }),
     };
-    return { name, ask, ...(refine === undefined ? {} : { refine }) };
+    return { name, ask, ...defined({ refine }) };
   }
 
   #metadata(path: string, value: unknown): JsonObject {
@@ -230,8 +231,7 @@ class CompiledReader {
     const fallback = this.text(inside(path, 'on_exhaustion_target'), target);
     // The check of the document names what is wrong with these values.
     return {
-      ...(maxAttempts === undefined ? {} : { maxAttempts }),
-      ...(passFailureContext === undefined ? {} : { passFailureContext }),
+      ...defined({ maxAttempts, passFailureContext }),
       ...(backoff === undefined || backoff === '' ? {} : { backoff }),
       ...(onExhaustion === '' ? {} : { onExhaustion }),
       ...(fallback === '' ? {} : { fallback }),

@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
 import type {
   AgentStepDocument,
@@ -155,6 +156,6 @@ export function forEach(name: string, list: string, options: ForEachOptions, ste
 /** Makes a block that repeats its steps until a condition holds. Its output is that of the last step of the last round. */
 export function repeat(name: string, options: RepeatOptions, steps: readonly AnyStep[]): ProgramStep {
   const { when, ...own } = options;
-  const common = when === undefined ? {} : { when };
+  const common = defined({ when });
   return makeStep(name, { kind: 'repeat', body: { ...own, steps: stepDocuments(steps) }, common, uses: usesOf(steps) });
 }

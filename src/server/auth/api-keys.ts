@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { withFileLock } from '../../memory/file-lock.ts';
@@ -75,9 +76,7 @@ function callerOfKey({ id, scopes, agents, principal, expiresAt }: ApiKey): Call
   return {
     id,
     scopes,
-    ...(agents === undefined ? {} : { agents }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...defined({ agents, principal, expiresAt }),
   };
 }
 

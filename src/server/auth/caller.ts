@@ -1,3 +1,4 @@
+import { defined } from '../../core/domain/defined.ts';
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors.ts';
 import type { RunLimits } from '../../core/domain/limits.ts';
 import type { Principal } from '../../core/domain/run.ts';
@@ -123,7 +124,7 @@ export function narrowTo(caller: Caller, { runId, scopes, expiresAt }: Narrowing
   for (const scope of scopes) requireScope(caller, scope);
   return {
     id: caller.id,
-    ...(caller.principal === undefined ? {} : { principal: caller.principal }),
+    ...defined({ principal: caller.principal }),
     scopes: [...new Set(scopes)],
     agents: [],
     runId,

@@ -11,6 +11,7 @@ import {
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from 'jose';
+import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
@@ -108,8 +109,7 @@ function callerOfClaims({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable
   return {
     id,
     scopes,
-    ...(principal === undefined ? {} : { principal }),
-    ...(agents === undefined ? {} : { agents }),
+    ...defined({ principal, agents }),
     expiresAt: exp * 1000,
   };
 }
@@ -125,7 +125,7 @@ function claimedRights({ sub, tenant, org_id: organization, scope, agents }: JWT
   return {
     principal: identityOf({ tenant: owner, user: sub }),
     scopes: [...new Set(textIn('scope', scope)?.split(' '))].filter(isScope),
-    ...(agents === undefined ? {} : { agents }),
+    ...defined({ agents }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { SpilledContent } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
@@ -137,7 +138,7 @@ const openSessionRoute = defineRoute(
     const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };
     const unlisted = repeated || typeof known !== 'string' ? undefined : { kind: 'agent' as const, name: known, runId: sessionId };
     const notice = await noticeOfUnseen(client.temporal, caller, unlisted);
-    return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated, ...(notice === undefined ? {} : { notice }) } };
+    return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated, ...defined({ notice }) } };
   },
 );
 
@@ -424,9 +425,9 @@ function toolsOf(agents: readonly AnyAgent[]): ToolEntry[] {
 function describedTool({ name, version, description, category, schema }: AnyTool): Omit<ToolEntry, 'agents'> {
   return {
     name,
-    ...(version === undefined ? {} : { version }),
+    ...defined({ version }),
     description,
-    ...(category === undefined ? {} : { category }),
+    ...defined({ category }),
     parameters: schema,
   };
 }
@@ -443,17 +444,15 @@ function startableAgents(agents: readonly AnyAgent[], { agents: allowed }: Calle
 function agentEntryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.input<typeof agentEntry> {
   return {
     name,
-    ...(description === undefined ? {} : { description }),
-    ...(depsSchema === undefined ? {} : { deps: depsSchema }),
-    ...(output === undefined ? {} : { output: output.schema }),
+    ...defined({ description, deps: depsSchema, output: output?.schema }),
     tools: tools.map((tool) => ({
       name: tool.name,
-      ...(tool.version === undefined ? {} : { version: tool.version }),
+      ...defined({ version: tool.version }),
       description: tool.description,
     })),
   };
 }
 
 function programEntryOf({ name, document: { input, units } }: AnyProgram): z.input<typeof programEntry> {
-  return { name, units: units.map((unit) => unit.name), ...(input === undefined ? {} : { input }) };
+  return { name, units: units.map((unit) => unit.name), ...defined({ input }) };
 }

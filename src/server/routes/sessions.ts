@@ -3,6 +3,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { SessionHandle } from '../../client/session-handle.ts';
 import { answeringTurn } from '../../client/session-options.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import type { MessageReceipt } from '../../core/protocol.ts';
@@ -60,7 +61,7 @@ const sendRoute = defineRoute(
   async (request) => {
     const receipt = await sendMessage(request);
     const notice = await noticeOfFirst(request, receipt);
-    return { status: 200, body: { ...receipt, ...(notice === undefined ? {} : { notice }) } };
+    return { status: 200, body: { ...receipt, ...defined({ notice }) } };
   },
 );
 

@@ -13,6 +13,7 @@ import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
+import { defined } from '../../core/domain/defined.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { openingOf } from '../../core/domain/run-input.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
@@ -107,13 +108,7 @@ function startOptions({ runId }: Harness, options: DurableTestOptions): StartOpt
   return {
     ...openingOf(options),
     runId,
-    ...(deps === undefined ? {} : { deps }),
-    ...(state === undefined ? {} : { state }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(settings === undefined ? {} : { settings }),
-    ...(tags === undefined ? {} : { tags }),
+    ...defined({ deps, state, principal, limits, deadline, settings, tags }),
   };
 }
 
@@ -200,17 +195,17 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
     raise: (id, limits) => run.raise(limits, { id }),
     setPermissions: (id, permissions) => run.setPermissions(permissions, { id }),
     decide: (id, waiting, decision) => {
-      const by = decision.by === undefined ? {} : { by: decision.by };
+      const by = defined({ by: decision.by });
       const options = { id, ...by };
       switch (decision.type) {
         case 'approve': {
           const { arguments: edited, remember } = decision;
-          const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+          const more = defined({ arguments: edited, remember });
           return run.approve(waiting, { ...options, ...more });
         }
         case 'reject': {
           const { reason, remember } = decision;
-          const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+          const more = defined({ reason, remember });
           return run.reject(waiting, { ...options, ...more });
         }
         case 'respond':
@@ -253,7 +248,7 @@ export async function workerOptions(harness: Harness, { options, parts, ...targe
       ...(plan.of('slow_queries').length > 0 ? { transcriptCacheSize: 1 } : {}),
       // A process that dies grants no time for shutdown.
       shutdownGrace: hasWorkerFaults ? 0 : GRACE_MS,
-      ...(heartbeatEvery === undefined ? {} : { heartbeatEvery }),
+      ...defined({ heartbeatEvery }),
       worker: {
         ...(hasWorkerFaults ? { stickyQueueScheduleToStartTimeout: STICKY_MS } : {}),
         ...(worker.workflowBundle === undefined ? { workflowBundle: await workflowBundle() } : {}),

@@ -7,6 +7,7 @@ import { CompleteAsyncError } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { memoryTools } from '../../core/domain/memory.ts';
@@ -332,7 +333,7 @@ export class ApprovalDriver {
   async #decideAbout(waiting: ApprovalView): Promise<boolean> {
     const refusals = this.#refusals.get(waiting.key) ?? [];
     const refused = refusals.at(-1);
-    const decision = await this.#decide({ ...waiting, ...(refused === undefined ? {} : { refused }) });
+    const decision = await this.#decide({ ...waiting, ...defined({ refused }) });
     this.#done.add(waiting.key);
     if (decision === undefined) return false;
     try {

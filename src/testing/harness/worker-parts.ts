@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
 import type { ProgramOptions } from '../../client/start.ts';
+import { defined } from '../../core/domain/defined.ts';
 import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
 import { modelsOf } from '../../core/domain/program-document.ts';
@@ -57,14 +58,7 @@ function commonParts(
     providers: Object.fromEntries(names.map((name) => [name, client])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
-    ...(memory === undefined ? {} : { memory }),
-    ...(payloadStore === undefined ? {} : { payloadStore }),
-    ...(prices === undefined ? {} : { prices }),
-    ...(hooks === undefined ? {} : { hooks }),
-    ...(authorize === undefined ? {} : { authorize }),
-    ...(notify === undefined ? {} : { notify }),
-    ...(notifyEnded === undefined ? {} : { notifyEnded }),
-    ...(streams === undefined ? {} : { streams }),
+    ...defined({ memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams }),
   };
 }
 
@@ -184,19 +178,11 @@ export function programParts(harness: Harness, program: AnyProgram, options: Pro
     agents: program.agents,
     programs: [program],
     memory: options.memory ?? inMemory(),
-    ...(options.anchors === undefined ? {} : { anchors: options.anchors }),
+    ...defined({ anchors: options.anchors }),
     ...commonParts(harness, { what: `program "${program.name}"`, models }, options, ledger),
   };
 }
 
 export function programStart({ input, deps, state, principal, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
-  return {
-    ...(input === undefined ? {} : { input }),
-    ...(deps === undefined ? {} : { deps }),
-    ...(state === undefined ? {} : { state }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(tags === undefined ? {} : { tags }),
-  };
+  return defined({ input, deps, state, principal, limits, deadline, tags });
 }

@@ -23,6 +23,7 @@ import { checkExecutors } from '../../../activities/executors/create-executor.ts
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import { defined } from '../../core/domain/defined.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
@@ -243,9 +244,9 @@ class ScheduledActivity<Input, Output> {
         scheduledTimestampMs: this.#scheduledAt,
         currentAttemptScheduledTimestampMs: time.now(),
         startToCloseTimeoutMs: this.#startToCloseMs,
-        ...(this.#heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: this.#heartbeatMs }),
+        ...defined({ heartbeatTimeoutMs: this.#heartbeatMs }),
         heartbeatDetails: this.#heartbeat,
-        ...(options.retry === undefined ? {} : { retryPolicy: options.retry }),
+        ...defined({ retryPolicy: options.retry }),
       },
       environmentOptions,
     );

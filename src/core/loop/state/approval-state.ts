@@ -1,5 +1,6 @@
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../../domain/approvals.ts';
 import { cutText, newest } from '../../domain/byte-budgets.ts';
+import { defined } from '../../domain/defined.ts';
 import type { JsonObject } from '../../domain/json.ts';
 
 // Shared state: pending and past decisions.
@@ -76,11 +77,11 @@ export function decide(approvals: Approvals, decision: Decision, agent?: string)
     id,
     type,
     toolName,
-    ...(agent === undefined ? {} : { agent }),
+    ...defined({ agent }),
     ...(remember === 'arguments' ? { digest } : {}),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
     by,
-    ...(verifiedBy === undefined ? {} : { verifiedBy }),
+    ...defined({ verifiedBy }),
     at,
   };
   approvals.remembered = newest([...approvals.remembered, remembered], REMEMBERED);

@@ -1,6 +1,7 @@
 // Shared state: what is carried into the next execution.
 
 import type { AgentSnapshot } from '../../domain/agent.ts';
+import { defined } from '../../domain/defined.ts';
 import type { HandoffState } from '../../domain/handoffs.ts';
 import { isJsonObject, type JsonObject } from '../../domain/json.ts';
 import type { RunLimits } from '../../domain/limits.ts';
@@ -257,7 +258,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     steps: [],
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carried.thought } }),
     thought: carried.thought,
-    ...(carried.partial === undefined ? {} : { partial: carried.partial }),
+    ...defined({ partial: carried.partial }),
     usage: carried.usage,
     toolCallsTotal: carried.toolCallsTotal,
     toolCallsByName: new Map(carried.toolCallsByName),

@@ -2,6 +2,7 @@ import type { Decision, RefusedRequest } from '../../domain/approvals.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_QUEUED_MESSAGES, newest } from '../../domain/byte-budgets.ts';
 import type { NextTurnInput } from '../../domain/children.ts';
 import type { QueuedMessage } from '../../domain/content.ts';
+import { defined } from '../../domain/defined.ts';
 import type { LimitRaise } from '../../domain/limits.ts';
 import type { PermissionChange } from '../../domain/permissions.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions.ts';
@@ -265,16 +266,13 @@ export class Inbox {
       messages: this.#messages,
       ...this.#accepted.carried(this.#messages.length),
       paused: this.#pausedItself,
-      ...(this.closing === undefined ? {} : { closing: this.closing }),
-      ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
-      ...(this.nextTurn === undefined ? {} : { nextTurn: this.nextTurn }),
-      ...(cancelReason === undefined ? {} : { cancelReason }),
+      ...defined({ closing: this.closing, turnInterrupt: this.turnInterrupt, nextTurn: this.nextTurn, cancelReason }),
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
       ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
       ...(this.#permissionChanges.length === 0 ? {} : { permissionChanges: this.#permissionChanges }),
       ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
-      ...(this.reportTo === undefined ? {} : { reportTo: this.reportTo }),
+      ...defined({ reportTo: this.reportTo }),
       ...(this.#endedChildren.size === 0 ? {} : { endedChildren: [...this.#endedChildren] }),
       ...(this.#waitingChildren.size === 0 ? {} : { waitingChildren: [...this.#waitingChildren] }),
       ...(this.pausedAbove ? { pausedAbove: true as const } : {}),

@@ -2,6 +2,7 @@ import type { HookedCalls } from '../../domain/activity-messages.ts';
 import type { AgentSnapshot } from '../../domain/agent.ts';
 import { cutText, jsonBytes } from '../../domain/byte-budgets.ts';
 import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
+import { defined } from '../../domain/defined.ts';
 import type { ContextOperation } from '../../domain/deps.ts';
 import type { CodeJournal } from '../../domain/execution.ts';
 import { guardrailsOf } from '../../domain/guardrails.ts';
@@ -190,7 +191,7 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     limits: snapshot.limits,
     toolCallsStarted: new Map(),
     modelRetries: new Map(),
-    ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
+    ...defined({ hookRecords: snapshot.hookRecords }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
 import type { ContextPage } from '../../../core/protocol.ts';
@@ -47,7 +48,7 @@ const LONGEST_PAUSE_MS = 15_000;
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
   const { run, turn, place, after, answers = [], message, answerOf } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;

@@ -4,6 +4,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { ERROR_CODES, errorCode } from '../../../core/domain/errors.ts';
 import type { JsonValue } from '../../../core/domain/json.ts';
 import { sleep } from '../../../temporal/waiting.ts';
@@ -86,7 +87,7 @@ export function readPostedChat({ messages, trigger, messageId }: z.output<typeof
   }
   // `sendMessage()` without a message names the last one, too, and that may not have been sent.
   const mayBeChanged = named?.role === 'user' && named.id === last?.id;
-  return { ...(message === undefined ? {} : { message }), answers, goesOn: (named ?? last)?.role === 'assistant', mayBeChanged, isRepeat };
+  return { ...defined({ message }), answers, goesOn: (named ?? last)?.role === 'assistant', mayBeChanged, isRepeat };
 }
 
 function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {
@@ -244,7 +245,7 @@ async function decideCall(
   const options = { by, id: `chat-${createHash('sha256').update(`${type} ${approvalId}`).digest('hex').slice(0, 40)}` };
   if (type === 'respond') await run.respond(about, answerOf(waiting, reason), options);
   else if (type === 'approve') await run.approve(about, options);
-  else await run.reject(about, { ...options, ...(reason === undefined ? {} : { reason }) });
+  else await run.reject(about, { ...options, ...defined({ reason }) });
 }
 
 /** Returns the answer to a question: the reason of the approval, as text or as JSON. */
@@ -291,7 +292,7 @@ async function answeredCall(client: Pick<LonghaulClient, 'handle'>, { outcome, .
   const { approvalId, subject } = answer;
   const approved = decision.type !== 'reject';
   const reason = decision.reason ?? (approved === answer.approved ? answer.reason : undefined);
-  return { approvalId, subject, approved, ...(reason === undefined ? {} : { reason }) };
+  return { approvalId, subject, approved, ...defined({ reason }) };
 }
 
 /** Returns the answer on a call of a run below that others have decided on, as its message shows it. */
@@ -299,7 +300,7 @@ export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { a
   const decision = await recordedDecision(client, subject);
   if (decision === undefined) return { approvalId, subject, approved: true, isUndecided: true };
   const { type, reason } = decision;
-  return { approvalId, subject, approved: type !== 'reject', ...(reason === undefined ? {} : { reason }) };
+  return { approvalId, subject, approved: type !== 'reject', ...defined({ reason }) };
 }
 
 /** Reads the decision on a call from the record of its run; undefined if the record is not there any more. */

@@ -1,5 +1,6 @@
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import { isToolCall, type ToolResult } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import type { JsonObject } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { resultText } from '../../../core/domain/tool-calls.ts';
@@ -90,7 +91,7 @@ export class TurnCalls {
         approvalId,
         toolCallId,
         approvalDescriptor: descriptorOf(waiting),
-        ...(reason === undefined ? {} : { reason }),
+        ...defined({ reason }),
       };
     }
   }
@@ -100,7 +101,7 @@ export class TurnCalls {
     if (subject.runId === this.#sessionId) return;
     const toolCallId = partOf(this.#sessionId, subject);
     this.#below.delete(toolCallId);
-    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    yield { type: 'tool-approval-response', approvalId, approved, ...defined({ reason }) };
     if (approved && isUndecided) yield { type: 'tool-output-error', toolCallId, errorText: UNDECIDED };
     else yield outcomeChunk(toolCallId, { approved, output: {} });
   }
@@ -122,7 +123,7 @@ export class TurnCalls {
     const isAutomatic = source === 'deadline' || source === 'remembered';
     yield { type: 'tool-approval-request', approvalId, toolCallId, ...(isAutomatic ? { isAutomatic } : {}) };
     const approved = type !== 'reject';
-    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    yield { type: 'tool-approval-response', approvalId, approved, ...defined({ reason }) };
     if (approved) this.#rejected.delete(toolCallId);
     else this.#rejected.add(toolCallId);
     if (!isCall) yield outcomeChunk(toolCallId, { approved, output: edited ?? {} });
@@ -156,10 +157,7 @@ function descriptorOf({ kind, toolName, deadlineAt, onDeadline, answer, argument
   return {
     kind,
     toolName,
-    ...(deadlineAt === undefined ? {} : { deadlineAt }),
-    ...(onDeadline === undefined ? {} : { onDeadline }),
-    ...(answer === undefined ? {} : { answer }),
-    ...(argumentsCut === undefined ? {} : { argumentsCut }),
+    ...defined({ deadlineAt, onDeadline, answer, argumentsCut }),
   };
 }
 

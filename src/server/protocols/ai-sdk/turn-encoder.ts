@@ -3,6 +3,7 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ApprovalView } from '../../../core/domain/approvals.ts';
 import { isToolCall } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { blockedText, refusalIn } from '../../../core/domain/guardrails.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../../../core/domain/record.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
@@ -223,9 +224,9 @@ export class TurnEncoder {
     return {
       runId: sessionId,
       turn,
-      ...(stopReason === undefined ? {} : { stopReason }),
+      ...defined({ stopReason }),
       usage: this.#usage,
-      ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
+      ...defined({ cursor: this.#cursor }),
     };
   }
 }

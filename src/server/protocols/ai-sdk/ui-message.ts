@@ -1,4 +1,5 @@
 import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import type { JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
@@ -109,7 +110,7 @@ export class MessageBuilder {
   #responded({ approvalId, approved, reason }: UiChunk & { type: 'tool-approval-response' }): void {
     const call = this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.approval?.id === approvalId);
     if (call === undefined) return;
-    const approval = { ...call.approval, id: approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    const approval = { ...call.approval, id: approvalId, approved, ...defined({ reason }) };
     this.#change(call.toolCallId, { state: 'approval-responded', approval });
   }
 
@@ -126,9 +127,7 @@ export class MessageBuilder {
 function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: ApprovalRequestChunk): UiApproval {
   return {
     id,
-    ...(descriptor === undefined ? {} : { descriptor }),
-    ...(reason === undefined ? {} : { requestReason: reason }),
-    ...(isAutomatic === undefined ? {} : { isAutomatic }),
+    ...defined({ descriptor, requestReason: reason, isAutomatic }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamedResult, StreamItem } from '../../../client/stream/stream-item.ts';
 import { type ContentPart, isToolCall, outputParts, outputText, partText } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import type { JsonObject, JsonValue } from '../../../core/domain/json.ts';
 import type { Principal, RunStatus } from '../../../core/domain/run.ts';
 import { cutNote, isCutOff } from '../../../core/domain/tool-calls.ts';
@@ -93,7 +94,7 @@ async function startedRun(
   const name = nameOfCall({ meta, session: raw.headers.get(SESSION_HEADER), requestId: id });
   const runId = name === undefined ? undefined : runIdOfCall(caller.principal, name);
   const digest = name === undefined ? undefined : requestDigest('mcp', name, { agent: agent.name, ...args });
-  const options = { ...args, ...memoWith(undefined, digest), ...(runId === undefined ? {} : { runId }) };
+  const options = { ...args, ...memoWith(undefined, digest), ...defined({ runId }) };
   const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
   return startOnce({
     client: client.temporal,

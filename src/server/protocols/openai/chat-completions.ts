@@ -5,6 +5,7 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
 import { isLimitStatus } from '../../../core/domain/run.ts';
 import { whileWaiting } from '../../requests.ts';
@@ -338,12 +339,7 @@ function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
 function chatSettings(body: ChatBody): ModelSettings {
   const { temperature, parallel_tool_calls: parallel, reasoning_effort: effort } = body;
   const most = body.max_completion_tokens ?? body.max_tokens;
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(most === undefined ? {} : { maxOutputTokens: most }),
-    ...(parallel === undefined ? {} : { parallelToolCalls: parallel }),
-    ...(effort === undefined ? {} : { reasoningEffort: effort }),
-  };
+  return defined({ temperature, maxOutputTokens: most, parallelToolCalls: parallel, reasoningEffort: effort });
 }
 
 /** The options of the chunks of a completion. */

@@ -7,6 +7,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { bodyProblems } from '../../problems.ts';
@@ -187,7 +188,7 @@ function mediaSourceOf(url: string, param: string): MediaSource {
   const [, mediaType, data] = DATA_URL.exec(url) ?? [];
   if (data === undefined && !URL.canParse(url)) throw invalidValue(param, 'expected a URL');
   if (data === undefined) return { url };
-  return { data, ...(mediaType === undefined ? {} : { mediaType }) };
+  return { data, ...defined({ mediaType }) };
 }
 
 /** Returns a call of an earlier conversation. */

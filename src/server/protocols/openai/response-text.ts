@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResponseOutputMessage, ResponseReasoningItem } from 'openai/resources/responses/responses';
+import { defined } from '../../../core/domain/defined.ts';
 import { LonghaulError } from '../../../core/domain/errors.ts';
 import type { ItemEvent } from './response-body.ts';
 
@@ -88,7 +89,7 @@ export class OpenText {
   /** Returns the message with its whole text, under the id that it has in every process. `phase` is absent as long as it is not known. */
   message({ status, phase }: Closing): ResponseOutputMessage {
     const id = textItemId(this.kind, this.eventId);
-    return this.#messageItem(id, this.#text, { status, ...(phase === undefined ? {} : { phase }) });
+    return this.#messageItem(id, this.#text, { status, ...defined({ phase }) });
   }
 
   get #place(): { item_id: string; output_index: number } {
@@ -105,7 +106,7 @@ export class OpenText {
 
   #item(status: 'in_progress' | Closing['status'], phase?: Closing['phase']): ResponseOutputMessage | ResponseReasoningItem {
     const text = status === 'in_progress' ? undefined : this.#text;
-    if (this.kind !== 'reasoning') return this.#messageItem(this.id, text, { status, ...(phase === undefined ? {} : { phase }) });
+    if (this.kind !== 'reasoning') return this.#messageItem(this.id, text, { status, ...defined({ phase }) });
     return { id: this.id, type: 'reasoning', status, summary: text === undefined ? [] : [{ type: 'summary_text', text }] };
   }
 
@@ -121,7 +122,7 @@ export class OpenText {
       role: 'assistant',
       status,
       content: text === undefined ? [] : [messagePart(kind, text)],
-      ...(phase === undefined ? {} : { phase }),
+      ...defined({ phase }),
     };
   }
 }

@@ -3,6 +3,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import type { ContentItem, ContentPart, ToolCall } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { errorCode } from '../../../core/domain/errors.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
@@ -224,9 +225,7 @@ function responseFormat({ text: { format } }: ResponseRequest): AnswerFormat {
 function responseSettings(request: ResponseRequest): ModelSettings {
   const { temperature, max_output_tokens: most, parallel_tool_calls: parallel, reasoning } = request;
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(most === undefined ? {} : { maxOutputTokens: most }),
-    ...(parallel === undefined ? {} : { parallelToolCalls: parallel }),
+    ...defined({ temperature, maxOutputTokens: most, parallelToolCalls: parallel }),
     ...(reasoning.effort == null ? {} : { reasoningEffort: reasoning.effort }),
   };
 }
@@ -235,13 +234,15 @@ function repeatedParameters(request: ResponseRequest): RepeatedParameters {
   const { metadata: given, background, previous_response_id: previous, temperature } = request;
   const { max_output_tokens: tokens, max_tool_calls: calls, parallel_tool_calls: parallel } = request;
   return {
-    ...(given === undefined ? {} : { metadata: given }),
-    ...(background === undefined ? {} : { background }),
-    ...(previous === undefined ? {} : { previous_response_id: previous }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(tokens === undefined ? {} : { max_output_tokens: tokens }),
-    ...(calls === undefined ? {} : { max_tool_calls: calls }),
-    ...(parallel === undefined ? {} : { parallel_tool_calls: parallel }),
+    ...defined({
+      metadata: given,
+      background,
+      previous_response_id: previous,
+      temperature,
+      max_output_tokens: tokens,
+      max_tool_calls: calls,
+      parallel_tool_calls: parallel,
+    }),
     ...repeatedReasoning(request),
     ...repeatedFormat(request),
   };

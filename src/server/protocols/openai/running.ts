@@ -3,6 +3,7 @@ import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StartOptions } from '../../../client/start.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { isJsonObject, type JsonObject } from '../../../core/domain/json.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
@@ -49,7 +50,7 @@ export async function startAgent(
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
     ...(maxToolCalls === undefined ? {} : { limits: { toolCalls: maxToolCalls } }),
     ...memoWith(memoOf(facts), digest),
-    ...(runId === undefined ? {} : { runId }),
+    ...defined({ runId }),
   } as StartOptions;
   const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
   const outcome = await startOnce({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../../../core/domain/defined.ts';
 import type { Duration } from '../../../core/domain/time.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireRaise } from '../../auth/caller.ts';
@@ -234,16 +235,16 @@ const decideRoute = defineRoute(
   async ({ params: { runId, callId }, body, caller, client, idempotencyKey }): Promise<Reply> => {
     const { digest, runId: waiting } = body;
     const handle = client.handle(runId);
-    const about = { callId, digest, ...(waiting === undefined ? {} : { runId: waiting }) };
+    const about = { callId, digest, ...defined({ runId: waiting }) };
     const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
     const remembered = 'remember' in body ? { remember: body.remember } : {};
     switch (body.type) {
       case 'approve': {
-        const edited = body.arguments === undefined ? {} : { arguments: body.arguments };
+        const edited = defined({ arguments: body.arguments });
         return { status: 200, body: await handle.approve(about, { ...options, ...edited, ...remembered }) };
       }
       case 'reject': {
-        const reason = body.reason === undefined ? {} : { reason: body.reason };
+        const reason = defined({ reason: body.reason });
         return { status: 200, body: await handle.reject(about, { ...options, ...reason, ...remembered }) };
       }
       case 'respond':

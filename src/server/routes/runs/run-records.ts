@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { defineRoute, ok, pageSize, READ_PROBLEMS, readRoute, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';
 import { eventsPage, exportLine, treeEvent } from '../../schemas/run-record.ts';
@@ -151,7 +152,7 @@ type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 
 
 /** Opens the stream of a run for as long as the caller may read it. */
 async function followRun(runId: string, { query: { cursor }, client, ...request }: StreamRequest): Promise<Response> {
-  return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...(from === undefined ? {} : { cursor: from }) }), {
+  return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...defined({ cursor: from }) }), {
     cursor: request.raw.headers.get('last-event-id') ?? cursor,
     ...openStream(request),
     report: request.settings.report,
