@@ -65,14 +65,23 @@ function offsetProblems(items: readonly StreamItem[]): string[] {
 function outputProblems(items: readonly StreamItem[]): string[] {
   const problems: string[] = [];
   const replaced = new Set<string>();
+  /** The output that neither an event nor a reset has replaced, with the call of a tool that it belongs to: `fold` drops what a later answer makes obsolete. */
+  const open = new Map<string, string | undefined>();
   let view: StreamView = newView();
   for (const [index, item] of items.entries()) {
     if (item.type === 'event') problems.push(...unconfirmed(view, item.event).map((problem) => `item ${index}: ${problem}`));
     if (item.type === 'delta' && replaced.has(item.delta.type === 'data' ? item.delta.callId : item.eventId))
       problems.push(`item ${index} is a delta beside its event`);
-    if (item.type === 'end' && item.result.status === 'completed' && view.live.length > 0)
-      problems.push(`output stays until the end: ${JSON.stringify(view.live)}`);
-    if (item.type === 'event') for (const name of replacedBy(item.event)) replaced.add(name);
+    if (item.type === 'end' && item.result.status === 'completed' && open.size > 0)
+      problems.push(`output stays until the end: ${[...open.keys()].join(', ')}`);
+    if (item.type === 'delta') open.set(item.callId ?? item.eventId, item.callId);
+    if (item.type === 'reset')
+      for (const [name, callId] of open) if (item.offset !== undefined || item.callId === callId) open.delete(name);
+    if (item.type === 'event')
+      for (const name of replacedBy(item.event)) {
+        replaced.add(name);
+        open.delete(name);
+      }
     view = fold(view, item);
   }
   return problems;
