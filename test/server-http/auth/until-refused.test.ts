@@ -27,8 +27,10 @@ describe('the signal of an open stream', () => {
     });
     await vi.advanceTimersByTimeAsync(300_000);
     expect([signal.aborted, verified()]).toEqual([false, 10]);
+    // Compared at once: files share their process, and others may have timers.
+    const timers = vi.getTimerCount();
     reader.abort('gone');
-    expect([signal.reason, vi.getTimerCount()]).toEqual(['gone', 0]);
+    expect([signal.reason, timers - vi.getTimerCount()]).toEqual(['gone', 1]);
     await vi.advanceTimersByTimeAsync(300_000);
     expect(verified()).toBe(10);
   });
@@ -39,12 +41,13 @@ describe('the signal of an open stream', () => {
     ['are those of another tenant', { ...ADA, principal: { tenant: 'umbrella' } }],
     ['may not read any more', { ...ADA, scopes: ['runs:write'] }],
   ])('is aborted within half a minute if the credentials %s', async (_, caller) => {
-    const { signal } = streamOf(() => caller);
+    const { signal, verified } = streamOf(() => caller);
     await vi.advanceTimersByTimeAsync(29_999);
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(errorCode(signal.reason)).toBe('unauthenticated');
-    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(verified()).toBe(1);
   });
 
   it('asks for the right of its route', async () => {
@@ -62,8 +65,9 @@ describe('the signal of an open stream', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(errorCode(signal.reason)).toBe('unauthenticated');
     await vi.advanceTimersByTimeAsync(60_000);
-    expect([verified(), vi.getTimerCount()]).toEqual([0, 0]);
+    expect(verified()).toBe(0);
+    const timers = vi.getTimerCount();
     expect(streamOf(() => ADA, { ...ADA, expiresAt: 0 }).signal.aborted).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(vi.getTimerCount()).toBe(timers);
   });
 });

@@ -92,7 +92,7 @@ describe('a project that installs the package without "@temporalio/testing"', ()
 
 test.each([
   ['README.md', 'Install'],
-  ['docs/tour.md', 'An agent of your own'],
+  ['docs/tour.md', 'Your own agent'],
 ])(
   'the commands of %s, under "%s", install the package from its file',
   async (page, heading) => {
