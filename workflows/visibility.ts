@@ -20,6 +20,7 @@ import { approvalViews } from '../src/core/loop/progress.ts';
 import type { RunState } from '../src/core/loop/state/run-state.ts';
 import { waitingSteps } from '../src/core/program/program-index.ts';
 import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../src/core/protocol.ts';
+import { runSubject } from '../src/core/queries/run-views.ts';
 import { isSession, limitsOf, type OpenSession, sessionLimitReached, spentBySession } from '../src/core/sessions/open-session.ts';
 import type { LiveRun } from './run/live-run.ts';
 
@@ -136,6 +137,7 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
   const lines = [
     `### ${firstAgent(state)}: ${status}`,
     '',
+    ...(state.approvals.pending.length === 0 ? [] : subjectLines(state)),
     ...actingAgentLines(state),
     ...(isSession(state) ? sessionLines(state) : []),
     // Between two turns there is nothing that the limits of a turn count.
@@ -232,6 +234,15 @@ function approvalLines(state: RunState): string[] {
   const more = pending.length - views.length;
   if (more > 0) lines.push('', `and ${more} more: \`${shellCommand('approvals', { operands: [runId] })}\``);
   return lines;
+}
+
+/** Returns for whom and for what the run acts: an approver may see nothing else of it. */
+function subjectLines(state: RunState): string[] {
+  const { tenant, user, tags = [], title, question } = runSubject(firstAgent(state), state);
+  const tenantOnly = tenant === undefined ? '' : `tenant ${tenant}`;
+  const onBehalfOf = user === undefined ? tenantOnly : [user, ...(tenant === undefined ? [] : [tenant])].join(' of ');
+  const facts = { For: onBehalfOf, Tags: tags.join(', '), Title: title ?? '', Asked: question ?? '' };
+  return Object.entries(facts).flatMap(([name, text]) => (text === '' ? [] : [`- **${name}** ${cutLine(text)}`]));
 }
 
 function approvalText(runId: string, waiting: ApprovalView): string[] {

@@ -103,12 +103,18 @@ test('a waiting run shows its pending call and the commands that decide it, is f
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([together(say('I pay it back.'), callTool('refund', { amount: 5 }, 'c1')), say('done')]);
   await testbed.work({ agents: [clerk], providers: { scripted } });
-  const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
+  const run = await testbed.client.start(clerk, {
+    input: 'Pay back\norder $42',
+    principal: { tenant: 'acme', user: 'ada' },
+    tags: ['shop'],
+    taskQueue: testbed.taskQueue,
+  });
   await until(async () => (await run.status()).status === 'pending_confirmation', 'the run waits');
   const workflow = testbed.client.temporal.workflow.getHandle(run.runId);
   const { currentDetails = '', definition } = await workflow.query<WorkflowMetadata>('__temporal_workflow_metadata');
   const shown = [
     'clerk: pending_confirmation',
+    '- **For** ada of acme\n- **Tags** shop\n- **Asked** Pay back order &#36;42\n',
     '**Waits for a decision: refund**',
     '{"amount":5}',
     '*Send an Update*, `approve` or `reject`:',
