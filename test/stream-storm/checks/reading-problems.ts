@@ -74,7 +74,7 @@ function outputProblems(items: readonly StreamItem[]): string[] {
       problems.push(`item ${index} is a delta beside its event`);
     if (item.type === 'end' && item.result.status === 'completed' && open.size > 0)
       problems.push(`output stays until the end: ${[...open.keys()].join(', ')}`);
-    if (item.type === 'delta') open.set(item.callId ?? item.eventId, item.callId);
+    if (item.type === 'delta') open.set(item.delta.type === 'data' ? item.delta.callId : item.eventId, item.callId);
     if (item.type === 'reset')
       for (const [name, callId] of open) if (item.offset !== undefined || item.callId === callId) open.delete(name);
     if (item.type === 'event')
