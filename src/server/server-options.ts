@@ -17,38 +17,46 @@ import { printError, type ReportError } from './problems.ts';
 /** The options of the HTTP service. */
 export interface HandlerOptions {
   /**
-   * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them by `anyOf(…)`, or a function of yours. Without it every request is that
-   * of an operator, who may do everything, and requests of this machine alone are answered: by the address of the socket where the runtime tells
-   * it, and by the headers.
+   * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them by `anyOf(…)`, or a function of yours (docs/authentication.md). Without it
+   * only requests of this machine are answered, and may do everything: the address of the socket, where the runtime has it, and the headers
+   * say where a request comes from.
    */
   authenticate?: Authenticate;
-  /** The secrets of tokens for one run, of at least 32 bytes: the first one signs, all verify. Default: the service makes no tokens. */
+  /**
+   * The secrets of tokens for one run, which pages put into the URL of a stream (docs/authentication.md#run-tokens-for-pages), of at least 32
+   * bytes: the first one signs, all verify. Default: the service makes no tokens.
+   */
   tokenSecrets?: readonly string[];
-  /** The limits of each caller. Default: those of `CallerLimitOptions`. `false`: none. */
+  /** The limits of each caller (docs/authentication.md#limits). Default: those of `CallerLimitOptions`. `false`: none. */
   limits?: CallerLimitOptions | false;
-  /** The pages of other origins that may call the service. Default: none. */
+  /** The pages of other origins that may call the service (docs/authentication.md#pages-of-other-origins). Default: none. */
   cors?: CorsOptions;
-  /** The agents that the service lists, and starts: another name is `agent_not_found`. Default: it starts any by its name, and says if no worker has had it. */
+  /**
+   * The agents that the service lists. It starts no others: a misspelt name is 404 `agent_not_found`, with the nearest one. Default: it starts
+   * any agent by its name, and the answer has a `notice` if no worker has run one of that name so far. A request that waits for its answer,
+   * of the OpenAI protocol (docs/openai.md) or the AI SDK (docs/ai-sdk.md), is answered with 404 if the worker that takes its run lacks that
+   * agent, and the run is cancelled.
+   */
   agents?: readonly AnyAgent[];
-  /** The programs that the service lists. It starts others as well. */
+  /** The programs that the service lists. Others can be started as well, by their names. */
   programs?: readonly AnyProgram[];
   /**
-   * Returns the options of the session that the first message of a chat of the AI SDK starts: limits, deps and so on. Default: those of
-   * `client.session`, which end a chat after 200,000 tokens.
+   * Returns the options of the session that the first message of a chat of the AI SDK (docs/ai-sdk.md) starts: limits, deps and so on.
+   * Default: those of `client.session`, which end a chat after 200,000 tokens.
    */
   chats?: ChatSessions;
-  /** The path before every route, such as `/api`. Default: none. */
+  /** The path before every route, such as `/api`. The URL of requests must have it. Default: none. */
   prefix?: string;
-  /** Further parts that the service needs to be ready, by their names in `/readyz`. */
+  /** Further parts that the service needs to be ready, by their names in `/readyz`: each throws if its part is not usable. */
   checks?: Readonly<Record<string, ReadinessCheck>>;
-  /** Aborted once the service is about to end: `/readyz` says so, and everything else continues until `closing`. */
+  /** Aborted once the service is about to end: `/readyz` says so, and everything else continues until `closing` (docs/http.md#shutting-down). */
   draining?: AbortSignal;
   /**
    * Aborted once the service takes no more connections: streams are cut, which continue at another instance, and requests that wait are
    * answered. `/readyz` says that it is about to end.
    */
   closing?: AbortSignal;
-  /** The MCP server at `/mcp`, whose tools are `agents`. */
+  /** How long calls of MCP clients wait (docs/mcp.md#agents-as-an-mcp-server). Their tools at `/mcp` are `agents`. */
   mcp?: McpOptions;
   /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
   onError?: ReportError;

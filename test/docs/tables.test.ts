@@ -25,4 +25,6 @@ test('a table that is out of date is found: a missing option, another default, a
 test('every command with options has a table, and no table is of another command', () => {
   expect(commandsIn(read('docs/cli.md'))).toEqual(expect.arrayContaining(describedCommands()));
   expect(() => withTables('<!-- table: longhaul fly -->\n<!-- end of table -->')).toThrow('There is no command "fly"');
+  const wings = 'Wings in src/server/server-options.ts';
+  expect(() => withTables(`<!-- table: ${wings} -->\n<!-- end of table -->`)).toThrow('There is no type "Wings"');
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
 import { type CommandDeclaration, type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
@@ -37,7 +38,7 @@ function tableNamed(name: string): string {
     case 'query parameters':
       return table(['route', 'parameter', 'meaning'], queryRows());
     default:
-      return commandTable(commandNames(name));
+      return name.startsWith('longhaul ') ? commandTable(commandNames(name)) : table(['option', 'meaning'], memberRows(name));
   }
 }
 
@@ -74,12 +75,35 @@ function row(form: string, { meaning, choices, default: otherwise, required, man
     ...(otherwise === undefined ? [] : [`Default: ${otherwise}`]),
     ...(manual === undefined ? [] : [manual]),
   ];
-  return [`\`${form}\``, [withoutTags(meaning), ...facts].join('. ')];
+  return [`\`${form}\``, [meaning.replaceAll(LITERAL, (literal) => `\`${literal}\``), ...facts].join('. ')];
 }
 
-/** Markdown would take `<bytes>` for a tag. */
-function withoutTags(text: string): string {
-  return text.replaceAll(/[\w=-]*<[^>]+>/g, (form) => `\`${form}\``);
+/** What the help says literally: flags, `<bytes>` (which Markdown would take for a tag), JSON, addresses, variables and routes. */
+const LITERAL =
+  /(?<![\w-])--[a-z][a-z-]*|[\w=-]*<[^>]+>|'?\[?\{".*\}\]?'?|(?:https?|redis):\/\/[^\s,;)]*[^\s,;).]|\b[A-Z]+(?:_[A-Z]+)+\b|\/(?:api|readyz)\b/g;
+
+/** Returns the members of a type, as in `HandlerOptions in src/server/server-options.ts`, with their doc comments. */
+function memberRows(name: string): string[][] {
+  const [type = '', file = ''] = name.split(' in ');
+  const source = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+  const [, body = ''] = new RegExp(`^export interface ${type} \\{\\n([^]*?)^\\}`, 'm').exec(source) ?? [];
+  const rows = [...body.matchAll(/^ {2}(?:\/\*\*([^]*?)\*\/\n {2})?(\w+)\??:/gm)].map(([, comment = '', member = '']) => [
+    `\`${member}\``,
+    cellOf(comment),
+  ]);
+  if (rows.length === 0) throw new Error(`There is no type "${type}" in "${file}"`);
+  const bare = rows.find(([, meaning]) => meaning === '');
+  if (bare !== undefined) throw new Error(`${type}: ${bare[0]} has no doc comment`);
+  return rows;
+}
+
+/** Returns a doc comment as one cell, in which the pages that it names are links. */
+function cellOf(comment: string): string {
+  return comment
+    .replaceAll(/\s*\n\s*\*\s?/g, ' ')
+    .trim()
+    .replace(/\.$/, '')
+    .replaceAll(/\bdocs\/([\w-]+\.md)(#[\w-]+)?/g, '[$1]($1$2)');
 }
 
 interface Operation {

@@ -162,7 +162,7 @@ const deleteRoute = defineRoute(
     scope: 'admin',
     params: runParams,
     query: z.strictObject({
-      end: flag.exactOptional().describe('True: runs that go on are cancelled first.'),
+      end: flag.exactOptional().describe('True: open runs are cancelled first.'),
       grace: z
         .string()
         .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
