@@ -176,11 +176,7 @@ export class Conversation {
     if (live === undefined || this.#reading !== undefined) return;
     const reading = (this.#reading = new AbortController());
     for await (const item of live(session.id, AbortSignal.any([reading.signal, io.terminal.signal]))) {
-      if (!this.#isFollowing) continue;
-      if (item.type === 'delta' && item.delta.type === 'text' && item.callId === undefined) {
-        this.#shownAt = performance.now();
-        this.#live.add(item.eventId, item.delta.text);
-      } else if (item.type === 'reset' && item.callId === undefined) this.#live.reset();
+      if (this.#isFollowing && this.#live.take(item)) this.#shownAt = performance.now();
     }
     // The next turn asks again: a service may have come meanwhile.
     this.#reading = undefined;

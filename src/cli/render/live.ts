@@ -19,8 +19,6 @@ export class LiveRun {
   readonly #text: LiveText;
   /** The text of the newest response, if it has been written as it stands. */
   #written: string | undefined;
-  /** The event whose text is being written. */
-  #open: string | undefined;
 
   constructor(output: Pick<Output, 'write'>) {
     this.#text = new LiveText((text) => output.write(text));
@@ -29,26 +27,20 @@ export class LiveRun {
   /** Writes the text of the run as its stream brings it. Never rejects, if the items do not. */
   async follow(items: AsyncIterable<StreamItemContent>): Promise<void> {
     for await (const item of items) {
-      // A step of a program is shown with its result.
-      if (item.type === 'delta' && item.delta.type === 'text' && item.callId === undefined) {
-        this.#open ??= item.eventId;
-        this.#text.add(item.eventId, item.delta.text);
-      } else if (item.type === 'reset' && item.callId === undefined) {
-        this.#open = undefined;
-        this.#text.reset();
-      } else if (item.type === 'event' && isResponse(item.event)) this.#settle(item.event.id, responseText(item.event));
+      this.#text.take(item);
+      if (item.type === 'event' && isResponse(item.event)) this.#settle(item.event.id, responseText(item.event));
     }
   }
 
   /** Ends the text. True if the output of the run has been written already. */
   finish(output: string): boolean {
-    if (this.#open !== undefined) this.#settle(this.#open, output);
+    const { eventId } = this.#text;
+    if (eventId !== undefined) this.#settle(eventId, output);
     this.#text.endLine();
     return output !== '' && this.#written === output;
   }
 
   #settle(eventId: string, text: string): void {
-    this.#open = undefined;
     this.#written = this.#text.settle(eventId, text) ? text : undefined;
     this.#text.goOn();
   }
@@ -69,6 +61,19 @@ export class LiveText {
 
   constructor(write: (text: string) => void) {
     this.#write = write;
+  }
+
+  /** The event whose text is being written. */
+  get eventId(): string | undefined {
+    return this.#open?.eventId;
+  }
+
+  /** Takes the next item of a stream. True if it is text of an answer: calls of tools, and steps of programs, are shown with their results. */
+  take(item: StreamItemContent): boolean {
+    if (item.type === 'reset' && item.callId === undefined) this.reset();
+    if (item.type !== 'delta' || item.delta.type !== 'text' || item.callId !== undefined) return false;
+    this.add(item.eventId, item.delta.text);
+    return true;
   }
 
   /** Writes a piece of the text that an event will hold. */
