@@ -1,4 +1,4 @@
-import { Argument, type Command as Parser, Option as ParserOption } from 'commander';
+import { Argument, type Command as Parser, type Help, Option as ParserOption } from 'commander';
 import type { Output } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -65,8 +65,9 @@ type IsGiven<Operand> = Operand extends `[${string}` ? (Operand extends `${strin
 export function argument<const Operand extends string>(
   operand: Operand,
   meaning: string,
+  details?: Pick<Details, 'manual'>,
 ): Declared<ArgumentValue<Operand>, IsGiven<Operand>> {
-  return { operand, meaning, always: (operand.startsWith('<') || operand.endsWith('...]')) as IsGiven<Operand> };
+  return { operand, meaning, ...details, always: (operand.startsWith('<') || operand.endsWith('...]')) as IsGiven<Operand> };
 }
 
 type ValueOf<One> = One extends Declared<infer Value> ? Value : never;
@@ -78,17 +79,22 @@ export type Values<Of extends Table> = {
 
 /** The options that every command has. */
 export const SERVER_OPTIONS = {
-  address: option('<host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233'),
-  namespace: option('<name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"'),
+  address: option(
+    '<host:port>',
+    'the Temporal server (default: TEMPORAL_ADDRESS, then the profile of the Temporal CLI, then localhost:7233)',
+  ),
+  namespace: option('<name>', 'its namespace (default: TEMPORAL_NAMESPACE, then the profile, then "default")'),
   taskQueue: option('<name>', 'the task queue of runs and workers (default: "longhaul")'),
-  tenant: option('<name>', 'act for this tenant: only its runs are reached; else LONGHAUL_TENANT', {
-    manual: 'Without a tenant and a user, all runs are reached ([principals.md](principals.md))',
+  tenant: option('<name>', 'act for this tenant: reach only its runs, and start new ones for it (default: LONGHAUL_TENANT)', {
+    manual: 'Without a tenant and a user, all runs are reached. See [principals.md](principals.md)',
   }),
-  user: option('<name>', 'act for this user, in the same way; else LONGHAUL_USER'),
-  codec: option('<parts>', 'the codec: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC', {
-    manual: 'If `LONGHAUL_ENCRYPTION_KEYS` is set, everything is encrypted ([codec.md](codec.md))',
-  }),
-  json: flag('one JSON value on stdout, for machines; one per line for lists'),
+  user: option('<name>', 'act for this user, in the same way (default: LONGHAUL_USER)'),
+  codec: option(
+    '<parts>',
+    'the encoding of payloads: compression, compression=<bytes>, encryption, separated by commas (default: LONGHAUL_CODEC)',
+    { manual: 'If `LONGHAUL_ENCRYPTION_KEYS` is set, everything is encrypted: see [codec.md](codec.md)' },
+  ),
+  json: flag('print JSON for machines: one value on stdout, or one value per line for lists'),
 } as const;
 
 export type ServerFlags = Values<typeof SERVER_OPTIONS>;
@@ -154,12 +160,21 @@ export function addCommand(
   parser.summary(summary).description(description);
   for (const [, { operand = '', meaning }] of Object.entries(args)) parser.addArgument(new Argument(operand, meaning));
   addOptions(parser, options);
-  if (notes !== undefined) parser.addHelpText('after', `\n${notes}`);
+  if (notes !== undefined) parser.addHelpText('after', () => `\n${wrapped(notes, helpOf(parser))}`);
   const names = Object.keys(args);
   parser.action(async (...given: unknown[]) => {
     const values = names.flatMap((key, index) => (given[index] === undefined ? [] : [[key, given[index]] as const]));
     await run(load, { ...parser.optsWithGlobals<ServerFlags>(), ...Object.fromEntries(values) });
   });
+}
+
+/** Returns the formatter of the help of a parser, for what follows its options. */
+export function helpOf(parser: Parser): Help {
+  return Object.assign(parser.createHelp(), { helpWidth: parser.configureOutput().getOutHelpWidth?.() });
+}
+
+function wrapped(text: string, help: Help): string {
+  return help.boxWrap(text, help.helpWidth ?? 80);
 }
 
 /** Adds the options of a table to a parser, in its order. */

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { CommanderError, type Help } from 'commander';
 import { connectionReason, errorCode, type ErrorCode, errorMessage, isErrorCode, isOfConnection } from '../core/domain/errors.ts';
 import type { TerminalStatus } from '../core/domain/run.ts';
 import { printable } from '../core/domain/text.ts';
@@ -7,8 +7,8 @@ import { Interruption, type Terminal } from './terminal.ts';
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
-  unexpected: { code: 1, meaning: 'unexpected error: a defect, or an error without a separate exit code' },
-  usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not valid' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or any error that is not listed here' },
+  usage: { code: 2, meaning: 'usage error: the arguments, the input or the agents module are invalid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
   run_limit: { code: 5, meaning: 'a limit ended the run: status "max_iterations_reached" or "limit_reached"' },
@@ -95,9 +95,9 @@ export function exitCodeOfResult({ status, errorCode: code }: { status: Terminal
 }
 
 /** Returns the table as text, for `--help`. */
-export function exitCodesText(): string {
-  const lines = Object.values(EXIT_CODES).map(({ code, meaning }) => `  ${String(code).padEnd(4)} ${meaning}`);
-  return ['Exit codes:', ...lines].join('\n');
+export function exitCodesText(help: Help): string {
+  const rows = Object.values(EXIT_CODES).map(({ code, meaning }) => help.formatItem(String(code), 3, meaning, help));
+  return ['Exit codes:', ...rows].join('\n');
 }
 
 /** Prints the error on stderr and returns the exit code. Only a defect is printed with its stack. */

@@ -8,6 +8,7 @@ import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { TERMINAL_STATUSES } from '../core/domain/run.ts';
+import { withoutEnd } from '../core/domain/text.ts';
 import { type Duration, MAX_TIMER_MS, milliseconds } from '../core/domain/time.ts';
 import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogLevel } from '../log/log-writer.ts';
 import type { HandlerOptions } from '../server/server-options.ts';
@@ -29,6 +30,7 @@ export function wholeNumber(least: number): (text: string) => number {
 export function seconds(text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1000) : withUnit(text);
   if (value <= MAX_TIMER_MS) return value;
+  if (value > MAX_TIMER_MS) throw new InvalidArgumentError('Write a time of at most 24 days.');
   throw new InvalidArgumentError('Write a number of seconds, or a time with its unit, such as 5m.');
 }
 
@@ -67,7 +69,14 @@ export function amount(text: string): number {
 
 /** Parses an option that may also be `none`. The word is kept: Commander replaces `null`. */
 export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | 'none' {
-  return (text) => (text === 'none' ? text : parse(text));
+  return (text) => {
+    if (text === 'none') return text;
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new InvalidArgumentError(`${withoutEnd(errorMessage(error), '.')}, or "none".`);
+    }
+  };
 }
 
 /** Parses an option that is a name with a number, and may be repeated for other names. */
@@ -106,14 +115,14 @@ export function jsonObject(text: string): JsonObject {
 }
 
 export const LIMIT_OPTIONS = {
-  steps: option('<number>', 'steps that the run may take', { read: wholeNumber(1) }),
-  toolCalls: option('<number>', 'tool calls that may start', { read: wholeNumber(0) }),
-  toolCallsOf: option('<name=number>', 'calls of one tool that may start; may be repeated', { read: countOf }),
-  tokens: option('<number>', 'tokens, input and output together', { read: wholeNumber(0) }),
-  inputTokens: option('<number>', 'input tokens', { read: wholeNumber(0) }),
-  outputTokens: option('<number>', 'output tokens', { read: wholeNumber(0) }),
-  cost: option('<dollars>', "US dollars, by the worker's prices", { read: amount }),
-  deadline: option('<time>', 'time from the start of the run, such as 30m, 2h, 1d', { read: duration }),
+  steps: option('<number>', 'limit: steps that the run may take', { read: wholeNumber(1) }),
+  toolCalls: option('<number>', 'limit: tool calls that may start', { read: wholeNumber(0) }),
+  toolCallsOf: option('<name=number>', 'limit: calls of one tool that may start, such as refund=2; may be repeated', { read: countOf }),
+  tokens: option('<number>', 'limit: tokens, input and output together', { read: wholeNumber(0) }),
+  inputTokens: option('<number>', 'limit: input tokens', { read: wholeNumber(0) }),
+  outputTokens: option('<number>', 'limit: output tokens', { read: wholeNumber(0) }),
+  cost: option('<dollars>', "limit: US dollars, by the worker's prices", { read: amount }),
+  deadline: option('<time>', 'limit: time from the start of the run, such as 30m, 2h or 1d', { read: duration }),
 } as const;
 
 export type LimitFlags = Values<typeof LIMIT_OPTIONS>;
@@ -123,18 +132,22 @@ export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string 
   ({
     deps: option('<json>', `the run's data for ${depsFor}: a JSON object`, { read: jsonObject }),
     state: option('<json>', 'the state that the run begins with, which tools change: a JSON object', { read: jsonObject }),
-    runId: option('<run>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`),
-    ifExists: option('<choice>', 'if the run id is taken: fail, use that run, or start it again if it has failed', {
+    runId: option('<run>', `the id of the run (default: the name of the ${idOf} and a UUID)`),
+    ifExists: option('<choice>', 'if a run with this id exists: fail, use that run, or start it again if it has failed', {
       choices: IF_EXISTS,
       default: 'fail',
-      manual: '[A run id that is taken](starting.md#a-run-id-that-is-taken)',
+      manual: 'Exit code 2 if it fails: see [a run id that is taken](starting.md#a-run-id-that-is-taken)',
     }),
     ...LIMIT_OPTIONS,
-    tag: option('<tag>', 'a word that the run is found by; may be repeated', { read: repeatable }),
-    memo: option('<json>', 'data that Temporal shows with the run: a JSON object', { read: jsonObject }),
-    priority: option('<number>', 'if the task queue has a backlog, runs with a lower number go first', { read: wholeNumber(1) }),
+    steps: { ...LIMIT_OPTIONS.steps, manual: `The limits replace those of the ${idOf}` },
+    tag: option('<tag>', 'a word by which the run can be found; may be repeated', { read: repeatable }),
+    memo: option('<json>', 'data that the Temporal server keeps and shows with the run: a JSON object', { read: jsonObject }),
+    priority: option('<number>', 'if the task queue has a backlog, runs with a lower number start first', { read: wholeNumber(1) }),
     fairnessKey: option('<key>', 'if the task queue has a backlog, each key gets an equal share'),
-    waitTimeout: option('<seconds>', 'wait, but no longer than this', { read: positiveSeconds, manual: 'Exit code 8' }),
+    waitTimeout: option('<seconds>', 'wait for the end, but no longer than this', {
+      read: positiveSeconds,
+      manual: 'Exit code 8 after that time',
+    }),
   }) as const;
 
 /** The values of these options, and `wait`. */
@@ -144,11 +157,11 @@ export type StartingFlags = ServerFlags & Values<ReturnType<typeof startOptions>
 export const COMMON = {
   run: argument('<run>', 'the id of the run'),
   session: argument('<session>', 'the id of the session'),
-  query: option('<query>', "a further condition in Temporal's list filter language"),
-  limit: option('<number>', 'at most this many', { read: wholeNumber(1), default: 20 }),
+  query: option('<query>', "an additional condition, in Temporal's list filter language"),
+  limit: option('<number>', 'print at most this many', { read: wholeNumber(1), default: 20 }),
   status: (of: string) => option('<status>', `only ${of} with this status`, { choices: STATUSES }),
   agents: option('<module>', 'the module of your agents', { short: 'a', required: true }),
-  workflows: option('<module>', 'the module of your own workflows, which the worker runs too', { short: 'w' }),
+  workflows: option('<module>', 'the module of your own workflows, which the worker also runs', { short: 'w' }),
   output: option('<file>', 'write to this file instead of stdout', { short: 'o', manual: 'The file appears when it is complete' }),
   title: option('<text>', 'shown in lists of sessions'),
   by: (author: string) => option('<name>', `who ${author} (default: the name of the OS user)`),
@@ -197,10 +210,12 @@ export function limitOptions({
 
 /** The options that limit a whole session. `none`: no limit. */
 export const SESSION_LIMIT_OPTIONS = {
-  turns: option('<number>', 'turns of the whole session; "none" for no limit', { read: orNone(wholeNumber(1)) }),
-  tokens: option('<number>', 'tokens of all turns together; "none" for no limit', { read: orNone(wholeNumber(1)) }),
-  cost: option('<dollars>', 'US dollars of all turns together; "none" for no limit', { read: orNone(amount) }),
-  deadline: option('<time>', 'time from the start of the session, such as 2h, 30d; "none" for no limit', { read: orNone(duration) }),
+  turns: option('<number>', 'limit: turns of the whole session, or "none"', { read: orNone(wholeNumber(1)) }),
+  tokens: option('<number>', 'limit: tokens of all turns together, or "none"', { read: orNone(wholeNumber(1)) }),
+  cost: option('<dollars>', 'limit: US dollars of all turns together, or "none"', { read: orNone(amount) }),
+  deadline: option('<time>', 'limit: time from the start of the session, such as 2h or 30d, or "none"', {
+    read: orNone(duration),
+  }),
 } as const;
 
 export type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
@@ -223,23 +238,29 @@ const upTo = orNone(wholeNumber(1));
 
 /** The options that become options of the handler of the HTTP service. `none`: no limit. */
 export const HTTP_OPTIONS = {
-  allowOrigin: option('<origin>', 'the origin of pages that may call, such as https://app.example; may be repeated', {
+  allowOrigin: option('<origin>', 'an origin whose pages may call the service, such as https://app.example; may be repeated', {
     read: repeatable,
-    manual: '[Pages of other origins](authentication.md#pages-of-other-origins)',
+    manual: 'See [pages of other origins](authentication.md#pages-of-other-origins)',
   }),
-  requestsPerMinute: option('<number>', 'requests that each caller may send, or none for no limit (default: 6000)', {
+  requestsPerMinute: option('<number>', 'limit: requests of each caller, or "none" (default: 6000)', {
     read: upTo,
-    manual: '[Limits](authentication.md#limits)',
+    manual: 'See [limits](authentication.md#limits)',
   }),
-  startsPerMinute: option('<number>', 'runs, programs and turns that each caller may start, or none (default: 600)', { read: upTo }),
-  openStreams: option('<number>', 'streams that each caller may have open, or none (default: 1000)', { read: upTo }),
-  chatTurns: option('<number>', 'turns of each chat of the AI SDK, or none (default: none)', {
+  startsPerMinute: option('<number>', 'limit: runs, programs and turns that each caller starts, or "none" (default: 600)', {
     read: upTo,
-    manual: '[Limits of a chat](ai-sdk.md#limits-of-a-chat)',
   }),
-  chatTokens: option('<number>', 'tokens of each chat, or none (default: 200000)', { read: upTo }),
-  chatCost: option('<dollars>', "US dollars of each chat, by the worker's prices, or none", { read: orNone(amount) }),
-  chatDeadline: option('<time>', 'time from the start of each chat, such as 30d, or none', { read: orNone(duration) }),
+  openStreams: option('<number>', 'limit: streams that each caller has open at once, or "none" (default: 1000)', { read: upTo }),
+  chatTurns: option('<number>', 'limit: turns of each chat of the AI SDK, or "none" (default: none)', {
+    read: upTo,
+    manual: 'See [limits of a chat](ai-sdk.md#limits-of-a-chat)',
+  }),
+  chatTokens: option('<number>', 'limit: tokens of each chat, or "none" (default: 200000)', { read: upTo }),
+  chatCost: option('<dollars>', 'limit: US dollars of each chat, by the prices of the worker, or "none" (default: none)', {
+    read: orNone(amount),
+  }),
+  chatDeadline: option('<time>', 'limit: time from the start of each chat, such as 30d, or "none" (default: none)', {
+    read: orNone(duration),
+  }),
 } as const;
 
 export type HttpFlags = Values<typeof HTTP_OPTIONS>;
@@ -269,10 +290,12 @@ function perMinute(count: number | 'none'): { count: number; per: '1m' } | false
 
 /** The log options of commands that run a worker. */
 export const LOG_OPTIONS = {
-  logLevel: option('<level>', 'the lowest level of tool logs to show; else LONGHAUL_LOG_LEVEL, "info"', {
+  logLevel: option('<level>', 'the lowest level of tool logs to show (default: LONGHAUL_LOG_LEVEL, then "info")', {
     choices: LOG_LEVELS.map((level) => level.toLowerCase() as Lowercase<LogLevel>),
   }),
-  logFormat: option('<format>', 'lines for people, or one JSON object each; else LONGHAUL_LOG_FORMAT, "text"', { choices: LOG_FORMATS }),
+  logFormat: option('<format>', 'lines for people, or one JSON object per line (default: LONGHAUL_LOG_FORMAT, then "text")', {
+    choices: LOG_FORMATS,
+  }),
 } as const;
 
 export type LogFlags = Values<typeof LOG_OPTIONS>;
@@ -291,9 +314,11 @@ export const VERSIONING_CHOICES = {
 
 /** The options that tie a worker to a build. */
 export const VERSIONING_OPTIONS = {
-  deployment: option('<name>', 'the worker deployment that this worker is a build of', { manual: '[deploys.md](deploys.md)' }),
-  buildId: option('<id>', 'the build, such as the commit'),
-  versioning: option('<behavior>', 'the behavior of runs in flight when there is another build', {
+  deployment: option('<name>', 'the Worker Deployment that this worker is a build of', {
+    manual: 'Needs `--build-id` and `--versioning`: see [deploys.md](deploys.md)',
+  }),
+  buildId: option('<id>', 'the id of the build, such as the commit'),
+  versioning: option('<behavior>', 'the behavior of open runs when there is a newer build', {
     choices: Object.keys(VERSIONING_CHOICES) as (keyof typeof VERSIONING_CHOICES)[],
   }),
 } as const;

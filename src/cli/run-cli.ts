@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { COMMAND_GROUPS, PARENTS } from './all-commands.ts';
-import { addCommand, addOptions, SERVER_OPTIONS } from './define-command.ts';
+import { addCommand, addOptions, helpOf, SERVER_OPTIONS } from './define-command.ts';
 import { exitCodesText, reportError } from './exit-codes.ts';
 import { Output, showsColour } from './output.ts';
-import type { Terminal } from './terminal.ts';
+import type { OutputStream, Terminal } from './terminal.ts';
 
 /** Runs one command line (without the program's name) and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -18,11 +18,24 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-const DESCRIPTION = `Durable AI agents on Temporal: run agents, start runs, inspect them.
+const DESCRIPTION = `Durable AI agents on Temporal: serve agents, start runs, inspect and steer them.
 
 A first session, in two terminals:
   longhaul dev --agents ./agents.ts
   longhaul start clerk "Where is order 42?" --wait`;
+
+/** Returns the columns of a help text: longer lines are hard to read. */
+function helpWidth({ columns = 80 }: OutputStream): number {
+  return Math.min(columns, 120);
+}
+
+/** Returns an error of the parser in the form of all errors: names in "quotes". */
+function usageError(text: string): string {
+  return text
+    .replace(/^error: option '([^']+)' argument '([^]*)' is invalid\./, 'error: "$2" is not valid for $1.')
+    .replace(/^error: ([^'"]*)'([^']*)'/, 'error: $1"$2"')
+    .replace(/^error: /, 'longhaul: ');
+}
 
 /** Returns the parser of command lines: every command with its options and help. The code of a command is loaded when it is called. */
 export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
@@ -33,16 +46,18 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, 'longhaul: ')),
+      outputError: (text, write) => write(usageError(text)),
+      getOutHelpWidth: () => helpWidth(terminal.stdout),
+      getErrHelpWidth: () => helpWidth(terminal.stderr),
       getOutHasColors: () => showsColour(terminal),
       getErrHasColors: () => false,
     })
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('Add --help to see how the command is used.')
+    .showHelpAfterError('Add --help to see how to use the command.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .addHelpText('after', `\n${exitCodesText()}`);
+    .addHelpText('after', () => `\n${exitCodesText(helpOf(program))}`);
   addOptions(program, SERVER_OPTIONS);
   for (const { heading, commands } of COMMAND_GROUPS) {
     program.commandsGroup(`${heading}:`);

@@ -5,19 +5,19 @@ export const CHAT = defineCommand({
   name: 'chat',
   summary: 'talk to an agent',
   description:
-    'Talks to an agent: every line is a message, and the session keeps the conversation when you leave. Calls that need an approval\n' +
-    'are decided in place. Without a terminal, reads messages from stdin, one per line, and prints the answers.',
+    'Talks to an agent: every line is a message, and the session keeps the conversation when you leave. Calls that need an approval ' +
+    'are decided in the chat. Without a terminal, reads messages from stdin, one per line, and prints the answers.',
   args: { agent: argument('<agent>', 'the name of the agent') },
   options: {
     session: option('<session>', 'continue this session, or begin one with this id (default: a new one)'),
     title: COMMON.title,
     deps: option('<json>', "the session's data for instructions and tools: a JSON object", { read: jsonObject }),
     model: option('<provider/model>', "the model, instead of the agent's own"),
-    steps: option('<number>', 'steps that each turn may take', { read: wholeNumber(1) }),
-    tag: option('<tag>', 'a word that the session is found by; may be repeated', { read: repeatable }),
+    steps: option('<number>', 'limit: steps that each turn may take', { read: wholeNumber(1) }),
+    tag: option('<tag>', 'a word by which the session can be found; may be repeated', { read: repeatable }),
     ...SESSION_LIMIT_OPTIONS,
   },
-  notes: 'All options but --session count only when the session begins.',
+  notes: 'All options except --session have an effect only when the session begins.',
 });
 export type ChatFlags = FlagsOf<typeof CHAT>;
 
@@ -38,7 +38,8 @@ export type SessionsFlags = FlagsOf<typeof SESSIONS>;
 export const SHOW_SESSION = defineCommand({
   name: 'session show',
   summary: 'show a session',
-  description: 'Prints title, agent and status of a session, its turns and amounts against its limits, what waits, and its newest turns.',
+  description:
+    'Prints the title, agent and status of a session, its turns and amounts against its limits, what waits, and its newest turns.',
   args: { sessionId: COMMON.session },
   options: { last: option('<number>', 'the number of turns to print', { read: wholeNumber(1), default: 5 }) },
 });
@@ -48,9 +49,9 @@ export const RAISE_SESSION = defineCommand({
   name: 'session raise',
   summary: 'raise limits of a session',
   description:
-    'Raises limits of a whole session. Each is the new limit in all, not what is added. The limits of a turn are those of its agent.',
+    'Raises limits of a whole session. Each value is the new limit, not the amount that is added. Limits of a turn are those of its agent.',
   args: { sessionId: COMMON.session },
-  options: { ...SESSION_LIMIT_OPTIONS, by: COMMON.by('raises them'), id: COMMON.id('request') },
+  options: { ...SESSION_LIMIT_OPTIONS, by: COMMON.by('raises the limits'), id: COMMON.id('request') },
 });
 export type RaiseSessionFlags = FlagsOf<typeof RAISE_SESSION>;
 
@@ -75,7 +76,7 @@ export const LOAD_SESSION = defineCommand({
   name: 'session load',
   summary: 'begin a session with a saved conversation',
   description:
-    'Begins a session with the conversation and the deps of a document that "save" or "session save" has written. It waits for its\n' +
+    'Begins a session with the conversation and the deps of a document that "save" or "session save" has written. It waits for its ' +
     'first message. An id that is taken is refused.',
   args: {
     sessionId: argument('<session>', 'the id of the new session'),
@@ -90,7 +91,7 @@ export const CLOSE_SESSION = defineCommand({
   summary: 'close a session',
   description: 'Closes a session after the current turn: it takes no more messages, and its run completes.',
   args: { sessionId: COMMON.session },
-  options: { by: COMMON.by('closes it') },
+  options: { by: COMMON.by('closes the session') },
 });
 export type CloseSessionFlags = FlagsOf<typeof CLOSE_SESSION>;
 
@@ -98,13 +99,13 @@ export const DELETE_SESSION = defineCommand({
   name: 'session delete',
   summary: 'close a session and delete it',
   description:
-    'Closes an idle session, and removes it from the server, and its data from the folders that you name. Nothing is changed during a\n' +
-    'turn, unless --end cancels it.',
+    'Closes an idle session, then removes it from the server, and its data from the folders that you name. During a turn nothing is ' +
+    'changed, unless --end cancels it.',
   args: { sessionId: COMMON.session },
   options: {
-    end: flag('cancel the session first, also during a turn'),
-    archive: option('<folder>', 'the folder of a file archive, to remove the session from it as well'),
-    payloadStore: option('<folder>', 'the folder of a file store, to remove the spilled results of the session as well'),
+    end: flag('cancel an open session first, even during a turn'),
+    archive: option('<folder>', 'the folder of a file archive, from which the session is removed as well'),
+    payloadStore: option('<folder>', 'the folder of a file store, from which the spilled results of the session are removed as well'),
   },
 });
 export type DeleteSessionFlags = FlagsOf<typeof DELETE_SESSION>;

@@ -87,8 +87,8 @@ describe('longhaul keys', () => {
   });
 
   it.each<[string[], string]>([
-    [['create', '--scope', 'admin'], "required option '--name <name>' not specified"],
-    [['create', '--name', 'x'], "required option '--scope <scope>' not specified"],
+    [['create', '--scope', 'admin'], 'required option "--name <name>" not specified'],
+    [['create', '--name', 'x'], 'required option "--scope <scope>" not specified'],
     [['create', '--name', 'x', '--scope', 'everything'], 'Allowed choices are runs:read, runs:write, approvals:decide, admin'],
     [['create', '--name', 'x', '--scope', 'admin', '--expires', 'soon'], 'Write a time with its unit'],
     [['create', '--name', '', '--scope', 'admin'], 'The key is not valid: "name"'],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { COMMAND_GROUPS } from '../../../src/cli/all-commands.ts';
 import { callCli } from '../call-cli.ts';
 
 test('help goes to stdout, names every command, and has the exit codes', async () => {
@@ -34,6 +35,14 @@ test('the help of a command shows the global options too', async () => {
   expect(stdout).toContain('--task-queue');
 });
 
+test('the help of each command fits the terminal, and no line of it is broken by hand', async () => {
+  for (const { declaration } of COMMAND_GROUPS.flatMap(({ commands }) => commands)) {
+    const { stdout } = await callCli([...declaration.name.split(' '), '--help']);
+    expect([declaration.name, declaration.description.includes('\n')]).toEqual([declaration.name, false]);
+    expect([declaration.name, ...stdout.split('\n').filter((line) => line.length > 80)]).toEqual([declaration.name]);
+  }
+});
+
 test('the author of a decision, a raise or a cancellation is the user of the system by default, and the help says so', async () => {
   for (const command of ['approve', 'reject', 'respond', 'raise', 'cancel']) {
     const help = (await callCli([command, '--help'])).stdout.replace(/\s+/g, ' ');
@@ -52,21 +61,24 @@ test('the version is that of the package', async () => {
 });
 
 test.each([
-  [['nope'], "unknown command 'nope'"],
-  [['start'], "missing required argument 'agent'"],
-  [['start', 'clerk', 'hi', '--tempo'], "unknown option '--tempo'"],
+  [['nope'], 'unknown command "nope"'],
+  [['start'], 'missing required argument "agent"'],
+  [['start', 'clerk', 'hi', '--tempo'], 'unknown option "--tempo"'],
   [['start', 'clerk'], 'There is no input'],
   [['start', 'clerk', 'hi', '--input-json', '"hi"'], 'There are two inputs'],
   [['start', 'clerk', '--input-json', '{'], 'That is not JSON'],
   [['start', 'clerk', '--messages-json', '['], 'That is not JSON'],
   [['start', 'clerk', 'hi', '--deps', '[1]'], 'Write a JSON object'],
-  [['start', 'clerk', 'hi', '--steps', '0'], 'Write a whole number of at least 1'],
+  [['resum', 'r'], 'unknown command "resum"\n(Did you mean resume?)'],
+  [['show', 'r', 's'], 'too many arguments for "show". Expected 1 argument but got 2: r, s.'],
+  [['start', 'clerk', 'hi', '--steps', '0'], '"0" is not valid for --steps <number>. Write a whole number of at least 1.'],
+  [['start', 'clerk', 'hi', '--deadline', "'"], '"\'" is not valid for --deadline <time>. Write a time with its unit'],
   [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are fail, return, restartFailed'],
   [['start', 'clerk', 'hi', '--if-exists', 'refuse'], 'Allowed choices are fail, return, restartFailed'],
   [['start', 'clerk', 'hi', '--wait-timeout', '0'], 'Write a number of seconds above 0'],
-  [['result', 'r', '--steps'], "unknown option '--steps'"],
+  [['result', 'r', '--steps'], 'unknown option "--steps"'],
   [['result', 'r', '--wait-timeout', 'soon'], 'Write a number of seconds'],
-  [['result', 'r', '--wait-timeout', '25d'], 'Write a number of seconds'],
+  [['result', 'r', '--wait-timeout', '25d'], 'Write a time of at most 24 days'],
   [['worker', '--agents', 'a.ts', '--log-level', 'loud'], 'Allowed choices are trace, debug, info, warn, error, off'],
   [['result', 'r', '--wait-timeout', '9e9'], 'Write a number of seconds'],
   [['events', 'r', '--from', '-1'], 'Write a whole number of at least 0'],
@@ -78,19 +90,21 @@ test.each([
   [['retry', 'r', '--from-step', '0'], 'Write a whole number of at least 1'],
   [['raise', 'r'], 'There is no limit to raise: write npx longhaul raise "r" --steps 20'],
   [['raise', 'r', '--steps', '1.5'], 'Write a whole number of at least 1'],
-  [['approve'], "missing required argument 'run'"],
+  [['approve'], 'missing required argument "run"'],
   [['forget'], 'There is no user: write --user, and --tenant if the user has one'],
   [['forget', '--tenant', 'acme'], 'There is no user'],
   [['forget', '--user', 'ada', '--archive', './nowhere'], '--archive names "./nowhere", which does not exist'],
   [['forget', '--user', 'ada', '--memory', './nowhere.db'], '--memory names "./nowhere.db", which does not exist'],
-  [['memory', 'list'], "required option '--memory <file>' not specified"],
+  [['memory', 'list'], 'required option "--memory <file>" not specified'],
   [['memory', 'list', '--memory', './nowhere.db', '--agent', 'clerk'], '--memory names "./nowhere.db", which does not exist'],
   [['memory', 'list', '--memory', 'package.json'], 'Whose entries? Write --agent <name>'],
   [['memory', 'list', '--memory', 'package.json', '--agent', 'a', '--scope', 'b'], 'An agent has no scopes'],
   [['memory', 'forget', '--memory', 'package.json'], 'Whose entries? Write --user'],
   [['memory', 'forget', '--memory', 'package.json', '--user', 'ada', '--key', 'k'], 'A key belongs to a memory'],
-  [['session', 'load', 's', 'a.json'], "required option '--agent <name>' not specified"],
-  [['session', 'load', 's', '--agent', 'clerk'], "missing required argument 'file'"],
+  [['session', 'raise', 's', '--turns', '0'], 'Write a whole number of at least 1, or "none".'],
+  [['keys', 'create', '--name', 'ci', '--scope', 'all'], 'Allowed choices are runs:read, runs:write, approvals:decide, admin'],
+  [['session', 'load', 's', 'a.json'], 'required option "--agent <name>" not specified'],
+  [['session', 'load', 's', '--agent', 'clerk'], 'missing required argument "file"'],
   [['session', 'load', 's', './nowhere.json', '--agent', 'clerk'], 'The saved context "./nowhere.json" cannot be read'],
   [['approve', 'r', '--arguments', '3'], 'Write a JSON object'],
   [['approve', 'r', '--remember', 'ever'], 'Allowed choices are tool, arguments'],
@@ -98,23 +112,23 @@ test.each([
   [['respond', 'r', '--text', 'a', '--value', 'null'], 'There are two answers'],
   [['respond', 'r', '--value', 'green'], 'That is not JSON'],
   [['send', 'r', 'hi', '--mode', 'now'], 'Allowed choices are queue, steer, interrupt'],
-  [['send', 'r'], "missing required argument 'text'"],
+  [['send', 'r'], 'missing required argument "text"'],
   [['approvals', 'r', '--agent', 'clerk'], 'leave it out if you name a run'],
-  [['revoke', 'r'], "missing required argument 'decision'"],
-  [['worker'], "required option '-a, --agents <module>' not specified"],
+  [['revoke', 'r'], 'missing required argument "decision"'],
+  [['worker'], 'required option "-a, --agents <module>" not specified'],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
   [['dev', '--http-port', '8787'], '--http-port configures a worker, and there is no worker without agents'],
   [['dev', '--http-port', '8787', '--no-http'], '--no-http means no HTTP service'],
-  [['check'], "missing required argument 'file'"],
+  [['check'], 'missing required argument "file"'],
   [['check', './nowhere/program.json'], 'The program "./nowhere/program.json" cannot be read'],
   [['check', './nowhere/program.ts'], 'does not exist'],
   [['check', 'test/cli/fixtures/scripted-agents.ts'], 'exports no programs'],
-  [['run'], "missing required argument 'program'"],
+  [['run'], 'missing required argument "program"'],
   [['run', 'triage', '--input-json', '[1]'], 'Write a JSON object'],
   [['run', 'triage', '--input-json', '{}', '--input-file', 'a.json'], 'There are two inputs'],
   [['run', 'triage', '--input-file', './nowhere/input.json'], 'The input "./nowhere/input.json" cannot be read'],
   [['run', 'triage', '--from', 'sort.Kind'], '--from is a step of an earlier run: add --resume <run>'],
-  [['trace'], "missing required argument 'run'"],
+  [['trace'], 'missing required argument "run"'],
   [['run', 'triage', '--program', 'other'], '"triage" is the name of a program: leave it out'],
   [['run', '-', '--input-file', '-'], 'Both the program and the input are to be read from stdin'],
   [['run', 'test/cli/fixtures/two-programs.ts'], 'has several programs ("sort", "reply"): choose one with --program <name>'],
