@@ -164,3 +164,16 @@ describe('a history of another loop is refused, and names the first difference:'
     });
   });
 });
+
+test('a notification is that of the call which waits, in whichever order calls were announced', async () => {
+  const calls = [call('pay', 'c1', { amount: 5 }), call('pay', 'c2', { amount: 6 })];
+  const { recorded } = new HandMade({ ...snapshot, notify: true })
+    .model(1, { asked: 2, ended: 3 }, calls, { approvals: { c1: { digest: 'd' }, c2: { digest: 'e' } } })
+    .activity(ACTIVITIES.notifyWaiting, { waiting: { callId: 'c2', key: 'model-2/1' } }, { asked: 3, ended: 4 }, null)
+    .activity(ACTIVITIES.notifyWaiting, { waiting: { callId: 'c1', key: 'model-2/0' } }, { asked: 3 }, null);
+  const { state } = await readBack('r', recorded);
+  expect(state?.approvals.pending.map(({ callId, notified }) => [callId, notified])).toEqual([
+    ['c1', undefined],
+    ['c2', true],
+  ]);
+});
