@@ -26,6 +26,7 @@ import {
   type ChildPart,
   childRequest,
   emptyExecution,
+  isHandoff,
   localActivityOf,
   type Marker,
   type NamedActivity,
@@ -348,11 +349,6 @@ function withOwnDocument(
 function endsLoop({ name, input }: NamedActivity): boolean {
   if (name === ACTIVITIES.callHooks) return isJsonObject(input) && 'status' in input;
   return name === ACTIVITIES.notifyEnded || name === ACTIVITIES.archiveEvents || name === ACTIVITIES.storeOutputs;
-}
-
-/** True for the activity that resolves an agent which takes over. */
-function isHandoff({ name, input }: NamedActivity): boolean {
-  return name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
 }
 
 /**

@@ -1,26 +1,34 @@
 import { ActivityCancellationType } from '@temporalio/common';
 import type { ActivityRequest } from '../core/activity-requests/activity-request.ts';
-import { isToolActivity, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import { ACTIVITIES } from '../core/protocol.ts';
+import { isHandoff, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { ActivityEnd, RecordedTasks } from './recorded-tasks.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
-/** Selects activities. */
-export type Which = (activity: { name: string; input: unknown }) => boolean;
+/** Selects activities by their names. */
+export type Which = (name: string) => boolean;
 
 /** The activities of one execution that is read back. */
 export class RecordedActivities {
+  readonly #executionId: string;
   readonly #tasks: RecordedTasks;
-  /** The activities that the loop has not requested yet, by name, in the order in which the workflow requested them. */
+  /**
+   * The activities that the loop has not requested yet, by name, in the order in which the workflow requested them: all but that which
+   * resolved the agent of the run, before its loop began.
+   */
   readonly #left = new Map<string, RecordedExecution['activities']>();
   /** The local activities that it has not requested yet, in the order in which they ended. */
   readonly #localLeft: LocalCall[];
   readonly #running = new Set<{ name: string; input: unknown }>();
 
-  constructor({ activities, localCalls }: RecordedExecution, tasks: RecordedTasks) {
+  constructor({ executionId, activities, localCalls }: RecordedExecution, tasks: RecordedTasks) {
+    this.#executionId = executionId;
     this.#tasks = tasks;
     this.#localLeft = [...localCalls];
     for (const activity of activities) {
+      if (activity.name === ACTIVITIES.resolveAgent && !isHandoff(activity)) continue;
       const named = this.#left.get(activity.name);
       if (named === undefined) this.#left.set(activity.name, [activity]);
       else named.push(activity);
@@ -38,9 +46,16 @@ export class RecordedActivities {
     return this.#outcomeOf(request, { isWaitedFor: true, isNeverRefused: true });
   }
 
-  /** Returns the activities that the loop has not requested yet. */
-  left(which: Which): RecordedExecution['activities'] {
-    return [...this.#left.values()].flatMap((named) => named.filter(which));
+  /** Throws `history_unreadable` if the run received the end of an activity that the loop has not requested. */
+  requireUsed(): void {
+    for (const [name, named] of this.#left)
+      if (isDecisive(name) && named.some(({ task }) => task !== undefined))
+        throw this.#diverged(`ends without the activity "${name}" that its history has`);
+  }
+
+  /** True if there are such activities that the loop has not requested yet. */
+  areLeft(which: Which): boolean {
+    return [...this.#left].some(([name, named]) => named.length > 0 && which(name));
   }
 
   /** True if the loop has not requested all local activities yet. They run as soon as they are requested: those that are left belong to this execution. */
@@ -50,11 +65,14 @@ export class RecordedActivities {
 
   /** True if this workflow task requested such an activity, which the loop has not requested yet. */
   startsIn(task: number, which: Which): boolean {
-    return this.left(which).some(({ scheduledIn }) => scheduledIn === task);
+    // Those of a name are in order: a long history is not searched to its end for each request.
+    const isFirst = (named: RecordedExecution['activities']): boolean =>
+      named.find(({ scheduledIn }) => scheduledIn >= task)?.scheduledIn === task;
+    return [...this.#left].some(([name, named]) => which(name) && isFirst(named));
   }
 
   /** True if the loop waits for such an activity. */
-  areRunning(which: Which): boolean {
+  areRunning(which: (activity: { name: string; input: unknown }) => boolean): boolean {
     return [...this.#running].some(which);
   }
 
@@ -73,7 +91,21 @@ export class RecordedActivities {
     const named = this.#left.get(name) ?? [];
     const wanted = key?.(input);
     const index = key === undefined ? 0 : named.findIndex((one) => key(one.input as Partial<Input>) === wanted);
-    return index < 0 ? undefined : named.splice(index, 1)[0];
+    if (index >= 0) return named.splice(index, 1)[0];
+    const [other] = isDecisive(name) ? named : [];
+    // A cancelled run starts nothing: what is left belongs to a later turn.
+    if (other === undefined || this.#tasks.cancelRequested()) return undefined;
+    const had = key?.(other.input as Partial<Input>) ?? '';
+    throw this.#diverged(`requests the activity "${name}" for "${wanted ?? ''}", and its history has that for "${had}"`);
+  }
+
+  #diverged(how: string): LonghaulError {
+    const events = this.#tasks.state?.window.through ?? 0;
+    return new LonghaulError(
+      'history_unreadable',
+      `Execution "${this.#executionId}" cannot be read back: after ${events} events, the loop of this release ${how}. Read it with the ` +
+        'release that ran it, or with a worker that answers its queries',
+    );
   }
 
   /**
@@ -91,10 +123,16 @@ export class RecordedActivities {
   }
 }
 
-/** Selects activities by their names. */
+/** Selects the activities of these names. */
 export function withName(...names: string[]): Which {
-  return ({ name }) => names.includes(name);
+  return (name) => names.includes(name);
 }
 
-/** Selects the calls of tools. */
-export const ofTools: Which = ({ name }) => isToolActivity(name);
+/** Selects the activities of which the loop must request those that history has, and no others: otherwise it is not the loop that ran. */
+const isDecisive = withName(
+  ACTIVITIES.resolveAgent,
+  ACTIVITIES.callModel,
+  ACTIVITIES.summarise,
+  ACTIVITIES.checkGuardrails,
+  ACTIVITIES.authorizeDecision,
+);

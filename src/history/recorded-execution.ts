@@ -7,6 +7,7 @@ import type { Growth } from '../core/loop/ports.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { ACTIVITY } from '../core/program/program-run.ts';
 import {
+  ACTIVITIES,
   type ProgramInput,
   type RunInput,
   type RunSegmentOutput,
@@ -112,6 +113,11 @@ export function activitiesNamed<Input, Output = unknown>(
   name: string,
 ): RecordedActivity<Input, Output>[] {
   return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<Input, Output>)[];
+}
+
+/** True for the activity that resolves an agent in the middle of a run: one that takes over, or that of a session once more. */
+export function isHandoff({ name, input }: Pick<NamedActivity, 'name' | 'input'>): boolean {
+  return name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
 }
 
 export function isToolActivity(name: string): boolean {

@@ -3,7 +3,7 @@ import { activityPorts } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
-import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import { errorMessage } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run-input.ts';
 import { type ChildEffects, followChild } from '../core/loop/children.ts';
@@ -14,8 +14,8 @@ import { callIdAt } from '../core/program/program-index.ts';
 import type { ProgramPorts } from '../core/program/program-run.ts';
 import { ACTIVITIES, type AskTermsInput, type CallModelInput, type NotifyWaitingInput, type SummariseInput } from '../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
-import { withName, ofTools, RecordedActivities, type Which } from './recorded-activities.ts';
-import { activitiesNamed, childOf, isFull, isFullFor, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
+import { RecordedActivities, type Which, withName } from './recorded-activities.ts';
+import { activitiesNamed, childOf, isFull, isFullFor, isToolActivity, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
@@ -25,18 +25,16 @@ interface RecordedIds {
 }
 
 const modelCalls = withName(ACTIVITIES.callModel);
-const stepAttempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
-const segments = withName(ACTIVITIES.runCode);
-const isHandoff: Which = ({ name, input }) => name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
+const handoffs = withName(ACTIVITIES.resolveAgent);
+const attempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
+const loads = withName(ACTIVITIES.loadOutput);
+const callsAndSegments: Which = (name) => isToolActivity(name) || name === ACTIVITIES.runCode;
 
-/** Selects the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
-const ofCalls: Which = (one) =>
-  ofTools(one) ||
-  one.name === ACTIVITIES.verifyCall ||
-  (one.name === ACTIVITIES.callHooks && isJsonObject(one.input) && 'callId' in one.input);
-
-/** Selects the activities whose recorded ends the loop must have asked for by its end: otherwise it is not the loop that ran. */
-const decisive = withName(ACTIVITIES.callModel, ACTIVITIES.summarise, ACTIVITIES.checkGuardrails, ACTIVITIES.authorizeDecision);
+/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
+function isOfCall({ name, input }: { name: string; input: unknown }): boolean {
+  if (name === ACTIVITIES.callHooks) return isJsonObject(input) && 'callId' in input;
+  return isToolActivity(name) || name === ACTIVITIES.verifyCall;
+}
 
 /**
  * A run that is read back: every answer is taken from history, in the workflow task in which the run received it. Knowing what each task
@@ -50,6 +48,10 @@ export class RecordedRun {
   readonly #activities: RecordedActivities;
   readonly #ids: RecordedIds;
   readonly #children: RecordedChildren;
+  /** True if the execution continued as new, or was about to. */
+  readonly #continues: boolean;
+  /** True if outputs of a program were stored, which is done before it continues. */
+  readonly #stores: boolean;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: RecordedIds) {
     this.#recorded = recorded;
@@ -57,6 +59,8 @@ export class RecordedRun {
     this.#activities = new RecordedActivities(recorded, tasks);
     this.#ids = ids;
     this.#children = new RecordedChildren(recorded, tasks, this.#activities);
+    this.#continues = recorded.end?.type === 'continued' || activitiesNamed(recorded, ACTIVITIES.archiveEvents).length > 0;
+    this.#stores = activitiesNamed(recorded, ACTIVITIES.storeOutputs).length > 0;
   }
 
   /** Returns the ports of the loop over the history. */
@@ -103,19 +107,7 @@ export class RecordedRun {
 
   /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
   end(): void {
-    const left = this.#activities.left(decisive).find(({ task }) => task !== undefined);
-    if (left === undefined) return;
-    const events = this.#tasks.state?.window.through ?? 0;
-    throw new LonghaulError(
-      'history_unreadable',
-      `Execution "${this.#recorded.executionId}" cannot be read back: the loop of this release ends after ${events} events, without the activity ` +
-        `"${left.name}" that its history has. Read it with the release that ran it, or with a worker that answers its queries`,
-    );
-  }
-
-  /** True if the execution continued as new, or was about to. */
-  get #continues(): boolean {
-    return this.#recorded.end?.type === 'continued' || activitiesNamed(this.#recorded, ACTIVITIES.archiveEvents).length > 0;
+    this.#activities.requireUsed();
   }
 
   /**
@@ -125,13 +117,12 @@ export class RecordedRun {
   #continueDue(growth: Growth, leaving?: Leaving): boolean {
     const activities = this.#activities;
     const task = this.#tasks.number;
-    const callsLeft = activities.left((one) => ofTools(one) || segments(one));
-    if (activities.areLocalLeft || callsLeft.some(({ scheduledIn }) => scheduledIn === task)) return false;
-    if (activities.startsIn(task, modelCalls) || activities.left(isHandoff).length > 0 || this.#children.startsIn(task)) return false;
+    if (activities.areLocalLeft || activities.startsIn(task, callsAndSegments)) return false;
+    if (activities.startsIn(task, modelCalls) || activities.areLeft(handoffs) || this.#children.startsIn(task)) return false;
     if (leaving !== undefined) return this.#children.areLeft;
-    if (this.#tasks.state?.program !== undefined) return callsLeft.length === 0 && this.#programContinues(growth);
-    if (activities.areRunning(ofCalls) || this.#children.running > 0) return true;
-    if (!this.#continues || activities.left(modelCalls).length > 0 || callsLeft.length > 0) return false;
+    if (this.#tasks.state?.program !== undefined) return !activities.areLeft(callsAndSegments) && this.#programContinues(growth);
+    if (activities.areRunning(isOfCall) || this.#children.running > 0) return true;
+    if (!this.#continues || activities.areLeft(modelCalls) || activities.areLeft(callsAndSegments)) return false;
     // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName(ACTIVITIES.summarise)));
   }
@@ -143,9 +134,8 @@ export class RecordedRun {
   #programContinues(growth: Growth): boolean {
     const recorded = this.#recorded;
     const activities = this.#activities;
-    if (!this.#continues && activitiesNamed(recorded, ACTIVITIES.storeOutputs).length === 0) return false;
-    const isLeft = activities.left((one) => stepAttempts(one) || one.name === ACTIVITIES.loadOutput).length > 0;
-    if (isLeft || this.#children.areStepsLeft) return false;
+    if (!this.#continues && !this.#stores) return false;
+    if (activities.areLeft(attempts) || activities.areLeft(loads) || this.#children.areStepsLeft) return false;
     const task = this.#tasks.number;
     const size = recorded.taskSizes?.[task - 1];
     const limit = this.#tasks.state?.snapshot.continueAsNew;
@@ -154,9 +144,9 @@ export class RecordedRun {
     const tells = [...recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining =
-      activities.areRunning((one) => stepAttempts(one) || ofCalls(one)) && [...recorded.timers].every((timer) => timer <= task);
+      activities.areRunning((one) => attempts(one.name) || isOfCall(one)) && [...recorded.timers].every((timer) => timer <= task);
     // A program that reads the result of a child may continue as new before it has that result, and may stay if there is room.
-    const isReading = activities.areRunning(withName(ACTIVITIES.readResult)) && isFull(size, growth, limit);
+    const isReading = activities.areRunning(({ name }) => name === ACTIVITIES.readResult) && isFull(size, growth, limit);
     return this.#tasks.isDecided || isDraining || isReading;
   }
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { defineProgram, tool, unit } from '../../src/define/program/index.ts';
-import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
+import { defineProgram, recall, tool, unit } from '../../src/define/program/index.ts';
+import { ACTIVITIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { isFullFor } from '../../src/history/recorded-execution.ts';
 import { readBack } from '../../src/history/read-run.ts';
 import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
-import { HandMade } from './hand-made.ts';
+import { APART, BEGAN, HandMade } from './hand-made.ts';
 
 const { document } = defineProgram({
   name: 'side-by-side',
@@ -32,6 +32,16 @@ test('the calls of a program are found by their ids: steps that run side by side
     ['one.Far', 'event-of-one.Far'],
     ['two.Near', 'event-of-two.Near'],
   ]);
+});
+
+test('a cancelled program waits for no use of its memory, as its workflow did not', async () => {
+  const recalling = defineProgram({ name: 'recalling', units: [unit('one', {}, [recall('Find', 'key')])], output: '{{one.Find}}' });
+  const made = new HandMade({ ...testSnapshot(), program: recalling.document });
+  const { recorded } = made.activity(ACTIVITIES.useMemory, { step: 'one.Find' }, { asked: 2 }, null).cancel(4);
+  recorded.program = { program: recalling.name };
+  delete recorded.input;
+  const { result } = await readBack('r', recorded);
+  expect(result).toMatchObject({ status: 'cancelled', endTime: new Date(BEGAN + 4 * APART).toISOString() });
 });
 
 const WAITING = { events: 4, bytes: 1_000 };

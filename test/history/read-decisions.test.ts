@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readBack } from '../../src/history/read-run.ts';
 import { approvalsFrom, statusFrom } from '../../src/client/recorded-views.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
-import type { ToolCall } from '../../src/core/domain/content.ts';
+import type { ContentItem, ToolCall } from '../../src/core/domain/content.ts';
+import { defined } from '../../src/core/domain/defined.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
+import { agentTo, to } from '../core/loop/handoffs/agents.ts';
 import { newSnapshot } from '../fakes/snapshot.ts';
 import { APART, BEGAN, HandMade } from './hand-made.ts';
 
@@ -133,4 +136,44 @@ test('a history whose commands differ from those of the loop is refused', async 
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .model(9, { asked: 5, ended: 6 }, [...DONE]);
   await expect(readBack('r', recorded)).rejects.toMatchObject({ code: 'history_unreadable' });
+});
+
+describe('a history of another loop is refused, and names the first difference:', () => {
+  const agent = agentTo('a', ['b', 'c']);
+  const seen = (): HandMade =>
+    new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, [call('look', 'c2')]).tool(1, 0, { asked: 3, ended: 4 }, 'seen');
+  const handedTo = (name: string, content: ContentItem[], ended?: number): HandMade =>
+    new HandMade(agent)
+      .model(1, { asked: 2, ended: 3 }, content)
+      .activity(ACTIVITIES.resolveAgent, { agent: name, from: 'a' }, { asked: 3, ...defined({ ended }) }, agentTo(name, []));
+  const decided = new HandMade({ ...snapshot, authorize: true })
+    .model(1, { asked: 2, ended: 3 }, [call('pay', 'c1', { amount: 5 })], { approvals: { c1: { digest: 'd' } } })
+    .arrival('update', 4, 'approve', approve('x', { by: 'ann' }))
+    .activity(ACTIVITIES.authorizeDecision, { decision: { id: 'y' } }, { asked: 4 }, null);
+
+  test.each<[string, HandMade, string]>([
+    ['a model call after other events, still in flight', seen().modelOutput(9, { asked: 4 }, { type: 'aborted' }), '"callModel" for "3"'],
+    ['the handoff to another agent', handedTo('c', [to('b')], 4), '"resolveAgent" for "b"'],
+    ['the handoff to another agent, still in flight', handedTo('c', [to('b')]), '"resolveAgent" for "b"'],
+    ['a handoff that no call has asked for', handedTo('b', [...DONE], 4), 'without the activity "resolveAgent"'],
+    ['the check of another decision, still in flight', decided, '"authorizeDecision" for "x"'],
+  ])('%s', async (_, { recorded }, difference) => {
+    await expect(readBack('r', recorded)).rejects.toMatchObject({
+      code: 'history_unreadable',
+      message: expect.stringContaining(difference) as string,
+    });
+  });
+});
+
+test('a notification is that of the call which waits, in whichever order calls were announced', async () => {
+  const calls = [call('pay', 'c1', { amount: 5 }), call('pay', 'c2', { amount: 6 })];
+  const { recorded } = new HandMade({ ...snapshot, notify: true })
+    .model(1, { asked: 2, ended: 3 }, calls, { approvals: { c1: { digest: 'd' }, c2: { digest: 'e' } } })
+    .activity(ACTIVITIES.notifyWaiting, { waiting: { callId: 'c2', key: 'model-2/1' } }, { asked: 3, ended: 4 }, null)
+    .activity(ACTIVITIES.notifyWaiting, { waiting: { callId: 'c1', key: 'model-2/0' } }, { asked: 3 }, null);
+  const { state } = await readBack('r', recorded);
+  expect(state?.approvals.pending.map(({ callId, notified }) => [callId, notified])).toEqual([
+    ['c1', undefined],
+    ['c2', true],
+  ]);
 });

@@ -364,9 +364,11 @@ function isUnregistered(name: string, type: string | null | undefined, message: 
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
 }
 
+const OWN_ACTIVITIES: ReadonlySet<string> = new Set(Object.values(ACTIVITIES));
+
 /** True for the name of one of Longhaul's own activities, which is not a tool. */
 export function isOwnActivity(name: string): boolean {
-  return Object.values<string>(ACTIVITIES).includes(name);
+  return OWN_ACTIVITIES.has(name);
 }
 
 /** Returns the same activity, to be tried on one worker after the other. */

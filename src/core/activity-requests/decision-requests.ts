@@ -99,6 +99,7 @@ export function authorizeRequest(
 export function notifyRequest(run: RequestingRun, waiting: PendingApproval): ActivityRequest<NotifyWaitingInput, void, NotifyOutcome> {
   return {
     name: ACTIVITIES.notifyWaiting,
+    key: ({ waiting: of }) => of?.callId,
     tier: 'remote',
     options: { ...NOTIFY, summary: summaryText(`${waiting.toolName} waits for a decision`) },
     input: {

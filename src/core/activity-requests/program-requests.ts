@@ -182,6 +182,7 @@ export function storeRequest(
   const count = Object.keys(outputs).length;
   return {
     name: ACTIVITIES.storeOutputs,
+    isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: count === 1 ? 'Store the large output of 1 step' : `Store large outputs of ${count} steps` },
     input: { ...runReference(run), outputs },

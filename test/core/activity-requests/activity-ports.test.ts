@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
+import { activityPorts, toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
 import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
 import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
-import type { RequestingRun } from '../../../src/core/activity-requests/activity-request.ts';
+import type { PerformActivity, RequestingRun } from '../../../src/core/activity-requests/activity-request.ts';
 
 const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };
 
@@ -68,4 +68,21 @@ test('a remote call takes no room, and a small call may fit after a large one di
   const four = ['large', 'large', 'fetch', 'fetch', 'large', 'large'];
   expect(tiersOf([...four, 'large'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'remote']);
   expect(tiersOf([...four, 'note'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'local']);
+});
+
+test('outputs that are stored and loaded are no progress: an execution that does nothing else must not continue as new', async () => {
+  const progress: [string, boolean][] = [];
+  const perform: PerformActivity = (call) => {
+    progress.push([call.name, call.isNoProgress !== true]);
+    return Promise.resolve(call.failed(new Error('no store')));
+  };
+  const ports = activityPorts({ runId: 'r', snapshot, authorizing: new Map() }, perform, () => false);
+  await ports.storeOutputs({ 'one.Ask': 'id' });
+  await ports.loadOutput({ address: 'one.Ask', id: 'id', spilled: { store: 's', claim: {}, bytes: 2_000, sha256: '' } });
+  await ports.readEarlier('earlier');
+  expect(progress).toEqual([
+    ['storeOutputs', false],
+    ['loadOutput', false],
+    ['readProgram', true],
+  ]);
 });
