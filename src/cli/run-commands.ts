@@ -82,6 +82,7 @@ export const LIST = defineCommand({
     agent: option('<name>', 'only runs of this agent or program'),
     status: COMMON.status('runs'),
     tag: option('<tag>', 'only runs that were started with this tag'),
+    since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision; with a tool, on a call of it'),
     limit: COMMON.limit,
     query: COMMON.query,
