@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mayCall, spellingProblem, toolsFor } from '../../src/core/code/callable-tools.ts';
-import type { AgentSnapshot, FlowPolicy, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { AgentSnapshot, FlowPolicy, OutputSnapshot, ToolSnapshot, WindowPolicy } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
-import type { WindowPolicy } from '../../src/core/domain/record.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
