@@ -222,6 +222,11 @@ export interface WindowPolicy {
   summaryModel?: string;
 }
 
+/** Returns the model that summarises the conversation of an agent, and gives its sessions their titles. */
+export function summaryModelOf({ model, window }: { model: string; window?: Pick<WindowPolicy, 'summaryModel'> }): string {
+  return window?.summaryModel ?? model;
+}
+
 /** The wait before the second attempt, and its growth before further ones. */
 export interface Backoff {
   initialMs: number;
