@@ -156,7 +156,8 @@ export const COMMON = {
   session: argument('<session>', 'the id of the session'),
   query: option('<query>', "a further condition in Temporal's list filter language"),
   limit: option('<number>', 'at most this many', { read: wholeNumber(1), default: 20 }),
-  since: (of: string) => option('<time>', `only ${of} that started since then: 2h (ago), or a date such as 2026-11-26T22:00Z`, { read: pointBeforeNow }),
+  since: (of: string) =>
+    option('<time>', `only ${of} that started since then: 2h (ago), or a date such as 2026-11-26T22:00Z`, { read: pointBeforeNow }),
   status: (of: string) => option('<status>', `only ${of} with this status`, { choices: STATUSES }),
   agents: option('<module>', 'the module of your agents', { short: 'a', required: true }),
   workflows: option('<module>', 'the module of your own workflows, which the worker runs too', { short: 'w' }),

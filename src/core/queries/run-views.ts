@@ -38,7 +38,8 @@ interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'starte
 }
 
 /** Returns the status of a run without what only a worker knows. */
-export function statusOfRun(runId: string, status: RunStatus, { agentName, executions, queued, startedAt, state, principal }: RunFacts): StatusView {
+export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): StatusView {
+  const { agentName, executions, queued, startedAt, state, principal } = facts;
   return {
     version: 1,
     runId,
