@@ -4,7 +4,7 @@ import { type ErrorCode, UsageError } from '../../src/core/domain/errors.ts';
 import { type HookSnapshot, INLINE_HOOK_MS, joinedHooks } from '../../src/core/domain/hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
-import type { ToolOwner } from '../../src/core/domain/agent.ts';
+import { summaryModelOf, type ToolOwner } from '../../src/core/domain/agent.ts';
 import { memoryTools } from '../../src/core/domain/memory.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
 import type { GuardrailSnapshot } from '../../src/core/domain/guardrails.ts';
@@ -39,7 +39,7 @@ export class AgentRegistry {
       this.#agents.set(agent.name, agent);
       requireOwnNames(this.#hooks, agent.name, agent.hooks ?? []);
       const asked = (agent.guardrails ?? []).flatMap(({ models }) => models);
-      for (const model of [agent.model, agent.window.summaryModel ?? agent.model, ...asked]) {
+      for (const model of [agent.model, summaryModelOf(agent), ...asked]) {
         if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
           `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${quotedNames(this.#providers)}): add it to "providers"`,

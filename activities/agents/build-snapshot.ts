@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mayCall, spellingProblem, toolsFor } from '../../src/core/code/callable-tools.ts';
-import type { AgentSnapshot, FlowPolicy, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import {
+  type AgentSnapshot,
+  type FlowPolicy,
+  type OutputSnapshot,
+  summaryModelOf,
+  type ToolSnapshot,
+  type WindowPolicy,
+} from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
-import type { WindowPolicy } from '../../src/core/domain/record.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
@@ -262,11 +268,11 @@ export function windowPolicy({ window, model, settings }: AnyAgent, capabilities
   const context = capabilities.contextTokens ?? contextTokens(model);
   const answer = Math.min(settings.maxOutputTokens ?? context * ANSWER_SHARE, context / 2);
   return {
-    maxTokens: window.maxTokens ?? Math.floor((context - answer) * USED_SHARE),
-    maxBytes: window.maxBytes ?? DEFAULT_MAX_BYTES,
-    keepResults: window.keepResults ?? DEFAULT_KEEP_RESULTS,
-    summarise: window.summarise ?? true,
-    ...defined({ summaryModel: window.summaryModel }),
+    maxTokens: Math.floor((context - answer) * USED_SHARE),
+    maxBytes: DEFAULT_MAX_BYTES,
+    keepResults: DEFAULT_KEEP_RESULTS,
+    summarise: true,
+    ...defined(window),
   };
 }
 
@@ -443,8 +449,9 @@ function snapshotPrices(
 }
 
 /** Returns the models that a run may call. The model for summaries also gives a session its title. */
-function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent, isSession: boolean): string[] {
-  return summarise || isSession ? [...new Set([model, summaryModel])] : [model];
+function modelsOf(agent: AnyAgent, isSession: boolean): string[] {
+  const { model, window } = agent;
+  return window.summarise !== false || isSession ? [...new Set([model, summaryModelOf(agent)])] : [model];
 }
 
 /** The facts about a worker that a snapshot pins. */

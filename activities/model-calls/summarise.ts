@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { summaryModelOf } from '../../src/core/domain/agent.ts';
 import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -24,7 +25,7 @@ export function summariseActivity(runtime: ActivityRuntime): (input: SummariseIn
 async function summarise(runtime: ActivityRuntime, input: SummariseInput, patience: Patience): Promise<SummariseOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
-  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const model = summaryModelOf(snapshot);
   const client = runtime.registry.provider(model);
   const isTitle = input.purpose === 'title';
   if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));

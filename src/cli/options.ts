@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/js
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { TERMINAL_STATUSES } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
-import { type Duration, MAX_TIMER_MS, milliseconds } from '../core/domain/time.ts';
+import { type Duration, isoTime, MAX_TIMER_MS, milliseconds } from '../core/domain/time.ts';
 import { chosenLog, LOG_FORMATS, LOG_LEVELS, type LogChoice, type LogLevel } from '../log/log-writer.ts';
 import type { HandlerOptions } from '../server/server-options.ts';
 import { argument, option, type ServerFlags, type Values } from './define-command.ts';
@@ -59,6 +59,16 @@ export function duration(text: string): Duration {
     throw new InvalidArgumentError('Write a time with its unit, such as 30m, 2h or 1d.');
   }
 }
+
+/** Parses an option that is a point in time: ISO 8601, or a time with its unit before now. Returns ISO 8601. */
+export function pointBeforeNow(text: string): string {
+  const time = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Date.now() - withUnit(text);
+  if (Math.abs(time) <= MAX_DATE_MS) return isoTime(time);
+  throw new InvalidArgumentError('Write a time before now with its unit, such as 30m, 2h or 1d, or a date such as 2026-11-26T22:00Z.');
+}
+
+/** The largest date of JavaScript, in milliseconds before and after 1970. */
+const MAX_DATE_MS = 8_640_000_000_000_000;
 
 /** Parses an option that is an amount of money. */
 export function amount(text: string): number {
@@ -159,6 +169,8 @@ export const COMMON = {
   session: argument('<session>', 'the id of the session'),
   query: option('<query>', "an additional condition, in Temporal's list filter language"),
   limit: option('<number>', 'print at most this many', { read: wholeNumber(1), default: 20 }),
+  since: (of: string) =>
+    option('<time>', `only ${of} that started since then: 2h (ago), or a date such as 2026-11-26T22:00Z`, { read: pointBeforeNow }),
   status: (of: string) => option('<status>', `only ${of} with this status`, { choices: STATUSES }),
   agents: option('<module>', 'the module of your agents', { short: 'a', required: true }),
   workflows: option('<module>', 'the module of your own workflows, which the worker also runs', { short: 'w' }),

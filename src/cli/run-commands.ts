@@ -88,6 +88,7 @@ export const LIST = defineCommand({
     agent: option('<name>', 'only runs of this agent or program'),
     status: COMMON.status('runs'),
     tag: option('<tag>', 'only runs that were started with this tag'),
+    since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
     limit: COMMON.limit,
     query: COMMON.query,

@@ -29,6 +29,7 @@ export const SESSIONS = defineCommand({
     agent: option('<name>', 'only sessions of this agent'),
     status: COMMON.status('sessions'),
     tag: option('<tag>', 'only sessions that were started with this tag'),
+    since: COMMON.since('sessions'),
     limit: COMMON.limit,
     query: COMMON.query,
   },

@@ -1,11 +1,10 @@
 import { LonghaulError } from '../core/domain/errors.ts';
 import { newExecutionContext } from '../core/domain/record.ts';
 import type { RunStatus } from '../core/domain/run.ts';
-import { isoTime } from '../core/domain/time.ts';
-import { approvalViews, progressOf } from '../core/loop/progress.ts';
+import { approvalViews } from '../core/loop/progress.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import type { ContextPage, StatusView } from '../core/protocol.ts';
-import { childrenField, runSubject, sessionField } from '../core/queries/run-views.ts';
+import { childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
 import { contextOfRun } from '../core/saved/context-of-run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ReadBackRun } from '../history/read-run.ts';
@@ -16,20 +15,7 @@ import type { OwnApprovals } from './executions.ts';
 
 /** Returns the `status` view. `execution` is Temporal's status of the workflow. */
 export function statusFrom(runId: string, execution: { status: string }, newest: ReadBackRun): StatusView {
-  const { agentName, principal, startedAt, executions, queued, state } = newest;
-  return {
-    version: 1,
-    runId,
-    agentName,
-    about: runSubject(agentName, state, principal),
-    status: runStatus(execution, newest),
-    ...progressOf(state),
-    ...sessionField(state, Date.now()),
-    ...childrenField(state),
-    executions,
-    queued,
-    startTime: isoTime(startedAt),
-  };
+  return statusOfRun(runId, runStatus(execution, newest), newest);
 }
 
 /** Returns the pending approvals and the remembered decisions. `execution` is Temporal's status of the workflow. */

@@ -42,10 +42,10 @@ async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): 
   return question === undefined || question === '' ? entry : { ...entry, question };
 }
 
-function filterOf({ agent, status, query, tag, waiting, limit }: ListFlags): ListFilter {
+function filterOf({ agent, status, query, tag, since, waiting, limit }: ListFlags): ListFilter {
   return {
     limit,
-    ...defined({ agent, status, query, tag, waitingFor: waiting }),
+    ...defined({ agent, status, query, tag, startedAfter: since, waitingFor: waiting }),
   };
 }
 

@@ -120,10 +120,10 @@ export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<num
   return 0;
 }
 
-function filterOf({ agent, status, tag, query, limit }: SessionsFlags): SessionFilter {
+function filterOf({ agent, status, tag, since, query, limit }: SessionsFlags): SessionFilter {
   return {
     limit,
-    ...defined({ agent, status, tag, query }),
+    ...defined({ agent, status, tag, startedAfter: since, query }),
   };
 }
 

@@ -1,5 +1,12 @@
 import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
-import { type ActivityTiming, type AgentSnapshot, DEFAULT_PATIENCE_MS, MISSED_HEARTBEATS, withDocument } from '../domain/agent.ts';
+import {
+  type ActivityTiming,
+  type AgentSnapshot,
+  DEFAULT_PATIENCE_MS,
+  MISSED_HEARTBEATS,
+  summaryModelOf,
+  withDocument,
+} from '../domain/agent.ts';
 import type { Resolved } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
@@ -217,7 +224,7 @@ export function summaryRequest(
   { events, ...range }: SummaryRequest,
 ): ActivityRequest<SummariseInput, SummariseOutput, SummaryOutcome> {
   const { snapshot } = run;
-  const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const model = summaryModelOf(snapshot);
   const isTitle = range.purpose === 'title';
   return {
     name: ACTIVITIES.summarise,

@@ -7,7 +7,6 @@ import { canonicalJson, type JsonObject } from './json.ts';
 import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
 import type { Permissions, ToolCategory } from './permissions.ts';
 import type { AnswerRules, ProgramDocument } from './program-document.ts';
-import type { WindowPolicy } from './record.ts';
 import type { ContinueAsNewThresholds } from './run.ts';
 import type { ModelPrice } from './usage.ts';
 
@@ -207,6 +206,25 @@ export interface AgentSnapshot {
   childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
+}
+
+/** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */
+export interface WindowPolicy {
+  /** Tokens, instructions and tools included. */
+  maxTokens: number;
+  /** Bytes of JSON. */
+  maxBytes: number;
+  /** The number of newest tool results that stay as long as anything else can be taken out. */
+  keepResults: number;
+  /** True: a model call summarises the older part if evicting results is not enough. False: the run ends instead. */
+  summarise: boolean;
+  /** The model that summarises, as `provider/model`. Default: the agent's own. */
+  summaryModel?: string;
+}
+
+/** Returns the model that summarises the conversation of an agent, and gives its sessions their titles. */
+export function summaryModelOf({ model, window }: { model: string; window?: Pick<WindowPolicy, 'summaryModel'> }): string {
+  return window?.summaryModel ?? model;
 }
 
 /** The wait before the second attempt, and its growth before further ones. */

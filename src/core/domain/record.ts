@@ -108,20 +108,6 @@ export interface Compaction {
   hooks?: HookRecord[];
 }
 
-/** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */
-export interface WindowPolicy {
-  /** Tokens, instructions and tools included. */
-  maxTokens: number;
-  /** Bytes of JSON. */
-  maxBytes: number;
-  /** The number of newest tool results that stay as long as anything else can be taken out. */
-  keepResults: number;
-  /** True: a model call summarises the older part if evicting results is not enough. False: the run ends instead. */
-  summarise: boolean;
-  /** The model that summarises, as `provider/model`. Default: the agent's own. */
-  summaryModel?: string;
-}
-
 /** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */
 export type RefreshNote = { digest: string } | { failed: { code: string; message: string } };
 

@@ -1,3 +1,4 @@
+import { summaryModelOf } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ContentItem } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
@@ -164,7 +165,7 @@ async function summariseRange(
 ): Promise<Extract<NextStep, { type: 'finish' }> | undefined> {
   const { through, lastEventId } = state.window;
   const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
-  const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;
+  const model = summaryModelOf(state.snapshot);
   if (outcome.type === 'cancelled') {
     if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
     return endCancelled(state);

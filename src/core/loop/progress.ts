@@ -2,12 +2,10 @@ import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { RunLimits } from '../domain/limits.ts';
-import type { Archiving, NotArchived } from '../domain/run.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
-import type { CallsNotRun } from '../domain/tool-calls.ts';
-import { addRunUsage, type AggregatedUsage, noUsage } from '../domain/usage.ts';
+import { addRunUsage, noUsage } from '../domain/usage.ts';
+import type { StatusView } from '../domain/views.ts';
 import { hasSeveralAgents } from './handoffs.ts';
 import { rewrittenArguments } from './hooks.ts';
 import { usedAmounts } from './limits.ts';
@@ -15,31 +13,23 @@ import { findEvent, type RunState } from './state/run-state.ts';
 
 // Shared state: the progress of a run.
 
-/** The progress of a run, and the tools that it waits for. */
-interface RunProgress {
-  currentStep: number;
-  usage: AggregatedUsage;
-  /** Present if descendants of this run have ended, and their usage is not part of `usage`. */
-  treeUsage?: AggregatedUsage;
-  /** The calls that tools executed. */
-  toolCallsTotal: number;
-  /** The calls that did not run. Absent if all have run. */
-  toolCallsNotRun?: CallsNotRun;
-  toolCallsStarted: number;
-  /** The number of recorded events. */
-  events: number;
-  /** The names of the tools whose calls wait for a decision. */
-  waitingFor: string[];
-  /** Undefined until the agent is resolved, like the state. */
-  limits?: RunLimits;
-  /** The agent that acts, if the run was handed over. */
-  currentAgent?: string;
-  /** The ids of the agents that have ended in the current step. */
-  endedChildren?: string[];
-  lastError?: string;
-  archiving?: Archiving;
-  notArchived?: NotArchived[];
-}
+/** The status of a run without what its state does not know: ids, times, its queue, and what waits outside of the loop. */
+type RunProgress = Omit<
+  StatusView,
+  | 'version'
+  | 'runId'
+  | 'agentName'
+  | 'about'
+  | 'status'
+  | 'executions'
+  | 'queued'
+  | 'session'
+  | 'children'
+  | 'waitingChildren'
+  | 'missing'
+  | 'running'
+  | 'startTime'
+>;
 
 /** Returns the progress of a run in that state; without a state, of a run that has not begun. */
 export function progressOf(state: RunState | undefined): RunProgress {

@@ -9,7 +9,7 @@ import type { ConversationEvent } from '../domain/model.ts';
 import type { StepValuesAnswer } from '../domain/program-run.ts';
 import { newExecutionContext } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import type { Principal, RunSubject } from '../domain/run.ts';
+import type { Principal, RunStatus, RunSubject } from '../domain/run.ts';
 import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
@@ -22,20 +22,35 @@ import { isSession, limitsOf, sessionLimitReached, spentBySession } from '../ses
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
-  const { runId, agentName, executions, inbox, startedAt, state, missing = [] } = run;
+  const { runId, agentName, executions, inbox, startedAt, state, principal, missing = [] } = run;
+  const facts = { agentName, executions, queued: inbox.queued, startedAt, ...defined({ state, principal }) };
+  return {
+    ...statusOfRun(runId, state?.status ?? 'running', facts),
+    ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
+    ...(missing.length === 0 ? {} : { missing: missing.map(missingView) }),
+  };
+}
+
+/** What the status says of a run besides its id, known with and without a worker. */
+interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'startedAt' | 'state' | 'principal'> {
+  /** The number of messages in the queue. */
+  readonly queued: number;
+}
+
+/** Returns the status of a run without what only a worker knows. */
+export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): StatusView {
+  const { agentName, executions, queued, startedAt, state, principal } = facts;
   return {
     version: 1,
     runId,
     agentName,
-    about: runSubject(agentName, state, run.principal),
-    status: state?.status ?? 'running',
+    about: runSubject(agentName, state, principal),
+    status,
     ...progressOf(state),
     ...sessionField(state, Date.now()),
     ...childrenField(state),
-    ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
-    ...(missing.length === 0 ? {} : { missing: missing.map(missingView) }),
     executions,
-    queued: inbox.queued,
+    queued,
     startTime: isoTime(startedAt),
   };
 }
@@ -143,7 +158,7 @@ function userText(event: ConversationEvent | undefined): string {
 }
 
 /** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */
-export function sessionField(state: RunState | undefined, now: number): { session?: SessionView } {
+function sessionField(state: RunState | undefined, now: number): { session?: SessionView } {
   if (state === undefined || !isSession(state)) return {};
   const { title, turns, turn, idleSince } = state.session;
   const limitReached = sessionLimitReached(state, now);

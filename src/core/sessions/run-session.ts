@@ -1,3 +1,4 @@
+import { summaryModelOf } from '../domain/agent.ts';
 import { cutText } from '../domain/byte-budgets.ts';
 import type { KeptAgent, NextTurnInput, ReadCallInput, Resolved } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
@@ -434,7 +435,7 @@ function besideTurns(state: OpenSession, record: (model: string) => void): void 
   const { session, snapshot } = state;
   const ofTurn = state.usage;
   state.usage = noUsage();
-  record(snapshot.window?.summaryModel ?? snapshot.model);
+  record(summaryModelOf(snapshot));
   session.spent = { ...session.spent, usage: addRunUsage(session.spent.usage, state.usage) };
   state.usage = ofTurn;
 }

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import type { Decision } from '../../core/domain/approvals.ts';
+import type { Event } from '../../core/domain/record.ts';
+import type { StepResult, ToolCallRecord } from '../../core/domain/tool-calls.ts';
 import {
   aggregatedUsage,
   component,
   contentItem,
   estimatedUsage,
   jsonObject,
+  type MembersOf,
   runLimits,
   spilledContent,
   timestamp,
@@ -28,7 +32,7 @@ const decision = component(
     verifiedBy: z.string().exactOptional(),
     source: z.enum(['update', 'signal', 'deadline', 'remembered']),
     at: timestamp,
-  }),
+  } satisfies MembersOf<Decision>),
 );
 
 export const decisionReceipt = component(
@@ -70,7 +74,7 @@ export const event = component(
       refresh: jsonObject.exactOptional(),
       memory: jsonObject.exactOptional(),
       step: jsonObject.exactOptional(),
-    })
+    } satisfies MembersOf<Event>)
     .describe('What happened, who did it, and when. Events are numbered by their offsets.'),
 );
 
@@ -104,7 +108,7 @@ const toolCallRecord = component(
     verified: z.object({ happened: z.boolean(), reason: z.string() }).exactOptional(),
     childRunId: z.string().exactOptional(),
     hooks: z.array(jsonObject).exactOptional(),
-  }),
+  } satisfies MembersOf<ToolCallRecord>),
 );
 
 export const stepResult = component(
@@ -118,7 +122,7 @@ export const stepResult = component(
     finishReason: z.string(),
     final: z.literal(true).exactOptional(),
     hooks: z.array(jsonObject).exactOptional(),
-  }),
+  } satisfies MembersOf<StepResult>),
 );
 
 export const stepsBody = component('Steps', z.object({ runId: z.string(), steps: z.array(stepResult) }));

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { TERMINAL_STATUSES } from '../../core/domain/run.ts';
+import type { RunListEntry } from '../../client/list.ts';
+import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals.ts';
+import type { RequestedParts, RunResultJson } from '../../core/domain/result.ts';
+import { type RunSubject, TERMINAL_STATUSES } from '../../core/domain/run.ts';
+import type { SessionView } from '../../core/domain/sessions.ts';
+import type { ContextPage, StatusView } from '../../core/domain/views.ts';
 import { event, stepResult, trace } from './run-record.ts';
 import {
   aggregatedUsage,
@@ -8,6 +13,7 @@ import {
   jsonObject,
   jsonValue,
   limitValues,
+  type MembersOf,
   nameText,
   requestIdText,
   runIdText,
@@ -58,7 +64,7 @@ const sessionView = component(
     }),
     limitReached: z.object({ limit: z.string(), message: z.string() }).exactOptional(),
     idleSince: timestamp.exactOptional(),
-  }),
+  } satisfies MembersOf<SessionView>),
 );
 
 /** For whom and for what a run acts. */
@@ -72,7 +78,7 @@ const runSubject = component(
       tags: z.array(z.string()).exactOptional(),
       title: z.string().exactOptional(),
       question: z.string().exactOptional().describe('The beginning of what the user asked.'),
-    })
+    } satisfies MembersOf<RunSubject>)
     .describe('For whom and for what the run acts. The texts are untrusted: escape them.'),
 );
 
@@ -119,7 +125,7 @@ export const statusView = component(
       )
       .exactOptional(),
     startTime: timestamp,
-  }),
+  } satisfies MembersOf<StatusView>),
 );
 
 const recordedFields = {
@@ -161,7 +167,7 @@ const resultFields = {
   hasMedia: z.boolean(),
   mediaTypes: z.array(z.string()),
   maxIterations: z.number().describe('The same as `limits.steps`.'),
-};
+} satisfies MembersOf<Omit<RunResultJson, keyof RequestedParts | 'outputTruncated'>>;
 
 const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() };
 
@@ -191,7 +197,7 @@ export const contextPage = component(
     events: z.array(event),
     nextId: z.string().exactOptional(),
     total: z.number(),
-  }),
+  } satisfies MembersOf<ContextPage>),
 );
 
 const runEntry = component(
@@ -208,7 +214,7 @@ const runEntry = component(
     tags: z.array(z.string()).exactOptional(),
     startTime: timestamp,
     endTime: timestampOrNull,
-  }),
+  } satisfies MembersOf<RunListEntry>),
 );
 
 /** The cursor of the next page of a list. */
@@ -246,7 +252,7 @@ const approval = component(
     arguments: jsonObject,
     argumentsCut: z.literal(true).exactOptional(),
     answer: jsonObject.exactOptional(),
-  }),
+  } satisfies MembersOf<ApprovalView>),
 );
 
 const rememberedDecision = component(
@@ -261,7 +267,7 @@ const rememberedDecision = component(
     by: z.string().nullable(),
     verifiedBy: z.string().exactOptional(),
     at: timestamp,
-  }),
+  } satisfies MembersOf<RememberedDecision>),
 );
 
 /** The approvals of a run and of those below it. */

@@ -11,6 +11,9 @@ export const jsonValue = z
 /** The schemas that the OpenAPI document names, by their names. */
 export const COMPONENTS = z.registry<{ id: string }>();
 
+/** The members of a type. A schema whose members satisfy it has each of them, and no other: the OpenAPI document names what the type has. */
+export type MembersOf<Type> = Readonly<Record<keyof Type, unknown>>;
+
 /** Any JSON object. Its members are not visited: only its reader knows their shape. */
 export const jsonObject = component(
   'JsonObject',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
 import type { ProgramOptions } from '../../client/start.ts';
+import { summaryModelOf } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
@@ -30,7 +31,7 @@ export interface WorkerParts extends Passed {
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
   const agents = withSubAgents(reachableAgents([agent, ...(options.agents ?? [])]));
-  const models = agents.flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
+  const models = agents.flatMap((one) => [one.model, summaryModelOf(one)]);
   return {
     agents: agents.map((one) => harnessAgent(one, harness.plan)),
     ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),
@@ -172,7 +173,7 @@ export function programParts(harness: Harness, program: AnyProgram, options: Pro
   const documents = [document, ...program.programs.map((one) => one.document)];
   const models = [
     ...documents.flatMap((one) => [...modelsOf(one), ...(one.model === undefined ? [] : [one.model])]),
-    ...program.agents.flatMap(({ model, window: { summaryModel = model } }) => [model, summaryModel]),
+    ...program.agents.flatMap((one) => [one.model, summaryModelOf(one)]),
   ];
   return {
     agents: program.agents,

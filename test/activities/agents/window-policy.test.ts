@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { windowPolicy } from '../../../activities/agents/build-snapshot.ts';
 import { type AgentOptions, defineAgent } from '../../../src/define/define-agent.ts';
-import type { WindowPolicy } from '../../../src/core/domain/record.ts';
+import type { WindowPolicy } from '../../../src/core/domain/agent.ts';
 
 function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: number): WindowPolicy {
   const capabilities = { structuredOutput: true, ...(contextTokens === undefined ? {} : { contextTokens }) };

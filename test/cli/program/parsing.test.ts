@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { COMMAND_GROUPS } from '../../../src/cli/all-commands.ts';
+import { pointBeforeNow } from '../../../src/cli/options.ts';
 import { callCli } from '../call-cli.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 test('help goes to stdout, names every command, and has the exit codes', async () => {
   const { exitCode, stdout, stderr } = await callCli(['--help']);
@@ -84,6 +87,10 @@ test.each([
   [['events', 'r', '--from', '-1'], 'Write a whole number of at least 0'],
   [['list', '--status', 'done'], 'Allowed choices are completed'],
   [['list', '--limit', 'all'], 'Write a whole number of at least 1'],
+  [['list', '--since', 'yesterday'], 'Write a time before now with its unit, such as 30m, 2h or 1d, or a date'],
+  [['list', '--since', '7'], 'Write a time before now with its unit'],
+  [['list', '--since', '2026-13-01'], 'Write a time before now with its unit'],
+  [['sessions', '--since', '99999999999d'], 'Write a time before now with its unit'],
   [['start', 'clerk', 'hi', '--tool-calls-of', 'refund'], 'Write a name and a whole number, such as refund=2'],
   [['start', 'clerk', 'hi', '--cost', '0'], 'Write an amount above 0'],
   [['start', 'clerk', 'hi', '--deadline', '90'], 'Write a time with its unit, such as 30m, 2h or 1d'],
@@ -145,4 +152,15 @@ test.each([
   expect(stderr).toContain(message);
   expect(stderr).toMatch(/^longhaul: /);
   expect(stderr).not.toContain('    at ');
+});
+
+test.each([
+  ['2h', '2026-11-26T20:00:00.000Z'],
+  ['1.5d', '2026-11-25T10:00:00.000Z'],
+  ['2026-11-01', '2026-11-01T00:00:00.000Z'],
+  ['2026-11-26T22:00Z', '2026-11-26T22:00:00.000Z'],
+  ['2026-11-26T22:00+02:00', '2026-11-26T20:00:00.000Z'],
+])('at 22:00, --since %s means %s', (text, time) => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-26T22:00:00Z'), toFake: ['Date'] });
+  expect(pointBeforeNow(text)).toBe(time);
 });

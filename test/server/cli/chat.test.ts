@@ -155,6 +155,7 @@ test('sessions are listed with their titles and statuses, without other runs, un
   expect(found[0]).not.toHaveProperty('title');
   const table = await cli(testbed, list);
   expect(table.stdout).toMatch(/^SESSION +AGENT +STATUS +STARTED +TITLE$/m);
+  expect((await cli(testbed, [...list, '--since', '2126-01-01'])).stderr).toBe('No sessions.\n');
   expect((await cli(testbed, ['list', '--query', `TaskQueue = '${taskQueue}'`, '--status', 'idle'])).stdout).toMatch(/idle/);
 
   // A folder with a wrong name is found before the session is closed.

@@ -138,6 +138,10 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
   expect(table[1]).toContain(second.runId);
   expect(table).toHaveLength(3);
   expect((await cli(testbed, [...query, '--status', 'paused'])).stderr).toBe('No runs.\n');
+  const [newest] = found as [{ startTime: string }];
+  expect(lines((await cli(testbed, [...query, '--since', '1d', '--json'])).stdout)).toHaveLength(2);
+  expect(lines((await cli(testbed, [...query, '--since', newest.startTime, '--json'])).stdout)).toMatchObject([{ runId: second.runId }]);
+  expect((await cli(testbed, [...query, '--since', '2126-01-01'])).stderr).toBe('No runs.\n');
   expect(await cli(testbed, ['list', '--query', 'nonsense = ('])).toMatchObject({ exitCode: 2 });
 });
 

@@ -1,5 +1,4 @@
-import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
-import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
+import type { AgentSnapshot, WindowPolicy } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { Window } from '../../../../src/core/domain/window.ts';
 import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/ports.ts';

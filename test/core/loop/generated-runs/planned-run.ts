@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { AgentSnapshot, WindowPolicy } from '../../../../src/core/domain/agent.ts';
 import type { DeadlineAction } from '../../../../src/core/domain/approvals.ts';
-import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
 import type { LimitChanges } from '../../../../src/core/domain/limits.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { WindowPolicy } from '../../../../src/core/domain/record.ts';
+import type { WindowPolicy } from '../../../../src/core/domain/agent.ts';
 import type { SessionLimits } from '../../../../src/core/domain/limits.ts';
 
 /** A request of a caller to a generated session. `again`: the newest message is sent once more. */
