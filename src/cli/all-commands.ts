@@ -1,9 +1,9 @@
 import { bind, type BoundCommand } from './define-command.ts';
-import * as records from './record-commands.ts';
+import * as records from './run-commands.ts';
 import * as runs from './run-commands.ts';
+import * as steering from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
-import * as steering from './steer-commands.ts';
 
 /** A heading of the list of commands, with its commands in order. */
 export interface CommandGroup {

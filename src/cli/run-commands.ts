@@ -1,5 +1,18 @@
-import { argument, defineCommand, flag, type FlagsOf, offSwitch, option } from './define-command.ts';
-import { COMMON, jsonObject, jsonValue, positiveSeconds, startOptions, wholeNumber } from './options.ts';
+import { InvalidArgumentError } from 'commander';
+import type { MessageMode } from '../core/domain/content.ts';
+import { isScope, type Scope, SCOPES } from '../server/auth/caller.ts';
+import { argument, defineCommand, flag, type FlagsOf, offSwitch, option, type ServerFlags, type Values } from './define-command.ts';
+import {
+  COMMON,
+  duration,
+  jsonObject,
+  jsonValue,
+  LIMIT_OPTIONS,
+  positiveSeconds,
+  repeatable,
+  startOptions,
+  wholeNumber,
+} from './options.ts';
 
 export const START = defineCommand({
   name: 'start',
@@ -146,3 +159,333 @@ export const TRACE = defineCommand({
   args: { runId: COMMON.run },
 });
 export type TraceFlags = FlagsOf<typeof TRACE>;
+
+export const APPROVALS = defineCommand({
+  name: 'approvals',
+  summary: 'show pending approvals',
+  description:
+    'Prints the calls, questions and limits that wait for a decision, with their arguments, deadlines, and the commands that decide ' +
+    'them. For one run, also prints its remembered decisions.',
+  args: { runId: argument('[run]', 'the id of the run (default: all runs)') },
+  options: {
+    agent: option('<name>', 'only approvals of runs of this agent or program'),
+    tool: option('<name>', 'only approvals of calls of this tool'),
+    limit: option('<number>', 'print at most this many', { read: wholeNumber(1) }),
+    follow: flag('also print approvals as they become pending, each once, until Ctrl-C; for one run, until it ends', { short: 'f' }),
+  },
+});
+export type ApprovalsFlags = FlagsOf<typeof APPROVALS>;
+
+const DECISION_ARGUMENTS = {
+  runId: COMMON.run,
+  callId: argument('[call]', 'the id of the call (default: the only one that waits)'),
+} as const;
+
+const DECISION_OPTIONS = {
+  by: COMMON.by('decides'),
+  digest: option(
+    '<digest>',
+    'the digest of the call that you have seen: if the call now has other arguments, the decision is refused (default: the current digest)',
+    { manual: '`approvals --json` prints it' },
+  ),
+  in: option('<run>', 'the run that waits, if calls of several runs of the tree have this id: a descendant, or the run itself', {
+    manual: 'See [decisions in trees](trees.md#decisions)',
+  }),
+  id: COMMON.id('decision'),
+} as const;
+
+const remember = option('<calls>', 'decide further calls in the same way: all calls of the tool, or those with equal arguments', {
+  choices: ['tool', 'arguments'] as const,
+});
+
+/** The flags that all decisions have. */
+export type DecisionFlags = ServerFlags & Values<typeof DECISION_ARGUMENTS> & Values<typeof DECISION_OPTIONS>;
+
+export const APPROVE = defineCommand({
+  name: 'approve',
+  summary: 'approve a waiting call',
+  description:
+    'Lets a waiting call run, with the arguments of the model or with others. A limit that the run has reached is approved like a call.',
+  args: DECISION_ARGUMENTS,
+  options: {
+    arguments: option('<json>', "run the call with these arguments instead, which must fit the tool's schema: a JSON object", {
+      read: jsonObject,
+    }),
+    remember,
+    ...DECISION_OPTIONS,
+  },
+});
+export type ApproveFlags = FlagsOf<typeof APPROVE>;
+
+export const REJECT = defineCommand({
+  name: 'reject',
+  summary: 'reject a waiting call',
+  description: 'Rejects a waiting call. The model reads the reason, and the run continues.',
+  args: DECISION_ARGUMENTS,
+  options: { reason: option('<text>', 'the reason, for the model to read'), remember, ...DECISION_OPTIONS },
+});
+export type RejectFlags = FlagsOf<typeof REJECT>;
+
+export const RESPOND = defineCommand({
+  name: 'respond',
+  summary: 'answer a question, or another call in place of its tool',
+  description: 'Answers a waiting call in place of its tool: usually a question that the model asks a person.',
+  args: DECISION_ARGUMENTS,
+  options: {
+    text: option('<text>', 'the answer, as text'),
+    value: option('<json>', 'the answer, as JSON', { read: jsonValue }),
+    ...DECISION_OPTIONS,
+  },
+});
+export type RespondFlags = FlagsOf<typeof RESPOND>;
+
+export const REVOKE = defineCommand({
+  name: 'revoke',
+  summary: 'end a remembered decision',
+  description: 'Ends a remembered decision for all further calls. Calls that it has decided are not affected.',
+  args: {
+    runId: COMMON.run,
+    decisionId: argument('<decision>', 'the id of the decision, as "longhaul approvals <run>" shows it'),
+  },
+});
+export type RevokeFlags = FlagsOf<typeof REVOKE>;
+
+export const SEND = defineCommand({
+  name: 'send',
+  summary: 'send a message to a run',
+  description: 'Sends a message to an open run, and prints which step will read it. The message is accepted once, and never lost.',
+  args: { runId: COMMON.run, text: argument('<text>', 'the message; "-" reads it from stdin') },
+  options: {
+    mode: option(
+      '<mode>',
+      'when it is read: after the current step; before the next model call, giving up waiting calls; or at once, also aborting the model call in flight',
+      {
+        choices: ['queue', 'steer', 'interrupt'] as const satisfies readonly MessageMode[],
+        default: 'queue',
+        manual:
+          '`queue` waits for all calls of the step, also for pending ones; `steer` gives up pending calls, and calls that have not started; so does `interrupt`',
+      },
+    ),
+    id: COMMON.id('message'),
+  },
+});
+export type SendFlags = FlagsOf<typeof SEND>;
+
+export const PAUSE = defineCommand({
+  name: 'pause',
+  summary: 'pause a run',
+  description: 'Lets the current step finish; then nothing more begins until the run is resumed. A paused run costs nothing.',
+  args: { runId: COMMON.run },
+});
+
+export const RESUME = defineCommand({
+  name: 'resume',
+  summary: 'resume a paused run',
+  description: 'Resumes a paused run. Does nothing to a run that is not paused.',
+  args: { runId: COMMON.run },
+});
+export type PauseFlags = FlagsOf<typeof PAUSE>;
+
+export const RAISE = defineCommand({
+  name: 'raise',
+  summary: 'raise limits of a run',
+  description:
+    'Raises limits of an open run, also while it waits at one of them. Each value is the new limit, not the amount that is added.',
+  args: { runId: COMMON.run },
+  options: { ...LIMIT_OPTIONS, by: COMMON.by('raises the limits'), id: COMMON.id('request') },
+});
+export type RaiseFlags = FlagsOf<typeof RAISE>;
+
+export const SET_PERMISSIONS = defineCommand({
+  name: 'set-permissions',
+  summary: 'set the permissions of a run',
+  description: 'Sets the permissions of an open run, in place of those of its agent. If they are wider, the worker is asked.',
+  args: {
+    runId: COMMON.run,
+    permissions: argument('<permissions>', 'the permissions as JSON, such as \'{"deny": ["web_*"]}\''),
+  },
+  options: { by: COMMON.by('sets the permissions'), id: COMMON.id('request') },
+});
+export type SetPermissionsFlags = FlagsOf<typeof SET_PERMISSIONS>;
+
+export const CANCEL = defineCommand({
+  name: 'cancel',
+  summary: 'cancel a run',
+  description: 'Cancels a run: calls in flight are aborted, and the record so far is kept. The reason is in the result.',
+  args: { runId: COMMON.run },
+  options: {
+    reason: option('<text>', 'the reason, for the result and the history', { default: 'cancelled from the command line' }),
+    by: COMMON.by('cancels the run'),
+  },
+});
+export type CancelFlags = FlagsOf<typeof CANCEL>;
+
+export const RETRY = defineCommand({
+  name: 'retry',
+  summary: 'continue a run that has ended from one of its steps',
+  description:
+    'Continues a run that has ended from one of its steps, and prints its id. The model is called again for that step; calls of ' +
+    'earlier steps are not made again.',
+  args: { runId: COMMON.run },
+  options: {
+    fromStep: option('<number>', 'the step to continue from (default: the last one that called the model)', { read: wholeNumber(1) }),
+  },
+});
+export type RetryFlags = FlagsOf<typeof RETRY>;
+
+export const EXPORT = defineCommand({
+  name: 'export',
+  summary: 'write a whole run as JSON Lines',
+  description:
+    'Writes the whole record of a run, across all its executions, as JSON Lines; the last line lists what is missing. Works during the ' +
+    'run and after it, with and without a worker.',
+  args: { runId: COMMON.run },
+  options: {
+    output: COMMON.output,
+    archive: option('<folder>', 'the folder of a file archive, for the events that the server has removed'),
+  },
+});
+export type ExportFlags = FlagsOf<typeof EXPORT>;
+
+export const SAVE = defineCommand({
+  name: 'save',
+  summary: 'write the conversation of a run as a document',
+  description:
+    'Writes the context of a run as one JSON document: the conversation that the model sees, deps and counters. "start --load" begins a ' +
+    'run from it. Works during the run and after it, with and without a worker.',
+  args: { runId: COMMON.run },
+  options: { output: COMMON.output },
+});
+export type SaveFlags = FlagsOf<typeof SAVE>;
+
+export const DELETE = defineCommand({
+  name: 'delete',
+  summary: 'delete a run and its descendants',
+  description: 'Removes all executions of a run and of its descendants from the server, and their data from the folders that you name.',
+  args: { runId: COMMON.run },
+  options: {
+    end: flag('cancel the run and its descendants first, if they are open; without it, open ones are not removed'),
+    archive: option('<folder>', 'the folder of a file archive, from which the run is removed as well'),
+    payloadStore: option('<folder>', 'the folder of a file store, from which the spilled results of the run are removed as well'),
+  },
+});
+export type DeleteFlags = FlagsOf<typeof DELETE>;
+
+export const FORGET = defineCommand({
+  name: 'forget',
+  summary: 'remove everything of the user that --user and --tenant name',
+  description:
+    'Ends the runs and sessions of a user, and removes them and their descendants from the server and from the stores that you name, ' +
+    'and the entries of the user from the memory. May be repeated, and finishes what an interrupted call has left. Name all stores of ' +
+    'your workers: once the runs are removed, nothing leads to what is in a store.',
+  options: {
+    archive: option('<folder>', 'the folder of a file archive'),
+    payloadStore: option('<folder>', 'the folder of a file store'),
+    memory: option('<file>', 'the file of a SQLite memory, or of a file memory (.json)'),
+    streams: option('<url>', 'the address of the Redis that carries live output, such as redis://127.0.0.1:6379'),
+    without: option('<stores>', 'the stores that no worker has, separated by commas: archive, payload-store, memory, streams'),
+    yes: flag(
+      'remove; without it, the runs are counted, the stores that are named and those that are not are listed, and nothing is changed',
+      { manual: 'Exit code 2 without it' },
+    ),
+  },
+});
+export type ForgetFlags = FlagsOf<typeof FORGET>;
+
+export const REPLAY = defineCommand({
+  name: 'replay',
+  summary: 'replay recorded runs with your current code',
+  description:
+    'Replays the histories of runs with your current workflow code, and reports the first difference of each run that would get stuck ' +
+    'with it. Nothing is executed or changed: no worker, no agents and no model are needed.',
+  args: {
+    paths: argument(
+      '[histories...]',
+      'files of histories (*.json), and folders of them; no server is needed (default: runs of the server)',
+      {
+        manual: '`--save` and `temporal workflow show --output json` write such files',
+      },
+    ),
+  },
+  options: {
+    workflows: option('<module>', 'the module of your own workflows, if your worker has one', { short: 'w' }),
+    agent: option('<name>', 'only runs of this agent'),
+    type: option('<workflow>', 'your own workflows of this type, instead of runs of agents'),
+    query: COMMON.query,
+    limit: option('<number>', 'replay at most this many runs, the newest first', { read: wholeNumber(1), default: 20 }),
+    save: option(
+      '<folder>',
+      'keep the histories as files in this folder, with payloads as the server has them, to replay them without a server',
+    ),
+  },
+});
+export type ReplayFlags = FlagsOf<typeof REPLAY>;
+
+/** The options that name a part of a memory. The tenant and the user are those of the command. */
+const MEMORY_OPTIONS = {
+  memory: option('<file>', 'the file of a SQLite memory, or of a file memory (.json)', { required: true }),
+  agent: option('<name>', 'the agent whose memory it is, or the name that several agents share'),
+  scope: option('<name>', 'the scope of programs whose memory it is, instead of an agent'),
+} as const;
+
+export const LIST_MEMORY = defineCommand({
+  name: 'memory list',
+  summary: 'list entries',
+  description: 'Lists the entries of a memory by their keys. Without --user and --tenant: the entries of runs without a principal.',
+  options: MEMORY_OPTIONS,
+});
+export type MemoryFlags = FlagsOf<typeof LIST_MEMORY>;
+
+export const FORGET_MEMORY = defineCommand({
+  name: 'memory forget',
+  summary: 'forget entries',
+  description:
+    'Removes one entry, all entries of an agent or a scope, or, without either, all of the user. "longhaul forget" also removes runs.',
+  options: { ...MEMORY_OPTIONS, key: option('<key>', 'only the entry with this key') },
+});
+export type ForgetMemoryFlags = FlagsOf<typeof FORGET_MEMORY>;
+
+const file = option('<file>', 'the file of the keys (default: LONGHAUL_KEYS_FILE, then ./longhaul-keys.json)');
+
+export const CREATE_KEY = defineCommand({
+  name: 'keys create',
+  summary: 'create an API key',
+  description:
+    'Creates an API key and prints it, once. The key acts for --tenant and --user; without them it reaches all runs, and the command says so.',
+  options: {
+    file,
+    name: option('<name>', 'the purpose of the key, for people', { required: true }),
+    scope: option('<scope>', 'a right of the key; may be repeated', {
+      required: true,
+      choices: SCOPES,
+      read: readScope,
+      manual:
+        'The key acts for `--tenant` and `--user`. Without them it reaches the runs of all tenants and users, and the command says so',
+    }),
+    agent: option('<name>', 'an agent or program that the key may start; may be repeated (default: all)', { read: repeatable }),
+    expires: option('<time>', 'the time after which the key expires, such as 12h or 30d (default: never)', { read: duration }),
+  },
+});
+export type CreateKeyFlags = FlagsOf<typeof CREATE_KEY>;
+
+function readScope(text: string, before: readonly Scope[] = []): Scope[] {
+  if (isScope(text)) return [...before, text];
+  throw new InvalidArgumentError(`Allowed choices are ${SCOPES.join(', ')}.`);
+}
+
+export const LIST_KEYS = defineCommand({
+  name: 'keys list',
+  summary: 'list API keys',
+  description: 'Lists the API keys with their rights, in the order of their creation.',
+  options: { file },
+});
+export type KeysFlags = FlagsOf<typeof LIST_KEYS>;
+
+export const REVOKE_KEY = defineCommand({
+  name: 'keys revoke',
+  summary: 'revoke an API key',
+  description: 'Revokes an API key: servers that read the file refuse it from their next request on.',
+  args: { keyId: argument('<key>', 'the id of the key, as "longhaul keys list" shows it') },
+  options: { file },
+});
+export type RevokeKeyFlags = FlagsOf<typeof REVOKE_KEY>;

@@ -13,7 +13,7 @@ import { osUser, serverOptions, sendWithId, withClient, withRun } from '../comma
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { DECIDED } from '../render/event-lines.ts';
-import type { DecisionFlags, ApproveFlags, RejectFlags, RespondFlags, RevokeFlags, ApprovalsFlags } from '../steer-commands.ts';
+import type { ApprovalsFlags, ApproveFlags, DecisionFlags, RejectFlags, RespondFlags, RevokeFlags } from '../run-commands.ts';
 
 /** The part of a run handle that decisions need. */
 export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;

@@ -9,7 +9,7 @@ import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import type { ExportFlags } from '../record-commands.ts';
+import type { ExportFlags } from '../run-commands.ts';
 
 /** Writes a run as JSON Lines. The exit code says if parts are missing. */
 export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: ExportFlags): Promise<number> {

@@ -8,7 +8,7 @@ import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, pars
 import { actingPrincipal } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { pointInTime, tableLines } from '../output.ts';
-import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from '../record-commands.ts';
+import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from '../run-commands.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
 export async function createKey({ output, terminal }: CommandIo, flags: CreateKeyFlags): Promise<number> {

@@ -9,7 +9,7 @@ import { sqliteMemory } from '../../memory/sqlite-memory.ts';
 import { actingPrincipal } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { pointInTime, tableLines } from '../output.ts';
-import type { MemoryFlags, ForgetMemoryFlags } from '../record-commands.ts';
+import type { ForgetMemoryFlags, MemoryFlags } from '../run-commands.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;

@@ -17,7 +17,7 @@ import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import type { Output } from '../output.ts';
 import { memoryIn } from './memory.ts';
-import type { SaveFlags, DeleteFlags, ForgetFlags } from '../record-commands.ts';
+import type { DeleteFlags, ForgetFlags, SaveFlags } from '../run-commands.ts';
 
 /** Writes the context of a run as a JSON document, which a run can be started from. */
 export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {

@@ -11,7 +11,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { untilInterrupted } from '../terminal.ts';
 import type { ReplayedRun, ServerRuns } from './replay-server.ts';
-import type { ReplayFlags } from '../record-commands.ts';
+import type { ReplayFlags } from '../run-commands.ts';
 
 /** Replays histories with the current workflow code, and reports each run that this code would leave stuck. */
 export async function replay(io: CommandIo, flags: ReplayFlags): Promise<number> {

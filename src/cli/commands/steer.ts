@@ -10,7 +10,7 @@ import type { CommandIo } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
 import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
-import type { SendFlags, PauseFlags, CancelFlags, RetryFlags, RaiseFlags, SetPermissionsFlags } from '../steer-commands.ts';
+import type { CancelFlags, PauseFlags, RaiseFlags, RetryFlags, SendFlags, SetPermissionsFlags } from '../run-commands.ts';
 
 /** Sends a message to a running run and prints the event and the step at which it is read. */
 export async function send(io: CommandIo, flags: SendFlags): Promise<number> {

@@ -2,11 +2,11 @@ import type { FlowKind } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import type { ContentPart } from '../domain/content.ts';
 import { HOOK_EVENTS } from '../domain/hooks.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { isJsonObject, type JsonObject } from '../domain/json.ts';
 import { MAX_GLOB_LENGTH, PERMISSION_MODES } from '../domain/permissions.ts';
 import type { Principal } from '../domain/run.ts';
 import { MAX_DURATION_MS } from '../domain/time.ts';
-import type { JsonProblem } from '../json-schema/check-json-schema.ts';
+import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 
 /** A whole number that can be incremented: adding 1 to a larger one has no effect. */
 export const COUNT: JsonObject = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
@@ -216,3 +216,15 @@ export const FLOW_INPUT_SCHEMA: JsonObject = {
   required: ['kind', 'agents'],
   additionalProperties: false,
 };
+
+/**
+ * Returns why a value is no principal whose names can be recorded: half of a surrogate pair would become another name. Undefined if it is
+ * one.
+ */
+export function principalProblem(value: unknown): string | undefined {
+  const problems = isJsonObject(value) ? checkJson(PRINCIPAL_SCHEMA, value) : [{ path: '', message: 'expected an object' }];
+  if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
+  const { tenant = '', user = '' } = value as Principal;
+  if (tenant.isWellFormed() && user.isWellFormed()) return undefined;
+  return '"principal" has half of a surrogate pair in a name: write a text of whole characters';
+}
