@@ -26,7 +26,7 @@ interface RecordedIds {
 
 const modelCalls = withName(ACTIVITIES.callModel);
 const handoffs = withName(ACTIVITIES.resolveAgent);
-const attempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
+const stepAttempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
 const loads = withName(ACTIVITIES.loadOutput);
 const callsAndSegments: Which = (name) => isToolActivity(name) || name === ACTIVITIES.runCode;
 
@@ -135,7 +135,7 @@ export class RecordedRun {
     const recorded = this.#recorded;
     const activities = this.#activities;
     if (!this.#continues && !this.#stores) return false;
-    if (activities.areLeft(attempts) || activities.areLeft(loads) || this.#children.areStepsLeft) return false;
+    if (activities.areLeft(stepAttempts) || activities.areLeft(loads) || this.#children.areStepsLeft) return false;
     const task = this.#tasks.number;
     const size = recorded.taskSizes?.[task - 1];
     const limit = this.#tasks.state?.snapshot.continueAsNew;
@@ -144,7 +144,7 @@ export class RecordedRun {
     const tells = [...recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining =
-      activities.areRunning((one) => attempts(one.name) || isOfCall(one)) && [...recorded.timers].every((timer) => timer <= task);
+      activities.areRunning((one) => stepAttempts(one.name) || isOfCall(one)) && [...recorded.timers].every((timer) => timer <= task);
     // A program that reads the result of a child may continue as new before it has that result, and may stay if there is room.
     const isReading = activities.areRunning(({ name }) => name === ACTIVITIES.readResult) && isFull(size, growth, limit);
     return this.#tasks.isDecided || isDraining || isReading;
