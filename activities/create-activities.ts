@@ -6,7 +6,7 @@ import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { askRequirementActivity, authorizeDecisionActivity, notifyWaitingActivity } from './approvals/decision-hooks.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runCodeActivity } from './code/run-code.ts';
-import { checkGuardrailsActivity } from './guardrails/check-guardrails.ts';
+import { checkGuardrailsActivity } from './guardrails/run-guardrails.ts';
 import { archiveEventsActivity, callHooksActivity, notifyEndedActivity } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { summariseActivity } from './model-calls/summarise.ts';

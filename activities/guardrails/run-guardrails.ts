@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
+import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/activity-messages.ts';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
+import type { ContentItem } from '../../src/core/domain/content.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import {
   type GuardrailFinding,
@@ -10,17 +13,21 @@ import {
   type GuardrailSpent,
   type GuardrailType,
 } from '../../src/core/domain/guardrails.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelRequest } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
-import type { DataView, OfRun } from '../../src/core/protocol.ts';
+import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/context.ts';
 import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts } from '../../src/define/guardrails.ts';
-import { parseJsonText } from '../../src/model/parse-json.ts';
 import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
+import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
+import { runAttempt } from '../attempts/attempt.ts';
+import { failingAs } from '../attempts/failure.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
-import { eventsOf, runIdOf } from '../run-queries/query-run.ts';
+import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
+import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 
 /** Bytes of JSON of the message of a finding: it is part of the record, of the result, and of what the model reads. */
@@ -38,7 +45,7 @@ interface GuardrailScope {
 }
 
 /** The subject of a check: the fields of its context that differ by type. */
-export type Subject = {
+type Subject = {
   [Type in keyof GuardrailContexts]: Omit<GuardrailContexts[Type], Exclude<keyof GuardrailContext, 'text'>>;
 }[keyof GuardrailContexts];
 
@@ -217,4 +224,52 @@ export function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSna
       ...(failOpen ? { failOpen: true as const } : {}),
     })),
   };
+}
+
+/** Creates the activity that checks new messages, or an answer, with all guardrails of that type at once. It fails only if this worker lacks one. */
+export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: CheckGuardrailsInput) => Promise<CheckGuardrailsOutput> {
+  return failingAs('internal', async (input) => {
+    const snapshot = await runtime.snapshots.load(input, input.agent);
+    const guardrails = pinnedGuardrails(runtime, snapshot, input.type);
+    return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<CheckGuardrailsOutput> => {
+      const models = new GuardrailModels(runtime, snapshot);
+      const data = await queryRun<DataView>(input, QUERIES.data, null);
+      const scope = { runtime, run: input, snapshot, signal: current.signal, models, data, resources: await runtime.resourcePool.use() };
+      const findings = await runGuardrails(scope, guardrails, await subjectOf(runtime, input, data));
+      const { spent } = models;
+      // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
+      const report = { findings: current.isCancelled() ? [] : findings, ...defined({ spent }) };
+      if (!current.isCancelled()) current.throwIfAborted();
+      return current.isCancelled() ? { ...report, aborted: true } : report;
+    });
+  });
+}
+
+async function subjectOf(runtime: ActivityRuntime, input: CheckGuardrailsInput, { answer = '' }: DataView): Promise<Subject> {
+  if (input.type === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
+  const { events } = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
+  const messages = events.filter(({ offset }) => offset >= (input.from ?? 0)).flatMap(({ content }) => content.filter(isUserMessage));
+  return { type: 'input', messages, text: messages.map(textOfMessage).join('\n') };
+}
+
+type Message = Extract<ContentItem, { type: 'message' }>;
+
+function isUserMessage(item: ContentItem): item is Message {
+  return item.type === 'message' && item.role === 'user';
+}
+
+function textOfMessage({ content }: Message): string {
+  return typeof content === 'string' ? content : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+/** Returns the text of an answer: the texts of its parts, or JSON for a structured one. */
+function textOfAnswer(answer: JsonValue): string {
+  if (typeof answer === 'string') return answer;
+  const texts = Array.isArray(answer) ? answer.flatMap((part) => textOfPart(part) ?? []) : [];
+  return texts.length > 0 ? texts.join('\n') : JSON.stringify(answer);
+}
+
+function textOfPart(part: JsonValue): string | undefined {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return undefined;
+  return part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : undefined;
 }
