@@ -6,7 +6,7 @@ import { isToolCall } from '../src/core/domain/content.ts';
 import { missingText } from '../src/core/domain/missing-definitions.ts';
 import { DEFAULT_MODEL_CALLS } from '../src/core/domain/program-document.ts';
 import type { ProgramState, StepState, UnitState } from '../src/core/domain/program-run.ts';
-import { eventsText, type RunStatus } from '../src/core/domain/run.ts';
+import { eventsText, identityText, type RunStatus } from '../src/core/domain/run.ts';
 import { sessionTotals } from '../src/core/domain/sessions.ts';
 import { counted, oneLine, shellCommand } from '../src/core/domain/text.ts';
 import { isoTime } from '../src/core/domain/time.ts';
@@ -238,10 +238,8 @@ function approvalLines(state: RunState): string[] {
 
 /** Returns for whom and for what the run acts: an approver may see nothing else of it. */
 function subjectLines(state: RunState): string[] {
-  const { tenant, user, tags = [], title, question } = runSubject(firstAgent(state), state);
-  const tenantOnly = tenant === undefined ? '' : `tenant ${tenant}`;
-  const onBehalfOf = user === undefined ? tenantOnly : [user, ...(tenant === undefined ? [] : [tenant])].join(' of ');
-  const facts = { For: onBehalfOf, Tags: tags.join(', '), Title: title ?? '', Asked: question ?? '' };
+  const { tags = [], title = '', question = '', ...identity } = runSubject(firstAgent(state), state);
+  const facts = { For: identityText(identity) ?? '', Tags: tags.join(', '), Title: title, Asked: question };
   return Object.entries(facts).flatMap(([name, text]) => (text === '' ? [] : [`- **${name}** ${cutLine(text)}`]));
 }
 
@@ -370,5 +368,5 @@ function seconds(ms: number): string {
 
 /** Returns free text on one line. The UI renders text between two dollar signs as a formula. */
 function cutLine(text: string): string {
-  return oneLine(text, ERROR_BYTES).replaceAll('$', '&#36;');
+  return cutForDisplay(text, ERROR_BYTES);
 }

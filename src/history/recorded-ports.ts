@@ -196,8 +196,7 @@ class RecordedChildren {
     const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#tasks.state?.snapshot.timing ?? {};
     this.#stepsLeft.delete(runId);
     // A run that decides to continue before a child has started leaves that child as soon as it starts: history shows it by what the child is told.
-    const { told } = childOf(this.#recorded, runId);
-    const isLeft = (): boolean => call.isLeft() || (told?.scheduledIn ?? Infinity) <= this.#tasks.number;
+    const isLeft = (): boolean => call.isLeft() || this.#isTold(runId);
     const outcome = followChild(this.#effects(call), { ...call, isLeft }, childCheckMs);
     if (of === undefined) return outcome;
     this.running += 1;
@@ -229,10 +228,14 @@ class RecordedChildren {
 
   /** True if the run has left its agents to the next execution by the current task: it tells those that it has started itself. */
   get areLeft(): boolean {
-    const task = this.#tasks.number;
     const { children, end } = this.#recorded;
-    if ([...children.values()].some(({ told }) => (told?.scheduledIn ?? Infinity) <= task)) return true;
+    if ([...children.keys()].some((runId) => this.#isTold(runId))) return true;
     return end?.type === 'continued' && this.#agentsLeft.size === 0 && this.#tasks.isDecided;
+  }
+
+  /** True if the run has asked a child by the current task to report its end to the next execution. */
+  #isTold(runId: string): boolean {
+    return (this.#recorded.children.get(runId)?.told?.scheduledIn ?? Infinity) <= this.#tasks.number;
   }
 
   /** Returns the effects of the wait for a child. Requests about a session are counted over all its turns. */

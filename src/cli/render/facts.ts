@@ -4,7 +4,7 @@ import { DEFAULT_MODEL_CALLS } from '../../core/domain/program-document.ts';
 import type { UnitResult } from '../../core/domain/program-run.ts';
 import type { RunRecord } from '../../core/domain/record.ts';
 import { ProgramResult, type RunResult } from '../../core/domain/result.ts';
-import { eventsText, type Identity, isTerminal, type RunStatus, type RunSubject } from '../../core/domain/run.ts';
+import { eventsText, type Identity, identityText, isTerminal, type RunStatus, type RunSubject } from '../../core/domain/run.ts';
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts } from '../../core/domain/tool-calls.ts';
@@ -194,10 +194,10 @@ export function stepsOfNewestTurn(records: readonly RunRecord[], { goesOn }: { g
   return goesOn ? sinceTurn : ofTurn;
 }
 
-/** Returns whom a run acts for, for a person to read: `ada of acme`. Undefined if it acts for nobody in particular. */
-export function principalText({ tenant, user }: Identity): string | undefined {
-  if (user === undefined) return tenant === undefined ? undefined : visibleLine(`tenant ${tenant}`);
-  return visibleLine(tenant === undefined ? user : `${user} of ${tenant}`);
+/** Returns whom a run acts for as one line of a terminal. Undefined if it acts for nobody in particular. */
+export function principalText(identity: Identity): string | undefined {
+  const text = identityText(identity);
+  return text === undefined ? undefined : visibleLine(text);
 }
 
 /** Returns for whom and for what a run acts, as names and values. Each value is one line. */

@@ -68,6 +68,12 @@ export function isSameIdentity(one: GivenIdentity, other: GivenIdentity): boolea
   return one.tenant === other.tenant && one.user === other.user;
 }
 
+/** Returns whom a run acts for, for a person to read: `ada of acme`. Undefined if it acts for nobody in particular. */
+export function identityText({ tenant, user }: Identity): string | undefined {
+  if (user === undefined) return tenant === undefined ? undefined : `tenant ${tenant}`;
+  return tenant === undefined ? user : `${user} of ${tenant}`;
+}
+
 /** Describes why the claims of a principal cannot be recorded, as for deps: a text under the name of a credential, or a value that is no JSON. */
 export function claimsProblem(principal: Principal | undefined): string | undefined {
   return principal?.claims === undefined ? undefined : depsProblem(principal.claims, 'principal.claims');

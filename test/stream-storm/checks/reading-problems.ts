@@ -70,11 +70,10 @@ function outputProblems(items: readonly StreamItem[]): string[] {
   let view: StreamView = newView();
   for (const [index, item] of items.entries()) {
     if (item.type === 'event') problems.push(...unconfirmed(view, item.event).map((problem) => `item ${index}: ${problem}`));
-    if (item.type === 'delta' && replaced.has(item.delta.type === 'data' ? item.delta.callId : item.eventId))
-      problems.push(`item ${index} is a delta beside its event`);
+    if (item.type === 'delta' && replaced.has(nameOf(item))) problems.push(`item ${index} is a delta beside its event`);
     if (item.type === 'end' && item.result.status === 'completed' && open.size > 0)
       problems.push(`output stays until the end: ${[...open.keys()].join(', ')}`);
-    if (item.type === 'delta') open.set(item.delta.type === 'data' ? item.delta.callId : item.eventId, item.callId);
+    if (item.type === 'delta') open.set(nameOf(item), item.callId);
     if (item.type === 'reset')
       for (const [name, callId] of open) if (item.offset !== undefined || item.callId === callId) open.delete(name);
     if (item.type === 'event')
@@ -85,6 +84,11 @@ function outputProblems(items: readonly StreamItem[]): string[] {
     view = fold(view, item);
   }
   return problems;
+}
+
+/** The call whose output a delta is part of, as `replacedBy` names it. */
+function nameOf({ delta, eventId }: StreamItem & { type: 'delta' }): string {
+  return delta.type === 'data' ? delta.callId : eventId;
 }
 
 /** The text of a call that has arrived is the beginning of that of its event. */
