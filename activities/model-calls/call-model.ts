@@ -115,7 +115,9 @@ function recordedEvent(author: string, { id, content, providerItems }: RecordedR
 
 /** Returns the ids of the calls in the conversation: a new call must have another one. */
 function callIds({ events }: Window): Set<string> {
-  return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
+  const ids = new Set<string>();
+  for (const { content } of events) for (const item of content) if (isToolCall(item)) ids.add(item.toolCallId);
+  return ids;
 }
 
 /** Returns a response with the verdict on its answer, if it is one. */

@@ -68,12 +68,13 @@ export class LearnedRules {
     let unexplained: unknown;
     for (;;) {
       const body = bodyOf(call, learned, guesses);
-      sent.add(digestOf(body));
       try {
         const answer = await call.send(body);
         for (const guess of guesses) remember(learned, guess);
         return { ...answer, ...(notices.length === 0 ? {} : { notices: [...(answer.notices ?? []), ...notices] }) };
       } catch (error) {
+        // A body as large as the conversation is digested only if there may be another one to compare it with.
+        sent.add(digestOf(body));
         const refusal = call.isAnswering() || sent.size >= MOST_REFUSALS ? undefined : refusalOf(error, call);
         const isNew = (adaptation: Adaptation): boolean => !sent.has(digestOf(bodyOf(call, learned, [...guesses, adaptation])));
         const next = refusal === undefined ? undefined : adaptationTo(refusal, call, learned, guesses).find(isNew);
@@ -121,8 +122,9 @@ function capabilitiesOf({ capabilities }: AdaptedCall, learned: Learned, guesses
 function bodyOf(call: AdaptedCall, learned: Learned, guesses: readonly Adaptation[]): Body {
   const refused = new Set([...learned.refusedParts, ...guesses.flatMap(({ refusedParts = [] }) => refusedParts)]);
   const conversation = call.request.conversation.map((event) => {
+    if (event.providerItems === undefined) return event;
     const { providerItems, account, ...rest } = event;
-    const isKept = providerItems !== undefined && account === call.account && !refused.has(partsDigest(providerItems));
+    const isKept = account === call.account && !refused.has(partsDigest(providerItems));
     return isKept ? { ...rest, providerItems } : rest;
   });
   return call.build({ ...call.request, conversation }, capabilitiesOf(call, learned, guesses));
