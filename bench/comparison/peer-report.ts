@@ -52,7 +52,7 @@ export function reportOf(measured: readonly PhaseSamples[]): PeersReport {
     rounds,
     codec,
     ...figures,
-    bounds: boundsOf(figures),
+    bounds: boundsOf({ ...figures, alone: long, together }),
     retries: sum(measured.flatMap(({ retries }) => Object.values(retries))),
     machine: long.machine,
   };

@@ -25,6 +25,7 @@ export function peerTable(report: PeersReport): string {
     `${report.atOnceRuns} runs at once of ${report.atOnceSteps} steps, tool results of ${chars} characters. CPU is that of the process with the side's worker and the client that starts its runs.`,
     atOnceTable(report),
     '## Bounds',
+    'A figure of time is the ratio of two sides in the same round: the median of the rounds, with the lowest and the highest in brackets.',
     boundTable(report.bounds),
   ].join('\n\n')}\n`;
 }
@@ -86,8 +87,9 @@ function atOnceTable({ atOnce }: PeersReport): string {
 }
 
 function boundTable(bounds: readonly Bound[]): string {
-  const cells = bounds.map(({ figure, value, type, bound, met }) => {
-    return [figure, value.toFixed(2), `${type === 'atMost' ? '≤' : '≥'} ${bound}`, met ? 'yes' : '**no**'];
+  const cells = bounds.map(({ figure, value, range: rounds, type, bound, met }) => {
+    const spread = rounds === undefined ? '' : ` (${rounds.map((ratio) => ratio.toFixed(2)).join('–')})`;
+    return [figure, `**${value.toFixed(2)}**${spread}`, `${type === 'atMost' ? '≤' : '≥'} ${bound}`, met ? 'yes' : '**no**'];
   });
   return table(['Longhaul', 'value', 'bound', 'met'], cells);
 }

@@ -129,7 +129,7 @@ export interface MemoryOptions {
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
   npm run bench -- latency [--tier remote|local] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
-  npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 3] [--codec none|zstd]
+  npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 5] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
   npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
@@ -150,6 +150,9 @@ const RUNS_AT_ONCE = '20';
 
 /** A median needs at least three rounds. */
 const MIN_ROUNDS = 3;
+
+/** Bounds are on ratios: their medians wander with fewer rounds. */
+const PEER_ROUNDS = 5;
 
 /** The first and the last tenth of a run are compared. */
 const PARTS_OF_A_RUN = 10;
@@ -198,7 +201,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
   const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
-  const rounds = count('rounds', values.rounds ?? String(MIN_ROUNDS), MIN_ROUNDS);
+  const rounds = count('rounds', values.rounds ?? String(command === 'peers' ? PEER_ROUNDS : MIN_ROUNDS), MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
     case 'history':

@@ -52,7 +52,7 @@ describe('the command line of the comparison', () => {
       sides: ['longhaul', 'loop', 'value-loop', 'openai-agents', 'ai-sdk'],
       steps: 200,
       resultChars: 2_000,
-      rounds: 3,
+      rounds: 5,
       atOnce: 20,
       codec: 'none',
       resume: false,

@@ -38,6 +38,16 @@ describe('the report of the comparison', () => {
     expect(bounds['amplification']).toEqual([report.history.longhaul?.amplification, false]);
   });
 
+  it('compares figures of time with those of the same round', () => {
+    const slowing = [1, 2, 4];
+    const sides = {
+      longhaul: slowing.map((slow) => sampleOf(8 * slow, { history: historyOf(10) })),
+      loop: slowing.map((slow) => sampleOf(7 * slow, { history: historyOf(10) })),
+    };
+    const { bounds } = reportOf([phaseOf('long results', sides), short, together]);
+    expect(bounds.find(({ figure }) => figure.includes('loop'))).toMatchObject({ value: 1.14, range: [1.14, 1.14], met: true });
+  });
+
   it('leaves out the bounds of values that were not measured', () => {
     const alone = reportOf([
       phaseOf('long results', { longhaul: [sampleOf(8, { history: historyOf(10) })] }),
@@ -74,7 +84,7 @@ describe('the table of the comparison', () => {
   it('lists the bounds that are not met', () => {
     expect(rowsOf('amplification')[0]).toMatch(/≤ 2.2 \| \*\*no\*\* \|$/);
     expect(rowsOf('milliseconds per call, of the better plugin’s')).toEqual([
-      '| milliseconds per call, of the better plugin’s | 0.53 | ≤ 0.75 | yes |',
+      '| milliseconds per call, of the better plugin’s | **0.53** (0.44–0.75) | ≤ 0.75 | yes |',
     ]);
   });
 });
