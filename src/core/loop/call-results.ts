@@ -1,6 +1,6 @@
 import type { ToolResult } from '../domain/content.ts';
 import type { JsonValue } from '../domain/json.ts';
-import { INTERRUPTED_CALL, type NotRun, RUNNING_CALL, unknownOutcome } from '../domain/tool-calls.ts';
+import { INTERRUPTED_CALL, type NotRun, OVER_CALL_LIMIT, RUNNING_CALL, unknownOutcome } from '../domain/tool-calls.ts';
 import type { Window } from '../domain/window.ts';
 import { endFailed, type NextStep } from './next-step.ts';
 import type { ToolOutcome } from './ports.ts';
@@ -36,17 +36,9 @@ export function unknownResult(toolName: string, reason?: string): Result {
   return { ...callResult('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }
 
-/** The text that the model reads of a call that the limits have no room for. */
-const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
-
-/** Returns the result of a call that the limits have no room for. */
-export function overLimitResult(): ToolOutcome & { type: 'result' } {
-  return notRunResult('not_started', OVER_LIMIT);
-}
-
 /** True for the result of a call that the limits had no room for. */
 export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
-  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_LIMIT;
+  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_CALL_LIMIT;
 }
 
 // Tool phase: calls that no worker could make.

@@ -9,9 +9,7 @@ import { noUsage } from '../domain/usage.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { CodeCallResult } from '../domain/execution.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
-import { isAskedAbout } from './state/approval-state.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
-import { agentOfCall } from './agent-calls.ts';
 import { afterCell, finalAnswerOfCode, runCellPhase } from './cell-phase.ts';
 import { addResults, codeOf, countCalls, dropCell } from './code-cells.ts';
 import { closeRun } from './close-run.ts';
@@ -28,21 +26,18 @@ import {
   type ToolsPosition,
 } from './next-step.ts';
 import { isParallel } from './flows.ts';
+import { isFinalAnswer, problemOf } from './gate.ts';
 import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
 import { handOver, isTransfer } from './handoffs.ts';
 import { asRewritten, noteRewrites } from './hooks.ts';
-import { reserveCalls } from './limits.ts';
-import { permissionVerdict, takeNarrowings } from './permissions.ts';
+import { takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
-import { callResult, endIfNoWorker, interruptedResult, noWorker, overLimitResult } from './call-results.ts';
+import { callResult, endIfNoWorker, interruptedResult, noWorker } from './call-results.ts';
 import {
   finalOutput,
-  isFinalAnswer,
-  prepareCall,
-  type PreparedCall,
-  problemOf,
+  prepareCalls,
   recordResults,
   recordsOf,
   recordToolStep,
@@ -167,26 +162,24 @@ interface CallsRun {
 /** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
 async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
   const { state, response, calls } = acting;
-  const { final } = position;
   const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
   const left = cells.length === 0 ? [] : [...cells, ...transfers];
   const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
   const before = indexes.map((index) => position.outcomes[index] ?? null);
-  const some: ToolBatchContext = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
-  const names = final ? [] : namesToStart(some, before);
-  let reservation = reserveCalls(state, names);
+  const isLast = position.overLimit === true || hasAnswer(acting);
+  const some = { ...acting, calls: left.length === 0 ? calls : calls.filter((_, index) => !left.includes(index)), isLast };
+  let ready = prepareCalls(some, before);
   // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
-  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
-    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
+  if (ready.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (ready = prepareCalls(some, before)).reached);
     // After a refusal the calls that fit are executed, and then the limit ends the run.
     if (next !== undefined) {
       const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
       return { outcomes: [], isOverLimit: false, instead };
     }
   }
-  const { refused } = reservation;
-  const isOverLimit = refused.size > 0 || position.overLimit === true;
-  const prepared = prepareCalls({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
+  const { prepared, reached } = ready;
+  const isOverLimit = reached !== undefined || position.overLimit === true;
   const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
     new ToolScheduler(turn, ports, batch).execute(),
   );
@@ -212,34 +205,6 @@ function batchContext(state: RunState, { response, final, cell }: ToolsPosition)
 
 function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
   return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
-}
-
-/** Prepares the calls; one that the limits refuse has its result already. */
-function prepareCalls(acting: ToolBatchContext, refused: ReadonlySet<number>): PreparedCall[] {
-  return acting.calls.map((call, index) =>
-    refused.has(index) ? { type: 'immediate', outcome: overLimitResult() } : prepareCall(acting, call),
-  );
-}
-
-/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already, and so has one whose agent runs. */
-function namesToStart({ state, response, calls }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
-  const { tools } = state.snapshot;
-  const { pending } = state.approvals;
-  return calls.map((call, index) => {
-    const starts =
-      (outcomes[index] ?? null) === null &&
-      !isAskedAbout(pending, call.toolCallId) &&
-      agentOfCall(state, { eventId: response.id, index: response.content.indexOf(call) }) === undefined &&
-      problemOf(response, call) === undefined &&
-      !isFinalAnswer(state, call) &&
-      tools.some(
-        (tool) =>
-          tool.name === call.name &&
-          !tool.notExecutable &&
-          permissionVerdict(state, tool, asRewritten(response, call).arguments).denied === undefined,
-      );
-    return starts ? call.name : undefined;
-  });
 }
 
 function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
