@@ -2,9 +2,7 @@ import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
 import { type Branch, mergeBranches } from '../domain/handoffs.ts';
-import { hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
 import type { JsonValue } from '../domain/json.ts';
-import type { RecordedResponse } from '../domain/model.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { CodeCallResult } from '../domain/execution.ts';
@@ -29,7 +27,7 @@ import { isParallel } from './flows.ts';
 import { isFinalAnswer, problemOf } from './gate.ts';
 import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
 import { handOver, isTransfer } from './handoffs.ts';
-import { asRewritten, noteRewrites } from './hooks.ts';
+import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
 import { takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
@@ -319,44 +317,6 @@ function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch
   if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
   if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
   return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
-}
-
-// Tool phase: the hooks before calls that run in a separate activity.
-
-/** True if such hooks are to be called before the calls of a response start. */
-function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
-  if (final || response.reviewed || snapshot.hooks === undefined || ports.cancelRequested()) return false;
-  return hooksBeforeCalls(snapshot).length > 0 && response.content.some(isToolCall);
-}
-
-/** Returns the position with the answers of these hooks in its response, so that they are not called again. */
-async function beforeCalls(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<ToolsPosition> {
-  const { response } = position;
-  const { problems, approvals } = response;
-  const content = response.content.map((item) => (isToolCall(item) ? asRewritten(response, item) : item));
-  // Meanwhile the activity queries the calls.
-  state.hookedCalls = { content, ...defined({ problems, approvals }) };
-  const review = await ports.reviewCalls(response);
-  delete state.hookedCalls;
-  return { ...position, response: { ...reviewed(response, review), reviewed: true } };
-}
-
-function reviewed(
-  response: RecordedResponse,
-  { problems, approvals, rewrites, injections, hooks, guardrails }: ReviewedCalls,
-): RecordedResponse {
-  const texts = new Map(Object.entries(response.injections ?? {}));
-  for (const [id, text] of Object.entries(injections ?? {})) texts.set(id, texts.has(id) ? `${texts.get(id)}\n${text}` : text);
-  const args = new Map([...Object.entries(response.rewrites ?? {}), ...Object.entries(rewrites ?? {})]);
-  const { approvals: _, ...rest } = response;
-  return {
-    ...rest,
-    ...defined({ problems, approvals }),
-    ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
-    ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
-    ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),
-    ...(hooks === undefined ? {} : { hooks: [...(response.hooks ?? []), ...hooks] }),
-  };
 }
 
 // Tool phase: calls that code makes.
