@@ -1,11 +1,9 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
-import { type Branch, mergeBranches } from '../domain/handoffs.ts';
-import type { JsonValue } from '../domain/json.ts';
-import { noUsage } from '../domain/usage.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { CodeCallResult } from '../domain/execution.ts';
+import { endOfFinalAgent } from './agent-calls.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
 import { afterCell, finalAnswerOfCode, runCellPhase } from './cell-phase.ts';
@@ -23,7 +21,7 @@ import {
   type RunPosition,
   type ToolsPosition,
 } from './next-step.ts';
-import { isParallel } from './flows.ts';
+import { isParallel, mergeOutcomes } from './flows.ts';
 import { isFinalAnswer, problemOf } from './gate.ts';
 import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
 import { handOver, isTransfer } from './handoffs.ts';
@@ -276,47 +274,6 @@ function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] 
     const item = items[index];
     return item === undefined ? [] : [item];
   });
-}
-
-// Tool phase: an agent whose result is that of the run.
-
-/** Returns the ending of the run if an agent whose result is that of the run has ended: the first one, in the order of the calls. */
-function endOfFinalAgent(outcomes: readonly (ToolOutcome | null)[]): Ending | undefined {
-  for (const outcome of outcomes) {
-    if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
-    const { tool: _, ...ending } = outcome.ended;
-    return ending;
-  }
-  return undefined;
-}
-
-// Tool phase: the end of agents in parallel.
-
-/** Returns the output of the flow, once all its agents have ended: the output of each under its name. An error if one has not completed. */
-function mergeOutcomes(
-  { snapshot }: Pick<RunState, 'snapshot'>,
-  calls: readonly ToolCall[],
-  outcomes: readonly (ToolOutcome | null)[],
-): Ending | { output: string } {
-  const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
-  const { output, problem } = mergeBranches(calls.map(({ name }, index) => branchOf(agentOf(name), outcomes[index])));
-  if (problem === undefined) return { output };
-  const message = `Not all agents of flow "${snapshot.name}" have completed: ${problem}`;
-  return { status: 'error', stopReason: 'error', output, error: { code: 'child_failed', message } };
-}
-
-/** Returns the answer of an agent, with the note that it was cut off. */
-function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
-  return notes.length === 0 ? answer : resultText([answer, ...notes]);
-}
-
-function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch {
-  const usage = noUsage();
-  if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
-  const { status, content, ended } = outcome;
-  if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
-  if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
-  return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
 }
 
 // Tool phase: calls that code makes.
