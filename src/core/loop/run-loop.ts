@@ -1,17 +1,13 @@
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import type { CodeCallResult } from '../domain/execution.ts';
 import { endOfFinalAgent } from './agent-calls.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
-import { afterCell, finalAnswerOfCode, runCellPhase } from './cell-phase.ts';
-import { addResults, codeOf, countCalls, dropCell } from './code-cells.ts';
+import { afterCallsOfCode, finalAnswerOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
 import { closeRun } from './close-run.ts';
 import {
   type Answered,
-  type CellPosition,
   endAtLimit,
   endCancelled,
   endFailed,
@@ -29,15 +25,13 @@ import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
 import { takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
-import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
-import { callResult, endIfNoWorker, interruptedResult, noWorker } from './call-results.ts';
+import { findEvent, type RunState } from './state/run-state.ts';
+import { endIfNoWorker, interruptedResult, noWorker } from './call-results.ts';
 import {
   finalOutput,
   prepareCalls,
   recordResults,
-  recordsOf,
   recordToolStep,
-  resultOf,
   type ToolBatch,
   type ToolBatchContext,
 } from './tool-calls.ts';
@@ -186,14 +180,6 @@ async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: Too
   return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
 }
 
-/** The indexes of the cells that have no outcome yet. */
-function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
-  if (state.snapshot.code === undefined || final) return [];
-  return calls.flatMap((call, index) =>
-    call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
-  );
-}
-
 function batchContext(state: RunState, { response, final, cell }: ToolsPosition): ToolBatchContext {
   const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
   return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
@@ -274,54 +260,4 @@ function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] 
     const item = items[index];
     return item === undefined ? [] : [item];
   });
-}
-
-// Tool phase: calls that code makes.
-
-/** The result of a cell whose run was told to do something else. */
-const STEERED = 'The code was ended before its end, because a message to the run arrived.';
-
-/** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
-function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
-  const { state, calls } = acting;
-  recordResults(acting, ports, outcomes);
-  const code = codeOf(state);
-  for (const record of recordsOf(acting, outcomes)) {
-    countToolCall(state, record);
-    code.records.push({ ...record, caller: 'code' });
-  }
-  const isLocal = (name: string): boolean => state.snapshot.tools.some((tool) => tool.name === name && tool.tier === 'local');
-  countCalls(
-    state,
-    calls.every(({ name }) => isLocal(name)),
-    outcomes,
-  );
-  const { approvals } = state;
-  approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
-  const ended = replacementOutcome(ports, outcomes);
-  if (ended !== undefined) {
-    dropCell(state);
-    delete code.calls;
-    return afterCell(cell, ended);
-  }
-  addResults(
-    state,
-    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interruptedResult()))),
-  );
-  return cell;
-}
-
-/** Returns the value or the error of a call for the code: the only item of its content, or the list if there are several. */
-function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' }, 'status' | 'content'>): CodeCallResult {
-  if (status === 'error') return { error: resultText(content) };
-  const [value = null, ...more] = content;
-  return { value: more.length === 0 ? value : content };
-}
-
-/** Returns the outcome of a cell that must not continue: its run is cancelled, a message steers it, or no worker could make a call. */
-function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
-  const missing = noWorker(outcomes);
-  if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
-  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
-  return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
 }
