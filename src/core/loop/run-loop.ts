@@ -26,16 +26,15 @@ import { takeNarrowings } from './permissions.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { findEvent, type RunState } from './state/run-state.ts';
-import { endIfNoWorker, interruptedResult, noWorker } from './call-results.ts';
+import { endIfNoWorker, interruptedResult } from './call-results.ts';
 import {
   finalOutput,
   prepareCalls,
   recordResults,
   recordToolStep,
-  type ToolBatch,
   type ToolBatchContext,
 } from './tool-calls.ts';
-import { isStopped, ToolScheduler } from './tool-scheduler.ts';
+import { isStopped, runInTurn, ToolScheduler } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
 
@@ -215,49 +214,4 @@ function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonl
   }
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
   return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
-}
-
-// Tool phase: the turns of the calls of a response.
-
-/** Schedules calls, and returns the outcome of each by index. */
-type Schedule = (acting: ToolBatchContext, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
-
-/**
- * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
- * results. Returns the outcome of each call by index; null for those that are left to the next execution.
- */
-async function runInTurn(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
-  const { state, calls } = acting;
-  const isLater = calls.map((call) => isTransfer(state, call));
-  if (!isLater.includes(true)) return runTogether(acting, batch, schedule);
-  const outcomes = [...batch.outcomes];
-  for (const later of [false, true]) {
-    const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
-    // The run ends because no worker had a tool: no agent takes over.
-    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
-    const some: ToolBatch = {
-      response: batch.response,
-      prepared: pick(batch.prepared, indexes),
-      outcomes: indexes.map((index) => outcomes[index] ?? null),
-      earlier: later ? outcomes : [],
-    };
-    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, some, schedule);
-    for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
-    if (ended.includes(null)) return outcomes;
-  }
-  return outcomes;
-}
-
-/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
-async function runTogether(acting: ToolBatchContext, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
-  const { code, snapshot } = acting.state;
-  const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
-  return isDone ? batch.outcomes : schedule(acting, batch);
-}
-
-function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
-  return indexes.flatMap((index) => {
-    const item = items[index];
-    return item === undefined ? [] : [item];
-  });
 }
