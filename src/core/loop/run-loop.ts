@@ -19,7 +19,7 @@ import {
 } from './next-step.ts';
 import { isParallel, mergeOutcomes } from './flows.ts';
 import { isFinalAnswer, problemOf } from './gate.ts';
-import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
+import { answerOffsets, endByGuardrail, recordReport, reportOf } from './guardrails.ts';
 import { handOver, isTransfer } from './handoffs.ts';
 import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
 import { takeNarrowings } from './permissions.ts';
@@ -87,15 +87,6 @@ async function checkOutput(state: RunState, ports: RunPorts, answered: Answered)
     ...(ended === undefined || outcome.type === 'cancelled' ? {} : { blocked: answerOffsets(state) }),
   });
   return ended ?? acceptAnswer(state, ports, answered, true);
-}
-
-/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
-function answerOffsets({ window }: RunState): number[] {
-  const { events } = window;
-  const index = events.findLastIndex(({ content }) =>
-    content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),
-  );
-  return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }
 
 // Tool phase: its steps in order.
