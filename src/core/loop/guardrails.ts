@@ -7,6 +7,7 @@ import {
   type GuardrailSpent,
   refusalIn,
 } from '../domain/guardrails.ts';
+import type { JsonValue } from '../domain/json.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
 import { endCancelled, type Ending, type NextStep } from './next-step.ts';
 import type { GuardrailOutcome, ModelCallOutcome, RunPorts } from './ports.ts';
@@ -40,7 +41,7 @@ export function recordReport(state: RunState, clock: RunClock, report: Guardrail
 }
 
 /** Returns the report of checks, also if their activity failed: then each guardrail has failed. */
-export function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
+function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
   if (outcome.type !== 'failed') return outcome.report ?? { findings: [] };
   const findings = guardrailsOf(snapshot, type).map(({ name, failOpen }) => ({
     name,
@@ -52,7 +53,7 @@ export function reportOf({ snapshot }: RunState, type: 'input' | 'output', outco
 }
 
 /** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
-export function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
+function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
   if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {
     const ending: Ending = { status: 'error', stopReason: 'error', output: '', error: outcome };
@@ -143,8 +144,21 @@ function offsetsFrom({ window }: RunState, from: number): number[] {
 
 // Closing: the check of an answer before it counts.
 
+/** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
+export async function checkAnswer(state: RunState, ports: RunPorts, answer: JsonValue): Promise<NextStep | undefined> {
+  const { through, lastEventId } = state.window;
+  state.pendingAnswer = answer;
+  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
+  delete state.pendingAnswer;
+  const report = reportOf(state, 'output', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const blocked = ended === undefined || outcome.type === 'cancelled' ? undefined : answerOffsets(state);
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
+  return ended;
+}
+
 /** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
-export function answerOffsets({ window }: RunState): number[] {
+function answerOffsets({ window }: RunState): number[] {
   const { events } = window;
   const index = events.findLastIndex(({ content }) =>
     content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),

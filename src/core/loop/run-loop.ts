@@ -7,7 +7,6 @@ import { askAtLimit, settleDecisions } from './approvals.ts';
 import { afterCallsOfCode, finalAnswerOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
 import { closeRun } from './close-run.ts';
 import {
-  type Answered,
   endAtLimit,
   endCancelled,
   endFailed,
@@ -19,7 +18,7 @@ import {
 } from './next-step.ts';
 import { isParallel, mergeOutcomes } from './flows.ts';
 import { isFinalAnswer, problemOf } from './gate.ts';
-import { answerOffsets, endByGuardrail, recordReport, reportOf } from './guardrails.ts';
+import { checkAnswer } from './guardrails.ts';
 import { handOver, isTransfer } from './handoffs.ts';
 import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
 import { takeNarrowings } from './permissions.ts';
@@ -65,28 +64,11 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
   let next: NextStep = from;
   while (next.type !== 'continue' && next.type !== 'finish') {
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
-    else if (next.type === 'check_output') next = await checkOutput(state, ports, next.answered);
+    else if (next.type === 'check_output') next = (await checkAnswer(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }
   return next;
-}
-
-// Closing: the check of an answer before it counts.
-
-/** Checks an answer by one activity, which reads it by query, and accepts it if it passes. */
-async function checkOutput(state: RunState, ports: RunPorts, answered: Answered): Promise<NextStep> {
-  const { through, lastEventId } = state.window;
-  state.pendingAnswer = answered.output;
-  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
-  delete state.pendingAnswer;
-  const report = reportOf(state, 'output', outcome);
-  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
-  recordReport(state, ports, {
-    ...report,
-    ...(ended === undefined || outcome.type === 'cancelled' ? {} : { blocked: answerOffsets(state) }),
-  });
-  return ended ?? acceptAnswer(state, ports, answered, true);
 }
 
 // Tool phase: its steps in order.
