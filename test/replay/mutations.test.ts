@@ -103,7 +103,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check messages beside the model call',
-    file: 'src/core/loop/model-phase.ts',
+    file: 'src/core/loop/guardrails.ts',
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
     history: 'checked-over-executions',
@@ -111,7 +111,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check an answer',
-    file: 'src/core/loop/model-phase.ts',
+    file: 'src/core/loop/answers.ts',
     find: 'return guardsAnswers(state.snapshot) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
