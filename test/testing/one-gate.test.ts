@@ -105,7 +105,9 @@ const ROWS: Record<Exclude<GateName, 'attempt' | 'handoffs'>, readonly Row[]> = 
     {
       if: 'a hook changes the arguments',
       makers: AGENTS,
-      agent: { hooks: [defineHook({ name: 'h', on: 'pre_tool_use', match: 'pay', run: () => ({ modify: { arguments: { amount: 8 } } }) })] },
+      agent: {
+        hooks: [defineHook({ name: 'h', on: 'pre_tool_use', match: 'pay', run: () => ({ modify: { arguments: { amount: 8 } } }) })],
+      },
       outcome: { ran: { amount: 8 }, got: 'paid 8', notRun: null, asked: [] },
     },
     {
@@ -189,7 +191,10 @@ const ROWS: Record<Exclude<GateName, 'attempt' | 'handoffs'>, readonly Row[]> = 
       limits: { toolCalls: 0 },
       onLimit: 'ask',
       decide: approve(),
-      outcome: { ...pay7, asked: [[{ toolCalls: 1 }, expect.stringContaining('over the limit of tool calls') as unknown as string], seven] },
+      outcome: {
+        ...pay7,
+        asked: [[{ toolCalls: 1 }, expect.stringContaining('over the limit of tool calls') as unknown as string], seven],
+      },
     },
   ],
   approval: [
@@ -208,7 +213,13 @@ const ROWS: Record<Exclude<GateName, 'attempt' | 'handoffs'>, readonly Row[]> = 
       decide: approve({ arguments: { amount: 5 } }),
       outcome: { ran: { amount: 5 }, got: 'paid 5', notRun: null, asked: [seven] },
     },
-    { if: 'a person rejects it', makers: EVERYBODY, tool: { approval: 'always' }, decide: reject('too much'), outcome: { ...rejected, asked: [seven] } },
+    {
+      if: 'a person rejects it',
+      makers: EVERYBODY,
+      tool: { approval: 'always' },
+      decide: reject('too much'),
+      outcome: { ...rejected, asked: [seven] },
+    },
     {
       if: 'a person answers it',
       makers: EVERYBODY,
@@ -247,16 +258,35 @@ async function outcomeOf(maker: Maker, row: Row): Promise<Outcome> {
     ran = args;
     return `paid ${args.amount}`;
   };
-  const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: z.object({ amount: z.number() }), execute, ...row.tool } as Parameters<typeof defineTool>[0]);
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: z.object({ amount: z.number() }),
+    execute,
+    ...row.tool,
+  } as Parameters<typeof defineTool>[0]);
   const args = row.arguments ?? { amount: 7 };
-  const decide = ({ arguments: of, proposal, reason }: { arguments: JsonObject; proposal?: object; reason?: string }): TestDecision | undefined => {
+  const decide = ({
+    arguments: of,
+    proposal,
+    reason,
+  }: {
+    arguments: JsonObject;
+    proposal?: object;
+    reason?: string;
+  }): TestDecision | undefined => {
     asked.push([proposal === undefined ? of : { ...proposal }, reason]);
     return row.decide;
   };
   const common = { decide, ...(row.limits === undefined ? {} : { limits: row.limits }) };
   if (maker === 'program') {
     const steps = [tool('Pay', pay, { amount: '{{input.amount}}' })];
-    const program = defineProgram({ name: 'p', input: z.object({ amount: z.any() }), units: [unit('u', {}, steps)], ...(row.onLimit === undefined ? {} : { onLimit: row.onLimit }) });
+    const program = defineProgram({
+      name: 'p',
+      input: z.object({ amount: z.any() }),
+      units: [unit('u', {}, steps)],
+      ...(row.onLimit === undefined ? {} : { onLimit: row.onLimit }),
+    });
     const { result, events } = await testProgram(program, { ...common, input: args as { amount: unknown }, model: scriptedModel([]) });
     const attempt = events.findLast(({ step }) => step?.type === 'attempt');
     const [item] = attempt?.content ?? [];
@@ -265,7 +295,14 @@ async function outcomeOf(maker: Maker, row: Row): Promise<Outcome> {
   }
   const name = row.name ?? 'pay';
   const executor = scriptedExecutor([{ calls: [[{ tool: name, arguments: args }]], output: 'done' }]);
-  const agent = defineAgent({ name: 'a', model: 'scripted/m', tools: [pay], ...(maker === 'code' ? { code: { executor } } : {}), ...(row.onLimit === undefined ? {} : { onLimit: row.onLimit }), ...row.agent } as Parameters<typeof defineAgent>[0]);
+  const agent = defineAgent({
+    name: 'a',
+    model: 'scripted/m',
+    tools: [pay],
+    ...(maker === 'code' ? { code: { executor } } : {}),
+    ...(row.onLimit === undefined ? {} : { onLimit: row.onLimit }),
+    ...row.agent,
+  } as Parameters<typeof defineAgent>[0]);
   const call = maker === 'code' ? callTool('run_code', { code: 'pay()' }) : callTool(name, args);
   const model = scriptedModel(row.outcome.stopReason === 'tool_call_limit' ? [call] : [call, say('done')]);
   const { result, steps } = await testAgent(agent, { ...common, input: 'Q', model });
@@ -273,7 +310,13 @@ async function outcomeOf(maker: Maker, row: Row): Promise<Outcome> {
   return { ran, got, asked, ...ofResult(result) };
 }
 
-function ofResult({ toolCallsNotRun = {}, stopReason }: { toolCallsNotRun?: object | undefined; stopReason: string }): Pick<Outcome, 'notRun' | 'stopReason'> {
+function ofResult({
+  toolCallsNotRun = {},
+  stopReason,
+}: {
+  toolCallsNotRun?: object | undefined;
+  stopReason: string;
+}): Pick<Outcome, 'notRun' | 'stopReason'> {
   return { notRun: (Object.keys(toolCallsNotRun)[0] ?? null) as NotRun | null, stopReason };
 }
 

@@ -93,8 +93,7 @@ function applyDecision(
     const denied = deniedByPermissions(state, call && asRewritten(response, call), edited);
     if (denied !== undefined) outcomes[index] = notRunResult('refused', denied);
   }
-  if (type === 'reject')
-    outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
+  if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
   if (type === 'respond') {
     // The answer to a question is what its call is for, and a lost call has run.
     const isInstead = !isAboutOutcome && !isQuestion(state, toolName);

@@ -165,7 +165,12 @@ function toResult(
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
 
 /** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
-export function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
+export function afterCallsOfCode(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  cell: CellPosition,
+  outcomes: (ToolOutcome | null)[],
+): NextStep {
   const { state, calls } = acting;
   recordResults(acting, ports, outcomes);
   const code = codeOf(state);

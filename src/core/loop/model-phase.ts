@@ -16,15 +16,7 @@ import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
 import { hooksOfStep } from './hooks.ts';
 import { endsByDeadline, limitReached } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
-import {
-  endAtLimit,
-  endCancelled,
-  endFailed,
-  type NextStep,
-  type Position,
-  type StepPosition,
-  thoughtOf,
-} from './next-step.ts';
+import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type StepPosition, thoughtOf } from './next-step.ts';
 import { settlePermissions } from './permissions.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';

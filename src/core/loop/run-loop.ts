@@ -27,13 +27,7 @@ import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { findEvent, type RunState } from './state/run-state.ts';
 import { endIfNoWorker, interruptedResult } from './call-results.ts';
-import {
-  finalOutput,
-  prepareCalls,
-  recordResults,
-  recordToolStep,
-  type ToolBatchContext,
-} from './tool-calls.ts';
+import { finalOutput, prepareCalls, recordResults, recordToolStep, type ToolBatchContext } from './tool-calls.ts';
 import { isStopped, runInTurn, ToolScheduler } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
@@ -65,7 +59,8 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
   let next: NextStep = from;
   while (next.type !== 'continue' && next.type !== 'finish') {
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
-    else if (next.type === 'check_output') next = (await checkAnswer(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
+    else if (next.type === 'check_output')
+      next = (await checkAnswer(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }

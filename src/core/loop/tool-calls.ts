@@ -75,7 +75,11 @@ function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
 }
 
 /** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
-function prepareCall({ state, response, offset, final, isLast = false }: ToolBatchContext, asked: ToolCall, isOverLimit = false): PreparedCall {
+function prepareCall(
+  { state, response, offset, final, isLast = false }: ToolBatchContext,
+  asked: ToolCall,
+  isOverLimit = false,
+): PreparedCall {
   const { id: eventId, content } = response;
   const index = content.indexOf(asked);
   const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, isOverLimit });

@@ -312,7 +312,12 @@ type Schedule = (acting: ToolBatchContext, batch: ToolBatch) => Promise<(ToolOut
  * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
  * results. Returns the outcome of each call by index; null for those that are left to the next execution.
  */
-export async function runInTurn(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+export async function runInTurn(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  batch: ToolBatch,
+  schedule: Schedule,
+): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
   const isLater = calls.map((call) => isTransfer(state, call));
   if (!isLater.includes(true)) return runTogether(acting, batch, schedule);

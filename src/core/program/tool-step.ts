@@ -174,7 +174,11 @@ interface StepInvocation {
 type CallDecision = { type: 'approved'; arguments?: JsonObject } | AttemptEnd;
 
 /** Waits for the decision about a call, if the step or the tool requires one. */
-async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invocation, call, ...found }: StepInvocation): Promise<CallDecision> {
+async function decideOnCall(
+  run: ProgramRun,
+  running: RunningStep,
+  { step, invocation, call, ...found }: StepInvocation,
+): Promise<CallDecision> {
   const { progress } = running.state;
   if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
   const { tool } = invocation;
