@@ -117,11 +117,11 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
   if (outcome.type !== 'ended') {
     dropCell(state);
     if (outcome.type === 'cancelled') return { type: 'cancelled' };
-    const { message, noWorker } = outcome;
+    const { message, noWorker: missing } = outcome;
     return {
       ...callResult('error', `The code could not be run: ${message}`),
       durationMs: null,
-      ...defined({ noWorker }),
+      ...defined({ noWorker: missing }),
     };
   }
   if (outcome.digest === undefined) dropCell(state);

@@ -40,7 +40,7 @@ export interface AskedCall {
   /** The calls are the last ones of the run. */
   isLast?: boolean;
   /** The limits have no room for the call. */
-  isOverLimit?: boolean;
+  hasNoRoom?: boolean;
 }
 
 /** A call that does not start, with the text for the model. */
@@ -106,7 +106,7 @@ const GATES = {
   /** The tool is a schema alone. */
   execution: ({ call, tool }: GatedCall) => (tool?.notExecutable ? deny('not_started', notExecutable(call.name)) : undefined),
   /** The limits of tool calls. */
-  limits: ({ isOverLimit }: GatedCall) => (isOverLimit === true ? deny('not_started', OVER_CALL_LIMIT, null) : undefined),
+  limits: ({ hasNoRoom }: GatedCall) => (hasNoRoom === true ? deny('not_started', OVER_CALL_LIMIT, null) : undefined),
   /** The tool itself, its predicate, or a hook requires a decision. */
   approval: ({ run, call, tool, made, place }: GatedCall) => {
     const requirement = tool && ownRequirement(run, { call, tool, made, place });

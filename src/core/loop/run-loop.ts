@@ -1,4 +1,4 @@
-import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { endOfFinalAgent } from './agent-calls.ts';

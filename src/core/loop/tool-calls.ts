@@ -78,11 +78,11 @@ function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
 function prepareCall(
   { state, response, offset, final, isLast = false }: ToolBatchContext,
   asked: ToolCall,
-  isOverLimit = false,
+  hasNoRoom = false,
 ): PreparedCall {
   const { id: eventId, content } = response;
   const index = content.indexOf(asked);
-  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, isOverLimit });
+  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, hasNoRoom });
   if (verdict.type === 'deny') {
     const { reason, text, durationMs } = verdict;
     return { type: 'immediate', outcome: { ...notRunResult(reason, text), durationMs } };
