@@ -79,9 +79,9 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts the calls of an answer before the hooks that have an activity of their own',
-    file: 'src/core/loop/run-loop.ts',
-    find: 'hasHooksBefore(state, ports, from) ?',
-    replace: 'hasHooksBefore(state, ports, from) && from.response.reviewed ?',
+    file: 'src/core/loop/points.ts',
+    find: 'hasHooksBefore(state, ports, position) ?',
+    replace: 'hasHooksBefore(state, ports, position) && position.response.reviewed ?',
     history: 'hooked-remotely',
     caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "transfer"' },
   },

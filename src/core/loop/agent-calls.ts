@@ -15,7 +15,7 @@ import { isGone } from './children.ts';
 import { branchInput } from './flows.ts';
 import { afterCall, hasHooksAfter } from './hooks.ts';
 import { usedAmounts } from './limits.ts';
-import type { Ending } from './next-step.ts';
+import type { CallsEnd, EndedCalls } from './next-step.ts';
 import { permissionsOf } from './permissions.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
@@ -220,12 +220,13 @@ function errorOf(message: string | null, code: string | null = null): { error?: 
   return message === null ? {} : { error: { code: code ?? 'internal', message } };
 }
 
-/** Returns the ending of the run if an agent whose result is that of the run has ended: the first one, in the order of the calls. */
-export function endOfFinalAgent(outcomes: readonly (ToolOutcome | null)[]): Ending | undefined {
+/** Returns the end of the run if an agent whose result is also the result of the run has ended: the first one, in the order of the calls. */
+export function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
   for (const outcome of outcomes) {
     if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
     const { tool: _, ...ending } = outcome.ended;
-    return ending;
+    const { status, output, finishReason } = ending;
+    return status === 'completed' ? { output, ...defined({ finishReason }) } : ending;
   }
   return undefined;
 }

@@ -25,7 +25,7 @@ import {
 import { continueBeforeTool } from './continue-as-new.ts';
 import { problemOf } from './gate.ts';
 import { spendOnGuardrails } from './guardrails.ts';
-import type { CellPosition, NextStep, ToolsPosition } from './next-step.ts';
+import type { CallsEnd, CellPosition, EndedCalls, NextStep, ToolsPosition } from './next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from './ports.ts';
 import { countToolCall, findEvent, recordEvent, type RunState } from './state/run-state.ts';
 import { recordResults, recordsOf, resultOf, type ToolBatchContext } from './tool-calls.ts';
@@ -239,7 +239,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
  * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
  */
-export function finalAnswerOfCode({ snapshot }: RunState, outcomes: Outcomes): { output: JsonValue } | undefined {
+export function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
   if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
   const found = givenAnswer(outcomes);
   if (found === undefined) return undefined;

@@ -1,12 +1,12 @@
 import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS, type FlowState } from '../domain/agent.ts';
-import { type ContentItem, type ContentPart, type Message, outputText, type ToolCall } from '../domain/content.ts';
+import { type ContentItem, type ContentPart, type Message, outputText } from '../domain/content.ts';
 import { type Branch, mergeBranches } from '../domain/handoffs.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { resultText } from '../domain/tool-calls.ts';
 import { noUsage } from '../domain/usage.ts';
 import { checkJson } from '../json-schema/check-json-schema.ts';
 import { findAgent, forgetActed, switchAgent } from './handoffs.ts';
-import { endCancelled, endFailed, type Ending, type NextStep } from './next-step.ts';
+import { type CallsEnd, endCancelled, type EndedCalls, endFailed, type NextStep } from './next-step.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { recordNotices, type RunState } from './state/run-state.ts';
 
@@ -76,12 +76,10 @@ function isOfUser(item: ContentItem): item is Message {
 
 // Tool phase: the end of agents in parallel.
 
-/** Returns the output of the flow, once all its agents have ended: the output of each under its name. An error if one has not completed. */
-export function mergeOutcomes(
-  { snapshot }: Pick<RunState, 'snapshot'>,
-  calls: readonly ToolCall[],
-  outcomes: readonly (ToolOutcome | null)[],
-): Ending | { output: string } {
+/** Returns the output of a flow whose agents act in parallel: the output of each under its name. An error if one has not completed. */
+export function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undefined {
+  if (!isParallel(state)) return undefined;
+  const { snapshot } = state;
   const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
   const { output, problem } = mergeBranches(calls.map(({ name }, index) => branchOf(agentOf(name), outcomes[index])));
   if (problem === undefined) return { output };

@@ -1,11 +1,9 @@
 import { isToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { endOfFinalAgent } from './agent-calls.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput } from './answers.ts';
 import { runModelPhase } from './model-phase.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
-import { afterCallsOfCode, finalAnswerOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
+import { afterCallsOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
 import { closeRun } from './close-run.ts';
 import {
   endAtLimit,
@@ -17,12 +15,9 @@ import {
   type RunPosition,
   type ToolsPosition,
 } from './next-step.ts';
-import { isParallel, mergeOutcomes } from './flows.ts';
 import { isFinalAnswer, problemOf } from './gate.ts';
-import { checkAnswer } from './guardrails.ts';
-import { handOver, isTransfer } from './handoffs.ts';
-import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
-import { takeNarrowings } from './permissions.ts';
+import { isTransfer } from './handoffs.ts';
+import { points } from './points.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { findEvent, type RunState } from './state/run-state.ts';
@@ -60,7 +55,7 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
   while (next.type !== 'continue' && next.type !== 'finish') {
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
     else if (next.type === 'check_output')
-      next = (await checkAnswer(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
+      next = (await points.answerGiven(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }
@@ -77,12 +72,11 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
 async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
-  const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
-  // Calls that have not begun must not run by permissions that a caller has narrowed before.
-  takeNarrowings(state, ports);
+  const reviewed = points.callsMade(state, ports, from);
+  const position = reviewed === undefined ? from : await reviewed;
+  points.gateOpens(state, ports, position);
   const acting = batchContext(state, position);
   const cells = pendingCells(acting, position.outcomes);
-  noteRewrites(state, position.response);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
   if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
@@ -161,24 +155,15 @@ function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonl
   const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
-  if (isParallel(state)) {
-    const merged = mergeOutcomes(state, calls, outcomes);
-    return 'status' in merged ? { type: 'finish', ending: merged } : finishWithAnswer(state, ports, { ...merged, final: false });
-  }
-  const ended = endOfFinalAgent(outcomes);
-  if (ended !== undefined) {
-    if (ended.status !== 'completed') return { type: 'finish', ending: ended };
-    const { output, finishReason } = ended;
-    return finishWithAnswer(state, ports, { output, final: false, ...defined({ finishReason }) });
-  }
-  const answered = finalAnswerOfCode(state, outcomes);
-  if (answered !== undefined) return finishWithAnswer(state, ports, { output: answered.output, final: false });
+  const end = points.callsEnded({ state, calls, outcomes });
+  if (end !== undefined)
+    return 'status' in end ? { type: 'finish', ending: end } : finishWithAnswer(state, ports, { ...end, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finishWithAnswer(state, ports, { output: finalOutput(response, valid), final: false });
   if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
   if (answers.length === 0 || mayRetryOutput(state)) {
-    handOver(state, ports, outcomes);
+    points.stepEnded(state, ports, outcomes);
     return { type: 'call_model', final: false };
   }
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
