@@ -23,7 +23,7 @@ import { takeMessages } from './messages.ts';
 import { findEvent, type RunState } from './state/run-state.ts';
 import { endIfNoWorker, interruptedResult } from './call-results.ts';
 import { finalOutput, prepareCalls, recordResults, recordToolStep, type ToolBatchContext } from './tool-calls.ts';
-import { isStopped, runInTurn, ToolScheduler } from './tool-scheduler.ts';
+import { isStopped, scheduleCalls } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
 
@@ -132,9 +132,7 @@ async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: Too
   }
   const { prepared, reached } = ready;
   const isOverLimit = reached !== undefined || position.overLimit === true;
-  const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
-    new ToolScheduler(turn, ports, batch).execute(),
-  );
+  const ended = await scheduleCalls(some, ports, { response, prepared, outcomes: before });
   const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
   for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
   if (!ended.includes(null)) return { outcomes, isOverLimit };

@@ -44,7 +44,7 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
  *   delays no other.
  */
-export class ToolScheduler {
+class ToolScheduler {
   readonly #acting: ToolBatchContext;
   readonly #ports: RunPorts;
   readonly #batch: ToolBatch;
@@ -305,22 +305,14 @@ function updatesOf({ updates, mcp, agent, handoff, ofSkills, ofMemory, answer }:
 
 // Tool phase: the turns of the calls of a response.
 
-/** Schedules calls, and returns the outcome of each by index. */
-type Schedule = (acting: ToolBatchContext, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
-
 /**
  * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
  * results. Returns the outcome of each call by index; null for those that are left to the next execution.
  */
-export async function runInTurn(
-  acting: ToolBatchContext,
-  ports: RunPorts,
-  batch: ToolBatch,
-  schedule: Schedule,
-): Promise<(ToolOutcome | null)[]> {
+export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
   const isLater = calls.map((call) => isTransfer(state, call));
-  if (!isLater.includes(true)) return runTogether(acting, batch, schedule);
+  if (!isLater.includes(true)) return runTogether(acting, ports, batch);
   const outcomes = [...batch.outcomes];
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
@@ -332,7 +324,7 @@ export async function runInTurn(
       outcomes: indexes.map((index) => outcomes[index] ?? null),
       earlier: later ? outcomes : [],
     };
-    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, some, schedule);
+    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, ports, some);
     for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
     if (ended.includes(null)) return outcomes;
   }
@@ -340,10 +332,10 @@ export async function runInTurn(
 }
 
 /** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
-async function runTogether(acting: ToolBatchContext, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+async function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const { code, snapshot } = acting.state;
   const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
-  return isDone ? batch.outcomes : schedule(acting, batch);
+  return isDone ? batch.outcomes : new ToolScheduler(acting, ports, batch).execute();
 }
 
 function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
