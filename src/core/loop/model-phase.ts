@@ -1,8 +1,7 @@
-import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
-import { branchesId } from '../domain/handoffs.ts';
 import { type Recalled, recallEvent } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
@@ -10,7 +9,7 @@ import { handleAnswer } from './answers.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import { compactWindow, isWindowFull, shortenConversation, summariseEarlier } from './compaction.ts';
 import { continueBeforeModelCall, fitsContinueAsNew } from './continue-as-new.ts';
-import { branchInput, isParallel, takeTurn } from './flows.ts';
+import { isParallel, startBranches, takeTurn } from './flows.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck, recordReport, spendOnGuardrails } from './guardrails.ts';
 import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
 import { hooksOfStep } from './hooks.ts';
@@ -230,23 +229,6 @@ function recallDue(state: RunState): boolean {
 function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | undefined): void {
   delete state.recallDue;
   if (recalled !== undefined) recordEvent(state, clock, recallEvent(recalled));
-}
-
-// Model phase: the start of agents in parallel, in place of a model call.
-
-/** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
-function startBranches(state: RunState, ports: RunPorts): NextStep {
-  const { name, tools } = state.snapshot;
-  if (branchInput(state) === undefined) {
-    const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
-    return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
-  }
-  const id = branchesId(state.runId);
-  const content = tools.map(({ name: tool }, index): ToolCall => {
-    return { type: 'tool_call', toolCallId: `branch-${index + 1}`, name: tool, arguments: {} };
-  });
-  recordEvent(state, ports, { id, author: name, content });
-  return { type: 'run_tools', response: { id, content, finishReason: 'tool_calls', usage: null }, final: false, outcomes: [] };
 }
 
 // Model phase: the wait of a paused run before it.
