@@ -17,7 +17,7 @@ import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type
 import { settlePermissions } from './permissions.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
-import { noteError, recordEvent, recordNotices, recordStep, type RunClock, type RunState } from './state/run-state.ts';
+import { noteError, recordEvent, recordStep, type RunClock, type RunState } from './state/run-state.ts';
 
 // Model phase: its steps in order.
 
