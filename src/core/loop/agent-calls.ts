@@ -11,7 +11,7 @@ import { DEFAULT_CHILD_CHECK_MS, type ParentInput, type SessionInput } from '../
 import { cutNote, isCutOff } from '../domain/tool-calls.ts';
 import { withChild, withUnknownChild } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { isGone } from './children.ts';
+import { agentOfCall, isGone } from './children.ts';
 import { branchInput } from './flows.ts';
 import { afterCall, hasHooksAfter } from './hooks.ts';
 import { usedAmounts } from './limits.ts';
@@ -387,14 +387,6 @@ function requestText({ request }: Pick<AgentOfTool, 'request'>, args: JsonObject
 export function sharedDeps({ share, branch }: AgentOfTool, deps: JsonObject): JsonObject {
   if (branch) return deps;
   return Object.fromEntries(share.flatMap((name) => (Object.hasOwn(deps, name) ? [[name, deps[name] ?? null]] : [])));
-}
-
-/** Returns the child of a call that is alive. */
-export function agentOfCall(
-  { children = [] }: Pick<RunState, 'children'>,
-  { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
-): RunningAgent | undefined {
-  return children.find((child) => child.eventId === eventId && child.index === index);
 }
 
 // Children: the part of the limits of a run that an agent is given when it starts.

@@ -21,7 +21,7 @@ import { points } from './points.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
 import { findEvent, type RunState } from './state/run-state.ts';
-import { endIfNoWorker, interruptedResult } from './call-results.ts';
+import { interruptedResult, noWorker } from './call-results.ts';
 import { finalOutput, prepareCalls, recordResults, recordToolStep, type ToolBatchContext } from './tool-calls.ts';
 import { isStopped, scheduleCalls } from './tool-scheduler.ts';
 
@@ -99,8 +99,8 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
-  const ended = endIfNoWorker(state, outcomes);
-  if (ended !== undefined) return ended;
+  const missing = noWorker(outcomes);
+  if (missing !== undefined) return endFailed(state, missing.code, missing.message);
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
 
