@@ -71,13 +71,6 @@ function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Ext
   return { type: 'finish', ending };
 }
 
-// Shared state: the messages that guardrails have not checked.
-
-/** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */
-export function noteUnchecked(state: RunState, offset: number): void {
-  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom ??= offset;
-}
-
 // Model phase: the check of messages that the model has not read.
 
 /**
