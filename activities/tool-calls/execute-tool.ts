@@ -8,6 +8,7 @@ import { errorMessage, isInstance } from '../../src/core/domain/errors.ts';
 import type { HookRecord } from '../../src/core/domain/hooks.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { type ContextOperation, operationProblem } from '../../src/core/domain/deps.ts';
+import { invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
 import { isUpdatingResult, type RunContext } from '../../src/define/context.ts';
 import type { ResultBudget } from '../../src/define/tool-policy.ts';
 import { type AnyTool, isModelRetry, isToolFailure, isToolOutput, type ToolOutput } from '../../src/define/tool-definition.ts';
@@ -54,7 +55,7 @@ export async function executeTool({ tool, args, context }: Execution): Promise<E
 async function execute(tool: AnyTool, args: JsonObject, context: RunContext): Promise<ToolOutcome> {
   try {
     const parsed = await tool.parameters.safeParseAsync(args);
-    if (!parsed.success) return failedOutcome(`Invalid arguments for '${tool.name}': ${z.prettifyError(parsed.error)}`);
+    if (!parsed.success) return failedOutcome(invalidArguments(tool.name, z.prettifyError(parsed.error)));
     const returned = await tool.execute(parsed.data as never, context as never);
     return await toOutcome(tool, returned);
   } catch (error) {

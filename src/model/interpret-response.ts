@@ -281,7 +281,7 @@ interface ParseOptions {
 }
 
 /** The result of a call whose arguments are not JSON. */
-const INVALID_JSON = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
+export const INVALID_JSON = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
 
 /** The result of a call without arguments, of a tool that takes some. */
 const MISSING_ARGUMENTS = `${INVALID_JSON} (They are missing. Call again with the complete arguments, or with {} if you mean none.)`;

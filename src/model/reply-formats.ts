@@ -25,8 +25,9 @@ import type { ConversationEvent, ModelRequest, ModelResponse, RecordedResponse }
 import { shortened } from '../core/domain/text.ts';
 import { resultText, RUN_CODE, UNUSABLE_REPLY } from '../core/domain/tool-calls.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
+import { invalidArguments } from '../core/json-schema/read-by-schema.ts';
 import { finishReasonOf } from './answer-text.ts';
-import { type InterpretOptions, interpretResponse } from './interpret-response.ts';
+import { INVALID_JSON, type InterpretOptions, interpretResponse } from './interpret-response.ts';
 import { parseJsonText } from './parse-json.ts';
 
 /** The parts of a request that depend on the format. */
@@ -242,7 +243,7 @@ function unusableSteps(call: ToolCall, text: string, result: ToolResult | undefi
 /** True for the result of a call that was refused because of its arguments, before its tool did anything. */
 function isArgumentError({ name, status, content: [text] }: ToolResult): boolean {
   if (status !== 'error' || typeof text !== 'string') return false;
-  return text.startsWith(`Invalid arguments for '${name}': `) || text.startsWith('Error: tool arguments were not valid JSON.');
+  return text.startsWith(invalidArguments(name, '')) || text.startsWith(INVALID_JSON);
 }
 
 /** Returns the text of a result. Media are named; their bytes are useless as text. */

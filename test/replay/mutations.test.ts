@@ -79,9 +79,9 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts the calls of an answer before the hooks that have an activity of their own',
-    file: 'src/core/loop/run-loop.ts',
-    find: 'hasHooksBefore(state, ports, from) ?',
-    replace: 'hasHooksBefore(state, ports, from) && from.response.reviewed ?',
+    file: 'src/core/loop/points.ts',
+    find: 'hasHooksBefore(state, ports, position) ?',
+    replace: 'hasHooksBefore(state, ports, position) && position.response.reviewed ?',
     history: 'hooked-remotely',
     caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "transfer"' },
   },
@@ -103,7 +103,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check messages beside the model call',
-    file: 'src/core/loop/model-phase.ts',
+    file: 'src/core/loop/guardrails.ts',
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
     history: 'checked-over-executions',
@@ -111,7 +111,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check an answer',
-    file: 'src/core/loop/model-phase.ts',
+    file: 'src/core/loop/answers.ts',
     find: 'return guardsAnswers(state.snapshot) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',

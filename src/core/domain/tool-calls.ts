@@ -195,6 +195,15 @@ export function notExecutable(name: string): string {
   return `Tool '${name}' is not executable: nothing implements it. Go on without its result.`;
 }
 
+/** The result of a call that the limits have no room for. */
+export const OVER_CALL_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
+
+/** Returns the result of a call that a person has rejected. */
+export function rejectedCall(reason: string | undefined): string {
+  const rejected = 'User denied the tool execution.';
+  return reason === undefined ? rejected : `${rejected} Reason: ${reason}`;
+}
+
 /** The result of a call that was running when the run was cancelled: it was told to stop, and the run did not wait for it. */
 export const RUNNING_CALL = 'Tool call was running when the run was cancelled; its outcome is unknown.';
 

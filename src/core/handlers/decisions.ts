@@ -9,7 +9,7 @@ import type { Principal } from '../domain/run.ts';
 import { isoTime } from '../domain/time.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { abovePart, raised } from '../loop/limits.ts';
-import { deniedText, permissionVerdict } from '../loop/permissions.ts';
+import { permissionVerdict } from '../loop/permissions.ts';
 import { decidedOf, pendingOf, withoutContent } from '../loop/state/approval-state.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
 import { noApprovals, type RunState } from '../loop/state/run-state.ts';
@@ -133,7 +133,7 @@ function permissionRefusal(
   const tool = state?.snapshot.tools.find(({ name }) => name === toolName);
   const { denied } = state === undefined || tool === undefined ? {} : permissionVerdict(state, tool, args);
   if (denied === undefined) return undefined;
-  const message = `"arguments" for call "${callId}" of run "${runId}": ${deniedText(toolName, denied)} Edit them otherwise, or reject the call`;
+  const message = `"arguments" for call "${callId}" of run "${runId}": ${denied} Edit them otherwise, or reject the call`;
   return { code: 'not_permitted', message };
 }
 

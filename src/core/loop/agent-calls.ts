@@ -11,10 +11,11 @@ import { DEFAULT_CHILD_CHECK_MS, type ParentInput, type SessionInput } from '../
 import { cutNote, isCutOff } from '../domain/tool-calls.ts';
 import { withChild, withUnknownChild } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { isGone } from './children.ts';
+import { agentOfCall, isGone } from './children.ts';
 import { branchInput } from './flows.ts';
 import { afterCall, hasHooksAfter } from './hooks.ts';
 import { usedAmounts } from './limits.ts';
+import type { CallsEnd, EndedCalls } from './next-step.ts';
 import { permissionsOf } from './permissions.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
@@ -219,6 +220,17 @@ function errorOf(message: string | null, code: string | null = null): { error?: 
   return message === null ? {} : { error: { code: code ?? 'internal', message } };
 }
 
+/** Returns the end of the run if an agent whose result is also the result of the run has ended: the first one, in the order of the calls. */
+export function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
+  for (const outcome of outcomes) {
+    if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
+    const { tool: _, ...ending } = outcome.ended;
+    const { status, output, finishReason } = ending;
+    return status === 'completed' ? { output, ...defined({ finishReason }) } : ending;
+  }
+  return undefined;
+}
+
 // Tool phase: the start of an agent for a tool call.
 
 /** An agent to start or to ask again, or the reason why it cannot start. */
@@ -375,14 +387,6 @@ function requestText({ request }: Pick<AgentOfTool, 'request'>, args: JsonObject
 export function sharedDeps({ share, branch }: AgentOfTool, deps: JsonObject): JsonObject {
   if (branch) return deps;
   return Object.fromEntries(share.flatMap((name) => (Object.hasOwn(deps, name) ? [[name, deps[name] ?? null]] : [])));
-}
-
-/** Returns the child of a call that is alive. */
-export function agentOfCall(
-  { children = [] }: Pick<RunState, 'children'>,
-  { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
-): RunningAgent | undefined {
-  return children.find((child) => child.eventId === eventId && child.index === index);
 }
 
 // Children: the part of the limits of a run that an agent is given when it starts.

@@ -4,13 +4,14 @@ import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime } from '../domain/time.ts';
+import { rejectedCall } from '../domain/tool-calls.ts';
 import { callResult, notRunResult, unknownResult } from './call-results.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
 import { asRewritten } from './hooks.ts';
 import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position } from './next-step.ts';
-import { deniedText, permissionVerdict, takeNarrowings } from './permissions.ts';
+import { permissionVerdict, takeNarrowings } from './permissions.ts';
 import type { Authorization, RunPorts, ToolInvocation, WaitDeadline } from './ports.ts';
 import { deadlineOf, decide, decidedOf, isAskedAbout, pendingOf, rememberedFor } from './state/approval-state.ts';
 import type { Verdict } from './state/inbox.ts';
@@ -69,8 +70,12 @@ export function startable(
   if (isAskedAbout(approvals.pending, call.toolCallId)) return undefined;
   if (requirement === undefined) return invocation;
   const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
-  if (approved === undefined) return undefined;
-  return approved.arguments === undefined ? invocation : { ...invocation, call: { ...call, arguments: approved.arguments }, edited: true };
+  return approved === undefined ? undefined : asEdited(invocation, approved.arguments);
+}
+
+/** Returns an approved call with the arguments of the approver, if there are any. */
+export function asEdited(invocation: ToolInvocation, edited: JsonObject | undefined): ToolInvocation {
+  return edited === undefined ? invocation : { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
 }
 
 /** Applies a decision to its call; or to the outcome of the call, if that was unknown. */
@@ -86,10 +91,9 @@ function applyDecision(
     state.approvals.approved.push({ callId, ...defined({ arguments: edited }) });
     // The permissions may have changed while the call waited.
     const denied = deniedByPermissions(state, call && asRewritten(response, call), edited);
-    if (denied !== undefined) outcomes[index] = notRunResult('refused', deniedText(toolName, denied));
+    if (denied !== undefined) outcomes[index] = notRunResult('refused', denied);
   }
-  if (type === 'reject')
-    outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectionText(reason));
+  if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
   if (type === 'respond') {
     // The answer to a question is what its call is for, and a lost call has run.
     const isInstead = !isAboutOutcome && !isQuestion(state, toolName);
@@ -102,16 +106,10 @@ function isQuestion({ snapshot }: RunState, toolName: string): boolean {
   return snapshot.tools.some(({ name, answer }) => name === toolName && answer !== undefined);
 }
 
-/** Returns the reason why the permissions deny an approved call; undefined if they do not. */
+/** Returns the text for the model about an approved call that the permissions deny; undefined if they do not. */
 function deniedByPermissions(state: RunState, call: ToolCall | undefined, edited: JsonObject | undefined): string | undefined {
   const tool = state.snapshot.tools.find(({ name }) => name === call?.name);
   return call === undefined || tool === undefined ? undefined : permissionVerdict(state, tool, edited ?? call.arguments).denied;
-}
-
-/** Returns the text of a rejected call for the model. */
-function rejectionText(reason: string | undefined): string {
-  const denied = 'User denied the tool execution.';
-  return reason === undefined ? denied : `${denied} Reason: ${reason}`;
 }
 
 // Shared state: asks a person at a limit, before a model call and before tool calls.

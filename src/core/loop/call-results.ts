@@ -1,10 +1,8 @@
 import type { ToolResult } from '../domain/content.ts';
 import type { JsonValue } from '../domain/json.ts';
-import { INTERRUPTED_CALL, type NotRun, RUNNING_CALL, unknownOutcome } from '../domain/tool-calls.ts';
+import { INTERRUPTED_CALL, type NotRun, OVER_CALL_LIMIT, RUNNING_CALL, unknownOutcome } from '../domain/tool-calls.ts';
 import type { Window } from '../domain/window.ts';
-import { endFailed, type NextStep } from './next-step.ts';
 import type { ToolOutcome } from './ports.ts';
-import type { RunState } from './state/run-state.ts';
 
 // Tool phase: results that no tool gave.
 
@@ -36,17 +34,9 @@ export function unknownResult(toolName: string, reason?: string): Result {
   return { ...callResult('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
 }
 
-/** The text that the model reads of a call that the limits have no room for. */
-const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
-
-/** Returns the result of a call that the limits have no room for. */
-export function overLimitResult(): ToolOutcome & { type: 'result' } {
-  return notRunResult('not_started', OVER_LIMIT);
-}
-
 /** True for the result of a call that the limits had no room for. */
 export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
-  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_LIMIT;
+  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_CALL_LIMIT;
 }
 
 // Tool phase: calls that no worker could make.
@@ -55,12 +45,6 @@ export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
 export function noWorker(outcomes: readonly (ToolOutcome | null)[]): (ToolOutcome & { type: 'result' })['noWorker'] {
   const found = outcomes.find((outcome) => outcome?.type === 'result' && outcome.noWorker !== undefined);
   return found?.type === 'result' ? found.noWorker : undefined;
-}
-
-/** The end of a run with a call that no worker could make; undefined if there is none. */
-export function endIfNoWorker(state: RunState, outcomes: readonly (ToolOutcome | null)[]): NextStep | undefined {
-  const why = noWorker(outcomes);
-  return why === undefined ? undefined : endFailed(state, why.code, why.message);
 }
 
 // Tool phase: results that are in the window already.

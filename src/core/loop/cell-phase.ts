@@ -3,16 +3,19 @@ import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { stateProblem } from '../domain/deps.ts';
 import { errorMessage } from '../domain/errors.ts';
-import { cellCode, type JournalCell } from '../domain/execution.ts';
+import { cellCode, type CodeCallResult, type JournalCell } from '../domain/execution.ts';
 import type { JsonValue } from '../domain/json.ts';
 import { setState } from '../domain/record.ts';
-import { callResult, interruptedResult } from './call-results.ts';
+import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
+import { callResult, interruptedResult, noWorker } from './call-results.ts';
 import {
+  addResults,
   addSegment,
   beginCell,
   beginJournal,
   callsOf,
   codeOf,
+  countCalls,
   countSegment,
   currentCell,
   dropCell,
@@ -20,10 +23,12 @@ import {
   lastDigest,
 } from './code-cells.ts';
 import { continueBeforeTool } from './continue-as-new.ts';
+import { problemOf } from './gate.ts';
 import { spendOnGuardrails } from './guardrails.ts';
-import type { CellPosition, NextStep, ToolsPosition } from './next-step.ts';
+import type { CallsEnd, CellPosition, EndedCalls, NextStep, ToolsPosition } from './next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from './ports.ts';
-import { findEvent, recordEvent, type RunState } from './state/run-state.ts';
+import { countToolCall, findEvent, recordEvent, type RunState } from './state/run-state.ts';
+import { recordResults, recordsOf, resultOf, type ToolBatchContext } from './tool-calls.ts';
 
 // Tool phase: one segment of a cell.
 
@@ -112,11 +117,11 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
   if (outcome.type !== 'ended') {
     dropCell(state);
     if (outcome.type === 'cancelled') return { type: 'cancelled' };
-    const { message, noWorker } = outcome;
+    const { message, noWorker: missing } = outcome;
     return {
       ...callResult('error', `The code could not be run: ${message}`),
       durationMs: null,
-      ...defined({ noWorker }),
+      ...defined({ noWorker: missing }),
     };
   }
   if (outcome.digest === undefined) dropCell(state);
@@ -154,6 +159,69 @@ function toResult(
   };
 }
 
+// Tool phase: calls that code makes.
+
+/** The result of a cell whose run was told to do something else. */
+const STEERED = 'The code was ended before its end, because a message to the run arrived.';
+
+/** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
+export function afterCallsOfCode(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  cell: CellPosition,
+  outcomes: (ToolOutcome | null)[],
+): NextStep {
+  const { state, calls } = acting;
+  recordResults(acting, ports, outcomes);
+  const code = codeOf(state);
+  for (const record of recordsOf(acting, outcomes)) {
+    countToolCall(state, record);
+    code.records.push({ ...record, caller: 'code' });
+  }
+  const isLocal = (name: string): boolean => state.snapshot.tools.some((tool) => tool.name === name && tool.tier === 'local');
+  countCalls(
+    state,
+    calls.every(({ name }) => isLocal(name)),
+    outcomes,
+  );
+  const { approvals } = state;
+  approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
+  const ended = replacementOutcome(ports, outcomes);
+  if (ended !== undefined) {
+    dropCell(state);
+    delete code.calls;
+    return afterCell(cell, ended);
+  }
+  addResults(
+    state,
+    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interruptedResult()))),
+  );
+  return cell;
+}
+
+/** Returns the value or the error of a call for the code: the only item of its content, or the list if there are several. */
+function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' }, 'status' | 'content'>): CodeCallResult {
+  if (status === 'error') return { error: resultText(content) };
+  const [value = null, ...more] = content;
+  return { value: more.length === 0 ? value : content };
+}
+
+/** Returns the outcome of a cell that must not continue: its run is cancelled, a message steers it, or no worker could make a call. */
+function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
+  const missing = noWorker(outcomes);
+  if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
+  return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
+}
+
+/** The indexes of the cells that have no outcome yet. */
+export function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
+  if (state.snapshot.code === undefined || final) return [];
+  return calls.flatMap((call, index) =>
+    call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
+  );
+}
+
 // Tool phase: the randomness of a cell.
 
 /** Returns a whole number that a text always gives (FNV-1a, 32 bits). */
@@ -171,7 +239,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
  * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
  */
-export function finalAnswerOfCode({ snapshot }: RunState, outcomes: Outcomes): { output: JsonValue } | undefined {
+export function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
   if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
   const found = givenAnswer(outcomes);
   if (found === undefined) return undefined;

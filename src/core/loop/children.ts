@@ -1,6 +1,6 @@
-import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput } from '../domain/children.ts';
+import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput, RunningAgent } from '../domain/children.ts';
 import { isToolCall } from '../domain/content.ts';
-import type { WaitDeadline } from './ports.ts';
+import type { ToolInvocation, WaitDeadline } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
 
 // Children: the wait for one.
@@ -176,4 +176,12 @@ export function waitingAgents(state: Pick<RunState, 'children' | 'window'>, wait
   return runningAgents(state)
     .filter(({ runId }) => waiting.has(runId))
     .map(({ tool }) => tool);
+}
+
+/** Returns the child of a call that is alive. */
+export function agentOfCall(
+  { children = [] }: Pick<RunState, 'children'>,
+  { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
+): RunningAgent | undefined {
+  return children.find((child) => child.eventId === eventId && child.index === index);
 }

@@ -1,12 +1,14 @@
 import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS, type FlowState } from '../domain/agent.ts';
-import { type ContentItem, type ContentPart, type Message, outputText } from '../domain/content.ts';
+import { type ContentItem, type ContentPart, type Message, outputText, type ToolCall } from '../domain/content.ts';
+import { type Branch, branchesId, mergeBranches } from '../domain/handoffs.ts';
 import type { JsonValue } from '../domain/json.ts';
+import { resultText } from '../domain/tool-calls.ts';
 import { noUsage } from '../domain/usage.ts';
 import { checkJson } from '../json-schema/check-json-schema.ts';
 import { findAgent, forgetActed, switchAgent } from './handoffs.ts';
-import { endCancelled, endFailed, type NextStep } from './next-step.ts';
-import type { RunPorts } from './ports.ts';
-import { recordNotices, type RunState } from './state/run-state.ts';
+import { type CallsEnd, endCancelled, type EndedCalls, endFailed, type NextStep } from './next-step.ts';
+import type { RunPorts, ToolOutcome } from './ports.ts';
+import { recordEvent, recordNotices, type RunState } from './state/run-state.ts';
 
 // Model phase: the turns of the agents of a flow.
 
@@ -70,4 +72,48 @@ export function branchInput({ window }: Pick<RunState, 'window'>): string | Cont
 
 function isOfUser(item: ContentItem): item is Message {
   return item.type === 'message' && item.role === 'user';
+}
+
+// Model phase: the start of agents in parallel, in place of a model call.
+
+/** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
+export function startBranches(state: RunState, ports: RunPorts): NextStep {
+  const { name, tools } = state.snapshot;
+  if (branchInput(state) === undefined) {
+    const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
+    return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
+  }
+  const id = branchesId(state.runId);
+  const content = tools.map(({ name: tool }, index): ToolCall => {
+    return { type: 'tool_call', toolCallId: `branch-${index + 1}`, name: tool, arguments: {} };
+  });
+  recordEvent(state, ports, { id, author: name, content });
+  return { type: 'run_tools', response: { id, content, finishReason: 'tool_calls', usage: null }, final: false, outcomes: [] };
+}
+
+// Tool phase: the end of agents in parallel.
+
+/** Returns the output of a flow whose agents act in parallel: the output of each under its name. An error if one has not completed. */
+export function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undefined {
+  if (!isParallel(state)) return undefined;
+  const { snapshot } = state;
+  const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
+  const { output, problem } = mergeBranches(calls.map(({ name }, index) => branchOf(agentOf(name), outcomes[index])));
+  if (problem === undefined) return { output };
+  const message = `Not all agents of flow "${snapshot.name}" have completed: ${problem}`;
+  return { status: 'error', stopReason: 'error', output, error: { code: 'child_failed', message } };
+}
+
+/** Returns the answer of an agent, with the note that it was cut off. */
+function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
+  return notes.length === 0 ? answer : resultText([answer, ...notes]);
+}
+
+function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch {
+  const usage = noUsage();
+  if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
+  const { status, content, ended } = outcome;
+  if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
+  if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
+  return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
 }

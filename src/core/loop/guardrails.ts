@@ -7,9 +7,11 @@ import {
   type GuardrailSpent,
   refusalIn,
 } from '../domain/guardrails.ts';
+import type { JsonValue } from '../domain/json.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
-import type { Ending, NextStep } from './next-step.ts';
-import type { GuardrailOutcome } from './ports.ts';
+import { endCancelled, type Ending, type NextStep } from './next-step.ts';
+import type { GuardrailOutcome, ModelCallOutcome, RunPorts } from './ports.ts';
+import { recordFailedCall, recordInterrupted } from './spending.ts';
 import { recordEvent, type RunClock, type RunState } from './state/run-state.ts';
 
 // Shared state: the record of checks, and their cost.
@@ -39,7 +41,7 @@ export function recordReport(state: RunState, clock: RunClock, report: Guardrail
 }
 
 /** Returns the report of checks, also if their activity failed: then each guardrail has failed. */
-export function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
+function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
   if (outcome.type !== 'failed') return outcome.report ?? { findings: [] };
   const findings = guardrailsOf(snapshot, type).map(({ name, failOpen }) => ({
     name,
@@ -51,7 +53,7 @@ export function reportOf({ snapshot }: RunState, type: 'input' | 'output', outco
 }
 
 /** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
-export function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
+function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
   if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {
     const ending: Ending = { status: 'error', stopReason: 'error', output: '', error: outcome };
@@ -69,9 +71,90 @@ export function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailRepor
   return { type: 'finish', ending };
 }
 
-// Shared state: the messages that guardrails have not checked.
+// Model phase: the check of messages that the model has not read.
 
-/** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */
-export function noteUnchecked(state: RunState, offset: number): void {
-  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom ??= offset;
+/**
+ * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
+ * Undefined if there are none.
+ */
+export function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOutcome> | undefined {
+  const { uncheckedFrom: from, window } = state;
+  if (from === undefined) return undefined;
+  const { through, lastEventId } = window;
+  return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
+    if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
+    return outcome;
+  });
+}
+
+/** The check of messages that has ended: with the end of the run, or with a report to record after the model's answer. */
+type InputCheck = { ended: NextStep } | { report: GuardrailReport };
+
+/**
+ * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
+ * step, and no tool of it starts.
+ */
+export async function endInputCheck(
+  state: RunState,
+  ports: RunPorts,
+  checking: Promise<GuardrailOutcome>,
+  answered?: ModelCallOutcome,
+): Promise<InputCheck> {
+  const outcome = await checking;
+  const report = reportOf(state, 'input', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const from = state.uncheckedFrom ?? state.window.through;
+  delete state.uncheckedFrom;
+  if (ended === undefined) return { report };
+  if (answered !== undefined) recordUnread(state, ports, answered);
+  const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
+  return { ended };
+}
+
+/** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
+export async function checkInputFirst(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+  const checking = beginInputCheck(state, ports);
+  if (checking === undefined) return undefined;
+  const checked = await endInputCheck(state, ports, checking);
+  if ('ended' in checked) return checked.ended;
+  recordReport(state, ports, checked.report);
+  return undefined;
+}
+
+/** Records what arrived of a model call whose messages did not pass, and its cost. */
+function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcome): void {
+  const { model } = state.snapshot;
+  if (outcome.type === 'failed') recordFailedCall(state, ports, model, outcome);
+  else if (outcome.type === 'response') recordInterrupted(state, ports, model, outcome.response);
+  else if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+}
+
+/** Returns the offsets of the messages that did not pass, and of everything after them. */
+function offsetsFrom({ window }: RunState, from: number): number[] {
+  return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
+}
+
+// Closing: the check of an answer before it counts.
+
+/** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
+export async function checkAnswer(state: RunState, ports: RunPorts, answer: JsonValue): Promise<NextStep | undefined> {
+  const { through, lastEventId } = state.window;
+  state.pendingAnswer = answer;
+  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
+  delete state.pendingAnswer;
+  const report = reportOf(state, 'output', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const blocked = ended === undefined || outcome.type === 'cancelled' ? undefined : answerOffsets(state);
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
+  return ended;
+}
+
+/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
+function answerOffsets({ window }: RunState): number[] {
+  const { events } = window;
+  const index = events.findLastIndex(({ content }) =>
+    content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),
+  );
+  return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }

@@ -124,17 +124,17 @@ export function isTransfer({ snapshot }: Pick<RunState, 'snapshot'>, { name }: T
   return snapshot.handoffs !== undefined && snapshot.tools.some((tool) => tool.name === name && tool.handoff === true);
 }
 
-/** The facts about a response on which its transfers depend. */
+/** The facts about the calls of a response on which its transfers depend. */
 interface TransferContext {
-  response: RecordedResponse;
+  made: Pick<RecordedResponse, 'content' | 'problems'>;
   /** True if the response ends the run. */
   isLast: boolean;
 }
 
 /** Returns the text for the model about a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
-export function withoutTransfer(state: RunState, { response, isLast }: TransferContext, call: ToolCall): string | undefined {
+export function withoutTransfer(state: RunState, { made, isLast }: TransferContext, call: ToolCall): string | undefined {
   if (isLast) return RUN_ENDS;
-  const { content, problems = {} } = response;
+  const { content, problems = {} } = made;
   const first = content.filter(isToolCall).find((one) => isTransfer(state, one) && !Object.hasOwn(problems, one.toolCallId));
   return first?.toolCallId === call.toolCallId ? undefined : ONE_TRANSFER;
 }

@@ -1,4 +1,4 @@
-import { noteUnchecked } from './guardrails.ts';
+import { guardrailsOf } from '../domain/guardrails.ts';
 import { raiseLimits } from './limits.ts';
 import type { RunPorts } from './ports.ts';
 import { noteError, recordEvent, type RunState } from './state/run-state.ts';
@@ -27,4 +27,11 @@ export function takeRequests(state: RunState, ports: RunPorts): void {
     noteError(state, one.message);
     recordEvent(state, ports, { author: one.by ?? 'user', content: [], refused: one });
   }
+}
+
+// Shared state: the messages that guardrails have not checked.
+
+/** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */
+export function noteUnchecked(state: RunState, offset: number): void {
+  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom ??= offset;
 }

@@ -1,37 +1,23 @@
-import { isToolCall, type ToolCall } from '../domain/content.ts';
+import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import type { ErrorCode } from '../domain/errors.ts';
 import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
-import { branchesId } from '../domain/handoffs.ts';
-import type { JsonValue } from '../domain/json.ts';
 import { type Recalled, recallEvent } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import { jsonTextPrefix } from '../domain/text.ts';
-import { FINAL_ANSWER } from '../domain/tool-calls.ts';
+import { handleAnswer } from './answers.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
-import { compactWindow, isWindowFull, shortenConversation, summariseEarlier } from './compaction.ts';
+import { compactWindow, isRefusal, isWindowFull, repairConversation, shortenConversation } from './compaction.ts';
 import { continueBeforeModelCall, fitsContinueAsNew } from './continue-as-new.ts';
-import { branchInput, endTurn, isParallel, takeTurn } from './flows.ts';
-import { endByGuardrail, recordReport, reportOf, spendOnGuardrails } from './guardrails.ts';
+import { isParallel, startBranches, takeTurn } from './flows.ts';
+import { beginInputCheck, checkInputFirst, endInputCheck, recordReport, spendOnGuardrails } from './guardrails.ts';
 import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
 import { hooksOfStep } from './hooks.ts';
 import { endsByDeadline, limitReached } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
-import {
-  type Answered,
-  answerOf,
-  endAtLimit,
-  endCancelled,
-  endFailed,
-  type NextStep,
-  type Position,
-  type StepPosition,
-  thoughtOf,
-} from './next-step.ts';
+import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type StepPosition, thoughtOf } from './next-step.ts';
 import { settlePermissions } from './permissions.ts';
-import type { GuardrailOutcome, ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
-import { noteError, recordEvent, recordNotices, recordStep, type RunClock, type RunState } from './state/run-state.ts';
+import { noteError, recordEvent, recordStep, type RunClock, type RunState } from './state/run-state.ts';
 
 // Model phase: its steps in order.
 
@@ -243,23 +229,6 @@ function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | und
   if (recalled !== undefined) recordEvent(state, clock, recallEvent(recalled));
 }
 
-// Model phase: the start of agents in parallel, in place of a model call.
-
-/** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
-function startBranches(state: RunState, ports: RunPorts): NextStep {
-  const { name, tools } = state.snapshot;
-  if (branchInput(state) === undefined) {
-    const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
-    return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
-  }
-  const id = branchesId(state.runId);
-  const content = tools.map(({ name: tool }, index): ToolCall => {
-    return { type: 'tool_call', toolCallId: `branch-${index + 1}`, name: tool, arguments: {} };
-  });
-  recordEvent(state, ports, { id, author: name, content });
-  return { type: 'run_tools', response: { id, content, finishReason: 'tool_calls', usage: null }, final: false, outcomes: [] };
-}
-
 // Model phase: the wait of a paused run before it.
 
 /**
@@ -286,202 +255,4 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
   }
   state.status = 'running';
   return undefined;
-}
-
-// Model phase: repairs a conversation that the provider of a session refuses.
-
-/** Bytes of a refusal that a session remembers. */
-const REFUSAL_BYTES = 300;
-
-/** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
-function isRefusal(code: ErrorCode): boolean {
-  return code === 'model_bad_request' || code === 'model_unprocessable';
-}
-
-/**
- * Handles the refusal of a request. What is in the conversation of a session stays there, and would be refused in every later turn. So the
- * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
- * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
- */
-async function repairConversation(state: RunState, ports: RunPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
-  const { session } = state;
-  if (session === undefined) return undefined;
-  const refusal = wordsOf(refused);
-  if (session.refusal !== refusal) {
-    session.refusal = refusal;
-    return undefined;
-  }
-  const { bytes, events } = state.window;
-  const compacted = (await summariseEarlier(state, ports)) ?? (await shortenConversation(state, ports));
-  if (compacted === undefined) return undefined;
-  if (compacted !== 'summarised' && compacted !== 'shortened') return unlessFailed(compacted);
-  session.compactedAt = session.turns;
-  const what = `${events.length} events with ${bytes} bytes are now ${state.window.events.length} with ${state.window.bytes}`;
-  const message = `The provider refused the conversation twice, so it was compacted: ${what}`;
-  recordNotices(state, ports, [{ code: 'conversation_repaired', message }]);
-  return 'repaired';
-}
-
-/** A compaction that failed does not hide what the provider said. */
-function unlessFailed(next: NextStep): NextStep | undefined {
-  return next.type === 'finish' && next.ending.status === 'error' ? undefined : next;
-}
-
-/** Returns the words of a refusal without ids and places, which differ from request to request. */
-function wordsOf(message: string): string {
-  const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
-  return jsonTextPrefix(words, REFUSAL_BYTES);
-}
-
-// Model phase: the check of messages that the model has not read.
-
-/**
- * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
- * Undefined if there are none.
- */
-function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOutcome> | undefined {
-  const { uncheckedFrom: from, window } = state;
-  if (from === undefined) return undefined;
-  const { through, lastEventId } = window;
-  return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
-    if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
-    return outcome;
-  });
-}
-
-/** The check of messages that has ended: with the end of the run, or with a report to record after the model's answer. */
-type InputCheck = { ended: NextStep } | { report: GuardrailReport };
-
-/**
- * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
- * step, and no tool of it starts.
- */
-async function endInputCheck(
-  state: RunState,
-  ports: RunPorts,
-  checking: Promise<GuardrailOutcome>,
-  answered?: ModelCallOutcome,
-): Promise<InputCheck> {
-  const outcome = await checking;
-  const report = reportOf(state, 'input', outcome);
-  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
-  const from = state.uncheckedFrom ?? state.window.through;
-  delete state.uncheckedFrom;
-  if (ended === undefined) return { report };
-  if (answered !== undefined) recordUnread(state, ports, answered);
-  const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
-  recordReport(state, ports, { ...report, ...defined({ blocked }) });
-  return { ended };
-}
-
-/** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
-async function checkInputFirst(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
-  const checking = beginInputCheck(state, ports);
-  if (checking === undefined) return undefined;
-  const checked = await endInputCheck(state, ports, checking);
-  if ('ended' in checked) return checked.ended;
-  recordReport(state, ports, checked.report);
-  return undefined;
-}
-
-/** Records what arrived of a model call whose messages did not pass, and its cost. */
-function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcome): void {
-  const { model } = state.snapshot;
-  if (outcome.type === 'failed') recordFailedCall(state, ports, model, outcome);
-  else if (outcome.type === 'response') recordInterrupted(state, ports, model, outcome.response);
-  else if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
-}
-
-/** Returns the offsets of the messages that did not pass, and of everything after them. */
-function offsetsFrom({ window }: RunState, from: number): number[] {
-  return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
-}
-
-// Model phase: a response without tool calls.
-
-/** Handles a response without tool calls: it is the answer of the run, unless it was withheld or does not fit the output schema. */
-function handleAnswer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
-  if (response.refusal !== undefined) return endFailed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
-  if (response.finishReason === 'content_filter') {
-    return endFailed(state, 'content_filter', `The provider of "${state.snapshot.model}" withheld the answer (content filter)`);
-  }
-  const text = thoughtOf(response.content) ?? '';
-  const { output } = state.snapshot;
-  if (output === undefined) return finishWithAnswer(state, ports, { output: textOutput(response, text), final });
-
-  const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
-  if (verdict.type !== 'problem')
-    return finishWithAnswer(state, ports, { output: verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final });
-  return output.mode === 'final_answer' && !final
-    ? askForCall(state, ports, verdict.problem)
-    : retryOutput(state, ports, verdict.problem, final);
-}
-
-/** Ends the run with an answer that was checked, and its verdict: the step of the program judges by that, also if the answer lacks its form. */
-export function finishChecked(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
-  const output = answerOf(response, state.snapshot) ?? thoughtOf(response.content) ?? '';
-  return finishWithAnswer(state, ports, { output, final, ...defined({ verdict: response.verdict }) });
-}
-
-/** Sends an answer that does not fit back to the model, as often as the agent allows. */
-function retryOutput(state: RunState, ports: RunPorts, problem: string, final: boolean): NextStep {
-  if (final) return endAtLimit(state);
-  if (!mayRetryOutput(state)) {
-    return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
-  }
-  const how =
-    state.snapshot.output?.mode === 'final_answer'
-      ? `Answer by a call of the tool "${FINAL_ANSWER}".`
-      : 'Answer again with JSON that fits.';
-  const content = `Your previous answer did not fit the required JSON Schema: ${problem}\n${how}`;
-  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }] });
-  return { type: 'call_model', final: false };
-}
-
-/**
- * Tells a model that has answered with text to call `final_answer`: the first time whatever the agent allows, then with the problem and
- * as often as it allows.
- */
-function askForCall(state: RunState, ports: RunPorts, problem: string): NextStep {
-  if (state.outputRetries > 0) return retryOutput(state, ports, problem, false);
-  mayRetryOutput(state);
-  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content: CALL_FINAL_ANSWER }] });
-  return { type: 'call_model', final: false };
-}
-
-const CALL_FINAL_ANSWER =
-  `You have answered with text, and the answer has to come as a call of the tool "${FINAL_ANSWER}". ` +
-  'Go on if you are not done; otherwise call it now, with the answer in "output".';
-
-/** Counts a structured answer that did not fit. False once the allowed retries are used up. */
-export function mayRetryOutput(state: RunState): boolean {
-  state.outputRetries += 1;
-  return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
-}
-
-/** Ends the run with an answer, once the guardrails of the agent have passed it. */
-export function finishWithAnswer(state: RunState, ports: RunPorts, answered: Answered): NextStep {
-  return guardsAnswers(state.snapshot) ? { type: 'check_output', answered } : acceptAnswer(state, ports, answered);
-}
-
-/**
- * Ends the run with an answer. After the step limit, the status still says that the limit ended it. Messages that the run accepted
- * before the answer arrived are answered first, so that no accepted message stays without an answer. `checked`: guardrails have
- * passed it.
- */
-export function acceptAnswer(state: RunState, ports: RunPorts, { final, ...answered }: Answered, checked = false): NextStep {
-  const shown = checked ? { ...answered, checked: true as const } : answered;
-  if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...shown } };
-  // An interrupted turn of a session reads no more messages: the next one answers them.
-  if (state.session !== undefined && ports.cancelRequested()) return endCancelled(state);
-  if (takeMessages(state, ports) || endTurn(state, answered.output)) return { type: 'call_model', final: false };
-  state.context.finalResult = answered.output;
-  return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...shown } };
-}
-
-/** Returns the output of a response: its parts if it contains media, otherwise its text. */
-function textOutput(response: RecordedResponse, text: string): JsonValue {
-  const parts = response.content.flatMap((item) => (item.type === 'message' && Array.isArray(item.content) ? item.content : []));
-  return parts.some((part) => part.type !== 'text') ? (JSON.parse(JSON.stringify(parts)) as JsonValue) : text;
 }

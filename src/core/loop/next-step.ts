@@ -1,4 +1,4 @@
-import { type ContentItem, isToolCall, outputText } from '../domain/content.ts';
+import { type ContentItem, isToolCall, outputText, type ToolCall } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { GuardrailTrip } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
@@ -33,6 +33,16 @@ export interface Answered extends Pick<Ending, 'output' | 'verdict' | 'finishRea
   /** True for the attempt after the step limit. */
   final: boolean;
 }
+
+/** The calls of a response once all of them have ended, and the outcome of each by index. */
+export interface EndedCalls {
+  state: RunState;
+  calls: readonly ToolCall[];
+  outcomes: readonly (ToolOutcome | null)[];
+}
+
+/** What the results of calls end a run with: an ending, or an answer, which may have to be checked. */
+export type CallsEnd = Ending | Omit<Answered, 'final'>;
 
 /** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =

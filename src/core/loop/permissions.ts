@@ -22,18 +22,18 @@ export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permis
   return permissions === undefined ? pinned : [permissions, ...pinned.slice(1)];
 }
 
-/** Returns the verdict on a call of a tool with these arguments: that of the active skills first. */
+/**
+ * Returns the verdict on a call of a tool with these arguments: of the active skills first. `denied` is the text for the model, `asked`
+ * the reason for the person who decides.
+ */
 export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
   const { name, category } = tool;
   const narrowed = narrowedBySkill(run, tool);
-  if (narrowed !== undefined) return { denied: narrowed };
   const layers = permissionsOf(run);
-  return layers.length === 0 ? {} : checkAllPermissions(layers, { tool: name, category, arguments: args });
-}
-
-/** Returns the text of a denied call for the model. */
-export function deniedText(tool: string, denied: string): string {
-  return `The permissions of this run do not allow this call of "${tool}": ${denied}.`;
+  if (narrowed === undefined && layers.length === 0) return {};
+  const verdict = narrowed === undefined ? checkAllPermissions(layers, { tool: name, category, arguments: args }) : { denied: narrowed };
+  if (verdict.denied === undefined) return verdict;
+  return { ...verdict, denied: `The permissions of this run do not allow this call of "${name}": ${verdict.denied}.` };
 }
 
 // Shared state: changes of the permissions of the run.

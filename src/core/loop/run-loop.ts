@@ -1,23 +1,11 @@
-import { isToolCall, type ToolCall } from '../domain/content.ts';
-import { defined } from '../domain/defined.ts';
-import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
-import { type Branch, mergeBranches } from '../domain/handoffs.ts';
-import { hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
-import type { JsonValue } from '../domain/json.ts';
-import type { RecordedResponse } from '../domain/model.ts';
-import { noUsage } from '../domain/usage.ts';
+import { isToolCall } from '../domain/content.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import type { CodeCallResult } from '../domain/execution.ts';
-import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
-import { isAskedAbout } from './state/approval-state.ts';
+import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput } from './answers.ts';
+import { runModelPhase } from './model-phase.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
-import { agentOfCall } from './agent-calls.ts';
-import { afterCell, finalAnswerOfCode, runCellPhase } from './cell-phase.ts';
-import { addResults, codeOf, countCalls, dropCell } from './code-cells.ts';
+import { afterCallsOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
 import { closeRun } from './close-run.ts';
 import {
-  type Answered,
-  type CellPosition,
   endAtLimit,
   endCancelled,
   endFailed,
@@ -27,30 +15,15 @@ import {
   type RunPosition,
   type ToolsPosition,
 } from './next-step.ts';
-import { isParallel } from './flows.ts';
-import { endByGuardrail, recordReport, reportOf } from './guardrails.ts';
-import { handOver, isTransfer } from './handoffs.ts';
-import { asRewritten, noteRewrites } from './hooks.ts';
-import { reserveCalls } from './limits.ts';
-import { permissionVerdict, takeNarrowings } from './permissions.ts';
+import { isFinalAnswer, problemOf } from './gate.ts';
+import { isTransfer } from './handoffs.ts';
+import { points } from './points.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
-import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
-import { callResult, endIfNoWorker, interruptedResult, noWorker, overLimitResult } from './call-results.ts';
-import {
-  finalOutput,
-  isFinalAnswer,
-  prepareCall,
-  type PreparedCall,
-  problemOf,
-  recordResults,
-  recordsOf,
-  recordToolStep,
-  resultOf,
-  type ToolBatch,
-  type ToolBatchContext,
-} from './tool-calls.ts';
-import { isStopped, ToolScheduler } from './tool-scheduler.ts';
+import { findEvent, type RunState } from './state/run-state.ts';
+import { interruptedResult, noWorker } from './call-results.ts';
+import { finalOutput, prepareCalls, recordResults, recordToolStep, type ToolBatchContext } from './tool-calls.ts';
+import { isStopped, scheduleCalls } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
 
@@ -81,37 +54,12 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
   let next: NextStep = from;
   while (next.type !== 'continue' && next.type !== 'finish') {
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
-    else if (next.type === 'check_output') next = await checkOutput(state, ports, next.answered);
+    else if (next.type === 'check_output')
+      next = (await points.answerGiven(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }
   return next;
-}
-
-// Closing: the check of an answer before it counts.
-
-/** Checks an answer by one activity, which reads it by query, and accepts it if it passes. */
-async function checkOutput(state: RunState, ports: RunPorts, answered: Answered): Promise<NextStep> {
-  const { through, lastEventId } = state.window;
-  state.pendingAnswer = answered.output;
-  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
-  delete state.pendingAnswer;
-  const report = reportOf(state, 'output', outcome);
-  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
-  recordReport(state, ports, {
-    ...report,
-    ...(ended === undefined || outcome.type === 'cancelled' ? {} : { blocked: answerOffsets(state) }),
-  });
-  return ended ?? acceptAnswer(state, ports, answered, true);
-}
-
-/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
-function answerOffsets({ window }: RunState): number[] {
-  const { events } = window;
-  const index = events.findLastIndex(({ content }) =>
-    content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),
-  );
-  return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }
 
 // Tool phase: its steps in order.
@@ -124,12 +72,11 @@ function answerOffsets({ window }: RunState): number[] {
 async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
-  const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
-  // Calls that have not begun must not run by permissions that a caller has narrowed before.
-  takeNarrowings(state, ports);
+  const reviewed = points.callsMade(state, ports, from);
+  const position = reviewed === undefined ? from : await reviewed;
+  points.gateOpens(state, ports, position);
   const acting = batchContext(state, position);
   const cells = pendingCells(acting, position.outcomes);
-  noteRewrites(state, position.response);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
   if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
@@ -152,8 +99,8 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
-  const ended = endIfNoWorker(state, outcomes);
-  if (ended !== undefined) return ended;
+  const missing = noWorker(outcomes);
+  if (missing !== undefined) return endFailed(state, missing.code, missing.message);
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
 
@@ -167,42 +114,30 @@ interface CallsRun {
 /** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
 async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
   const { state, response, calls } = acting;
-  const { final } = position;
   const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
   const left = cells.length === 0 ? [] : [...cells, ...transfers];
   const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
   const before = indexes.map((index) => position.outcomes[index] ?? null);
-  const some: ToolBatchContext = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
-  const names = final ? [] : namesToStart(some, before);
-  let reservation = reserveCalls(state, names);
+  const isLast = position.overLimit === true || hasAnswer(acting);
+  const some = { ...acting, calls: left.length === 0 ? calls : calls.filter((_, index) => !left.includes(index)), isLast };
+  let ready = prepareCalls(some, before);
   // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
-  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
-    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
+  if (ready.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (ready = prepareCalls(some, before)).reached);
     // After a refusal the calls that fit are executed, and then the limit ends the run.
     if (next !== undefined) {
       const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
       return { outcomes: [], isOverLimit: false, instead };
     }
   }
-  const { refused } = reservation;
-  const isOverLimit = refused.size > 0 || position.overLimit === true;
-  const prepared = prepareCalls({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
-  const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
-    new ToolScheduler(turn, ports, batch).execute(),
-  );
+  const { prepared, reached } = ready;
+  const isOverLimit = reached !== undefined || position.overLimit === true;
+  const ended = await scheduleCalls(some, ports, { response, prepared, outcomes: before });
   const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
   for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
   if (!ended.includes(null)) return { outcomes, isOverLimit };
   const open: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
   return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
-}
-
-/** The indexes of the cells that have no outcome yet. */
-function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
-  if (state.snapshot.code === undefined || final) return [];
-  return calls.flatMap((call, index) =>
-    call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
-  );
 }
 
 function batchContext(state: RunState, { response, final, cell }: ToolsPosition): ToolBatchContext {
@@ -214,232 +149,21 @@ function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
   return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
 }
 
-/** Prepares the calls; one that the limits refuse has its result already. */
-function prepareCalls(acting: ToolBatchContext, refused: ReadonlySet<number>): PreparedCall[] {
-  return acting.calls.map((call, index) =>
-    refused.has(index) ? { type: 'immediate', outcome: overLimitResult() } : prepareCall(acting, call),
-  );
-}
-
-/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already, and so has one whose agent runs. */
-function namesToStart({ state, response, calls }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
-  const { tools } = state.snapshot;
-  const { pending } = state.approvals;
-  return calls.map((call, index) => {
-    const starts =
-      (outcomes[index] ?? null) === null &&
-      !isAskedAbout(pending, call.toolCallId) &&
-      agentOfCall(state, { eventId: response.id, index: response.content.indexOf(call) }) === undefined &&
-      problemOf(response, call) === undefined &&
-      !isFinalAnswer(state, call) &&
-      tools.some(
-        (tool) =>
-          tool.name === call.name &&
-          !tool.notExecutable &&
-          permissionVerdict(state, tool, asRewritten(response, call).arguments).denied === undefined,
-      );
-    return starts ? call.name : undefined;
-  });
-}
-
 function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
   const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
-  if (isParallel(state)) {
-    const merged = mergeOutcomes(state, calls, outcomes);
-    return 'status' in merged ? { type: 'finish', ending: merged } : finishWithAnswer(state, ports, { ...merged, final: false });
-  }
-  const ended = endOfFinalAgent(outcomes);
-  if (ended !== undefined) {
-    if (ended.status !== 'completed') return { type: 'finish', ending: ended };
-    const { output, finishReason } = ended;
-    return finishWithAnswer(state, ports, { output, final: false, ...defined({ finishReason }) });
-  }
-  const answered = finalAnswerOfCode(state, outcomes);
-  if (answered !== undefined) return finishWithAnswer(state, ports, { output: answered.output, final: false });
+  const end = points.callsEnded({ state, calls, outcomes });
+  if (end !== undefined)
+    return 'status' in end ? { type: 'finish', ending: end } : finishWithAnswer(state, ports, { ...end, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finishWithAnswer(state, ports, { output: finalOutput(response, valid), final: false });
   if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
   if (answers.length === 0 || mayRetryOutput(state)) {
-    handOver(state, ports, outcomes);
+    points.stepEnded(state, ports, outcomes);
     return { type: 'call_model', final: false };
   }
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
   return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
-}
-
-// Tool phase: the turns of the calls of a response.
-
-/** Schedules calls, and returns the outcome of each by index. */
-type Schedule = (acting: ToolBatchContext, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
-
-/**
- * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
- * results. Returns the outcome of each call by index; null for those that are left to the next execution.
- */
-async function runInTurn(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
-  const { state, calls } = acting;
-  const isLater = calls.map((call) => isTransfer(state, call));
-  if (!isLater.includes(true)) return runTogether(acting, batch, schedule);
-  const outcomes = [...batch.outcomes];
-  for (const later of [false, true]) {
-    const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
-    // The run ends because no worker had a tool: no agent takes over.
-    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
-    const some: ToolBatch = {
-      response: batch.response,
-      prepared: pick(batch.prepared, indexes),
-      outcomes: indexes.map((index) => outcomes[index] ?? null),
-      earlier: later ? outcomes : [],
-    };
-    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, some, schedule);
-    for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
-    if (ended.includes(null)) return outcomes;
-  }
-  return outcomes;
-}
-
-/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
-async function runTogether(acting: ToolBatchContext, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
-  const { code, snapshot } = acting.state;
-  const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
-  return isDone ? batch.outcomes : schedule(acting, batch);
-}
-
-function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
-  return indexes.flatMap((index) => {
-    const item = items[index];
-    return item === undefined ? [] : [item];
-  });
-}
-
-// Tool phase: an agent whose result is that of the run.
-
-/** Returns the ending of the run if an agent whose result is that of the run has ended: the first one, in the order of the calls. */
-function endOfFinalAgent(outcomes: readonly (ToolOutcome | null)[]): Ending | undefined {
-  for (const outcome of outcomes) {
-    if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
-    const { tool: _, ...ending } = outcome.ended;
-    return ending;
-  }
-  return undefined;
-}
-
-// Tool phase: the end of agents in parallel.
-
-/** Returns the output of the flow, once all its agents have ended: the output of each under its name. An error if one has not completed. */
-function mergeOutcomes(
-  { snapshot }: Pick<RunState, 'snapshot'>,
-  calls: readonly ToolCall[],
-  outcomes: readonly (ToolOutcome | null)[],
-): Ending | { output: string } {
-  const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
-  const { output, problem } = mergeBranches(calls.map(({ name }, index) => branchOf(agentOf(name), outcomes[index])));
-  if (problem === undefined) return { output };
-  const message = `Not all agents of flow "${snapshot.name}" have completed: ${problem}`;
-  return { status: 'error', stopReason: 'error', output, error: { code: 'child_failed', message } };
-}
-
-/** Returns the answer of an agent, with the note that it was cut off. */
-function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
-  return notes.length === 0 ? answer : resultText([answer, ...notes]);
-}
-
-function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch {
-  const usage = noUsage();
-  if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
-  const { status, content, ended } = outcome;
-  if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
-  if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
-  return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
-}
-
-// Tool phase: the hooks before calls that run in a separate activity.
-
-/** True if such hooks are to be called before the calls of a response start. */
-function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
-  if (final || response.reviewed || snapshot.hooks === undefined || ports.cancelRequested()) return false;
-  return hooksBeforeCalls(snapshot).length > 0 && response.content.some(isToolCall);
-}
-
-/** Returns the position with the answers of these hooks in its response, so that they are not called again. */
-async function beforeCalls(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<ToolsPosition> {
-  const { response } = position;
-  const { problems, approvals } = response;
-  const content = response.content.map((item) => (isToolCall(item) ? asRewritten(response, item) : item));
-  // Meanwhile the activity queries the calls.
-  state.hookedCalls = { content, ...defined({ problems, approvals }) };
-  const review = await ports.reviewCalls(response);
-  delete state.hookedCalls;
-  return { ...position, response: { ...reviewed(response, review), reviewed: true } };
-}
-
-function reviewed(
-  response: RecordedResponse,
-  { problems, approvals, rewrites, injections, hooks, guardrails }: ReviewedCalls,
-): RecordedResponse {
-  const texts = new Map(Object.entries(response.injections ?? {}));
-  for (const [id, text] of Object.entries(injections ?? {})) texts.set(id, texts.has(id) ? `${texts.get(id)}\n${text}` : text);
-  const args = new Map([...Object.entries(response.rewrites ?? {}), ...Object.entries(rewrites ?? {})]);
-  const { approvals: _, ...rest } = response;
-  return {
-    ...rest,
-    ...defined({ problems, approvals }),
-    ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
-    ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
-    ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),
-    ...(hooks === undefined ? {} : { hooks: [...(response.hooks ?? []), ...hooks] }),
-  };
-}
-
-// Tool phase: calls that code makes.
-
-/** The result of a cell whose run was told to do something else. */
-const STEERED = 'The code was ended before its end, because a message to the run arrived.';
-
-/** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
-function afterCallsOfCode(acting: ToolBatchContext, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
-  const { state, calls } = acting;
-  recordResults(acting, ports, outcomes);
-  const code = codeOf(state);
-  for (const record of recordsOf(acting, outcomes)) {
-    countToolCall(state, record);
-    code.records.push({ ...record, caller: 'code' });
-  }
-  const isLocal = (name: string): boolean => state.snapshot.tools.some((tool) => tool.name === name && tool.tier === 'local');
-  countCalls(
-    state,
-    calls.every(({ name }) => isLocal(name)),
-    outcomes,
-  );
-  const { approvals } = state;
-  approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
-  const ended = replacementOutcome(ports, outcomes);
-  if (ended !== undefined) {
-    dropCell(state);
-    delete code.calls;
-    return afterCell(cell, ended);
-  }
-  addResults(
-    state,
-    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interruptedResult()))),
-  );
-  return cell;
-}
-
-/** Returns the value or the error of a call for the code: the only item of its content, or the list if there are several. */
-function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' }, 'status' | 'content'>): CodeCallResult {
-  if (status === 'error') return { error: resultText(content) };
-  const [value = null, ...more] = content;
-  return { value: more.length === 0 ? value : content };
-}
-
-/** Returns the outcome of a cell that must not continue: its run is cancelled, a message steers it, or no worker could make a call. */
-function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
-  const missing = noWorker(outcomes);
-  if (missing !== undefined) return { ...callResult('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
-  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
-  return ports.inbox.isSteered ? { ...callResult('error', STEERED), durationMs: null } : undefined;
 }

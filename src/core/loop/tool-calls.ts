@@ -1,35 +1,27 @@
 import { hooksAfterCall } from '../domain/activity-messages.ts';
 import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
-import { type ApprovalRequirement, callDigest } from '../domain/approvals.ts';
+import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
-import { refusalIn } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { LimitReached } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { setState } from '../domain/record.ts';
 import { isoTime } from '../domain/time.ts';
-import {
-  FINAL_ANSWER,
-  noRetriesLeft,
-  notExecutable,
-  type NotRun,
-  resultText,
-  RUN_CODE,
-  type ToolCallRecord,
-  unknownTool,
-  UNUSABLE_REPLY,
-} from '../domain/tool-calls.ts';
+import { FINAL_ANSWER, noRetriesLeft, resultText, type ToolCallRecord } from '../domain/tool-calls.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { callResult, interruptedResult, isOverLimit, notRunResult, runningResult, unknownResult } from './call-results.ts';
-import { agentOfStep, transfer, withoutTransfer } from './handoffs.ts';
+import { agentOfCall } from './children.ts';
+import { gate, problemOf } from './gate.ts';
+import { agentOfStep, transfer } from './handoffs.ts';
 import { afterCall, asRewritten, hasHooksAfter, hooksOfCall, hooksOfStep, withInjection } from './hooks.ts';
+import { reserveCalls } from './limits.ts';
 import { thoughtOf } from './next-step.ts';
-import { deniedText, permissionVerdict } from './permissions.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { noteLoadedSkill } from './skills.ts';
-import { pendingOf } from './state/approval-state.ts';
+import { isAskedAbout } from './state/approval-state.ts';
 import { countToolCall, noteChanges, noteError, recordEvent, recordStep, type RunState, undoneKey } from './state/run-state.ts';
 
 // Tool phase: calls before they are scheduled.
@@ -55,79 +47,51 @@ export type PreparedCall =
   | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
   | { type: 'immediate'; outcome: ToolOutcome };
 
-/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
-export function prepareCall({ state, response, offset, final, isLast = false }: ToolBatchContext, call: ToolCall): PreparedCall {
-  // The final attempt offers no tools: a call that the model makes all the same is not executed.
-  if (final) return { type: 'immediate', outcome: interruptedResult() };
-  const problem = problemOf(response, call);
-  if (problem !== undefined) return { type: 'immediate', outcome: notRunBefore(reasonOf(state, response, call), problem) };
-  if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: callResult('success', finalOutput(response, call)) };
-  const tool = state.snapshot.tools.find((one) => one.name === call.name);
-  if (tool === undefined) return { type: 'immediate', outcome: notRunBefore('unknown', unknownTool(call.name)) };
-  const effective = asRewritten(response, call);
-  const { denied, asked } = permissionVerdict(state, tool, effective.arguments);
-  if (denied !== undefined) return { type: 'immediate', outcome: notRunBefore('refused', deniedText(call.name, denied)) };
-  const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
-  if (refused !== undefined) return { type: 'immediate', outcome: notRunBefore('not_started', refused) };
-  if (tool.notExecutable) return { type: 'immediate', outcome: notRunBefore('not_started', notExecutable(call.name)) };
-  const step = state.context.currentStep + 1;
-  const invocation = {
-    step,
-    call: effective,
-    tool,
-    offset,
-    index: response.content.indexOf(call),
-    eventId: response.id,
-    ...(effective === call ? {} : { edited: true as const }),
-  };
-  const requirement = requirementOf(state, response, invocation) ?? requirementByPermissions(asked, effective);
-  return { type: 'execute', invocation, ...defined({ requirement }) };
-}
-
-/** The result of a call that is answered before it could start. It took no time. */
-function notRunBefore(reason: NotRun, text: string): ToolOutcome {
-  return { ...notRunResult(reason, text), durationMs: 0 };
-}
-
-/** Returns the reason why a call with a problem does not run: a hook or a guardrail refused it, there is no such tool, or it is invalid. */
-function reasonOf({ snapshot }: RunState, { hooks = [], guardrails }: RecordedResponse, { toolCallId, name }: ToolCall): NotRun {
-  if (hooks.some(({ callId, answer, denied }) => callId === toolCallId && (answer === 'deny' || denied))) return 'refused';
-  if (refusalIn({ findings: guardrails?.findings.filter(({ callId }) => callId === toolCallId) ?? [] }) !== undefined) return 'refused';
-  const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(name) || snapshot.tools.some((tool) => tool.name === name);
-  return isKnown ? 'invalid' : 'unknown';
+/** The calls of a response after their gate, and the limit that some of them are over. */
+export interface PreparedCalls {
+  prepared: PreparedCall[];
+  reached?: LimitReached;
 }
 
 /**
- * Returns the requirement of a decision. A call of a tool that always needs a decision needs one even if the response
- * recorded none. So does a call whose predicate was called again in the previous execution, and that has waited since then
- * or has been approved.
+ * Prepares the calls of a response, and reserves room within the limits for those that may start. `outcomes` are those that some of them
+ * have already, by index.
  */
-function requirementOf(
-  { approvals }: RunState,
-  response: RecordedResponse,
-  { call: { toolCallId }, eventId, index, tool }: ToolInvocation,
-): ApprovalRequirement | undefined {
-  if (response.approvals !== undefined && Object.hasOwn(response.approvals, toolCallId)) return response.approvals[toolCallId];
-  const waiting = pendingOf(approvals, toolCallId);
-  if (waiting?.kind === 'tool') return { digest: waiting.digest };
-  const isApproved = approvals.approved.some(({ callId }) => callId === toolCallId);
-  return isApproved || tool.approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
+export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): PreparedCalls {
+  const { state, calls } = acting;
+  const prepared = calls.map((call) => prepareCall(acting, call));
+  const names = prepared.map((one, index) =>
+    one.type === 'execute' && outcomes[index] === null && !hasStarted(state, one.invocation) ? one.invocation.call.name : undefined,
+  );
+  const { refused, reached } = reserveCalls(state, names);
+  if (reached === undefined) return { prepared };
+  const last: ToolBatchContext = { ...acting, isLast: true };
+  return { prepared: calls.map((call, index) => prepareCall(last, call, refused.has(index))), reached };
 }
 
-/** Returns the requirement of a decision that the permissions ask for. */
-function requirementByPermissions(asked: string | undefined, { name, arguments: args }: ToolCall): ApprovalRequirement | undefined {
-  return asked === undefined ? undefined : { digest: callDigest(name, args), reason: asked };
+/** True for a call that counts against the limits already: a person is asked about its outcome, or its agent runs. */
+function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
+  return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || agentOfCall(state, invocation) !== undefined;
 }
 
-/** True for the call that carries a structured answer. */
-export function isFinalAnswer(state: RunState, call: ToolCall): boolean {
-  return state.snapshot.output?.mode === 'final_answer' && call.name === FINAL_ANSWER;
-}
-
-/** Returns the reason why a call must not run. Call ids come from models: only own properties count. */
-export function problemOf(response: RecordedResponse, call: ToolCall): string | undefined {
-  const { problems } = response;
-  return problems !== undefined && Object.hasOwn(problems, call.toolCallId) ? problems[call.toolCallId] : undefined;
+/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
+function prepareCall(
+  { state, response, offset, final, isLast = false }: ToolBatchContext,
+  asked: ToolCall,
+  hasNoRoom = false,
+): PreparedCall {
+  const { id: eventId, content } = response;
+  const index = content.indexOf(asked);
+  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, hasNoRoom });
+  if (verdict.type === 'deny') {
+    const { reason, text, durationMs } = verdict;
+    return { type: 'immediate', outcome: { ...notRunResult(reason, text), durationMs } };
+  }
+  const { call, tool, requirement } = verdict;
+  if (tool === undefined) return { type: 'immediate', outcome: callResult('success', finalOutput(response, call)) };
+  const step = state.context.currentStep + 1;
+  const invocation = { step, call, tool, offset, index, eventId, ...(call === asked ? {} : { edited: true as const }) };
+  return { type: 'execute', invocation, ...defined({ requirement }) };
 }
 
 /** Returns the output of a valid `final_answer` call. */

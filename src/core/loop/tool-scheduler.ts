@@ -4,6 +4,7 @@ import { AgentCalls, type LeftCall } from './agent-calls.ts';
 import { askForDecisions, notifyAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
 import { interruptedResult, noWorker, unknownResult } from './call-results.ts';
 import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-as-new.ts';
+import { isTransfer } from './handoffs.ts';
 import { endsByDeadline } from './limits.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { deadlineOf, isAskedAbout } from './state/approval-state.ts';
@@ -43,7 +44,7 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
  *   delays no other.
  */
-export class ToolScheduler {
+class ToolScheduler {
   readonly #acting: ToolBatchContext;
   readonly #ports: RunPorts;
   readonly #batch: ToolBatch;
@@ -300,6 +301,48 @@ function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[
 function updatesOf({ updates, mcp, agent, handoff, ofSkills, ofMemory, answer }: ToolSnapshot): ToolSnapshot['updates'] {
   const isOfUser = [mcp, agent, handoff, ofSkills, ofMemory, answer].every((kind) => kind === undefined);
   return isOfUser ? updates : false;
+}
+
+// Tool phase: the turns of the calls of a response.
+
+/**
+ * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
+ * results. Returns the outcome of each call by index; null for those that are left to the next execution.
+ */
+export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+  const { state, calls } = acting;
+  const isLater = calls.map((call) => isTransfer(state, call));
+  if (!isLater.includes(true)) return runTogether(acting, ports, batch);
+  const outcomes = [...batch.outcomes];
+  for (const later of [false, true]) {
+    const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
+    // The run ends because no worker had a tool: no agent takes over.
+    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
+    const some: ToolBatch = {
+      response: batch.response,
+      prepared: pick(batch.prepared, indexes),
+      outcomes: indexes.map((index) => outcomes[index] ?? null),
+      earlier: later ? outcomes : [],
+    };
+    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, ports, some);
+    for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+    if (ended.includes(null)) return outcomes;
+  }
+  return outcomes;
+}
+
+/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
+async function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+  const { code, snapshot } = acting.state;
+  const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
+  return isDone ? batch.outcomes : new ToolScheduler(acting, ports, batch).execute();
+}
+
+function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
+  return indexes.flatMap((index) => {
+    const item = items[index];
+    return item === undefined ? [] : [item];
+  });
 }
 
 // Tool phase: predicates of approval after the deps have changed.

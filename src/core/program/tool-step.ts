@@ -1,18 +1,24 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
+import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
+import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDocument, ToolStepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
-import { resultText, unknownTool } from '../domain/tool-calls.ts';
+import { rejectedCall, resultText } from '../domain/tool-calls.ts';
 import type { StepError } from '../domain/verdicts.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { checkArguments } from '../json-schema/read-by-schema.ts';
+import { asEdited } from '../loop/approvals.ts';
+import { type AskedCall, gate } from '../loop/gate.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { pendingOf } from '../loop/state/approval-state.ts';
 import { changesSoFar, countToolCall, noteError } from '../loop/state/run-state.ts';
 import { applyChanges, startTool } from '../loop/tool-calls.ts';
 import { type DecisionRequest, waitForDecision } from './approvals.ts';
 import type { AttemptEnd, ProgramRun } from './program-run.ts';
+import { callIdAt } from './program-index.ts';
 import { failedAtOnce, recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
 import { resolveValue } from './references.ts';
 import { lookupAt } from './scope.ts';
@@ -30,19 +36,35 @@ export async function callTool(
   const { name, arguments: template = {} } = step.tool;
   const args = resolveValue(template, lookupAt(program, running.address), { lenient: program.document.lenient });
   if (!args.ok || !isJsonObject(args.value)) return callNotMade(run, running, args.ok ? 'the arguments are not an object' : args.problem);
-  const tool = state.snapshot.tools.find((one) => one.name === name);
-  if (tool === undefined) return callNotMade(run, running, unknownTool(name));
-  const problems = checkJson(tool.schema, args.value);
-  if (problems.length > 0) return callNotMade(run, running, `Invalid arguments for '${name}': ${problemsText(problems)}`);
+  const verdict = gate(state, askedCall(run, running, { name, arguments: args.value }));
+  if (verdict.type === 'deny') {
+    countToolCall(state, { toolName: name, notRun: verdict.reason });
+    return callNotMade(run, running, verdict.text);
+  }
+  const { tool, requirement } = verdict;
+  if (tool === undefined) throw new TypeError(`The call of step "${running.at}" is an answer`);
   const call = running.state.progress?.call ?? recordCall(run, running, { name, arguments: args.value });
   const invocation = invocationOf(run, withStepTimeout(tool, step), { call, arguments: args.value });
-  const decided = await decideOnCall(run, running, { step, invocation, call });
+  const decided = await decideOnCall(run, running, { step, invocation, call, requirement });
   if (decided.type !== 'approved') return decided;
   if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
-  const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
+  const made = asEdited(invocation, decided.arguments);
   const startedAt = run.ports.now();
   const seen = changesSoFar(run.state);
   return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
+}
+
+/** Returns the call of the step for the gate, with what is wrong with its arguments. Limits are waited for later (`mayStart`). */
+function askedCall(
+  { state }: ProgramRun,
+  { at, state: { attempts } }: RunningStep,
+  { name, arguments: args }: { name: string; arguments: JsonObject },
+): AskedCall {
+  const call: ToolCall = { type: 'tool_call', toolCallId: callIdAt(at, attempts), name, arguments: args };
+  const tool = state.snapshot.tools.find((one) => one.name === name);
+  const { problem } = tool === undefined ? {} : checkArguments(tool, args);
+  const problems = problem === undefined ? {} : { problems: { [call.toolCallId]: problem } };
+  return { call, made: { content: [call], ...problems }, place: call.toolCallId };
 }
 
 /** Returns the tool with the time-out of the step, if that is shorter. */
@@ -58,10 +80,6 @@ function invocationOf(
 ): ToolInvocation {
   const call = { type: 'tool_call' as const, toolCallId: callId, name: tool.name, arguments: args };
   return { step: state.context.currentStep + 1, call, tool, offset, index: 0, eventId };
-}
-
-function withArguments(invocation: ToolInvocation, edited: JsonObject): ToolInvocation {
-  return { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
 }
 
 /**
@@ -148,18 +166,25 @@ interface StepInvocation {
   step: StepDocument & { tool: ToolStepDocument };
   invocation: ToolInvocation;
   call: RecordedCall;
+  /** The requirement of a decision that the gate has found. */
+  requirement: ApprovalRequirement | undefined;
 }
 
 /** The outcome of the decision: the arguments of the call, or the end of the attempt without a call. */
 type CallDecision = { type: 'approved'; arguments?: JsonObject } | AttemptEnd;
 
 /** Waits for the decision about a call, if the step or the tool requires one. */
-async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invocation, call }: StepInvocation): Promise<CallDecision> {
+async function decideOnCall(
+  run: ProgramRun,
+  running: RunningStep,
+  { step, invocation, call, ...found }: StepInvocation,
+): Promise<CallDecision> {
   const { progress } = running.state;
   if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
   const { tool } = invocation;
-  const requirement = await requirementOf(run, invocation);
+  const requirement = await requirementOf(run, invocation, found.requirement);
   if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
+  if (!(await mayAsk(run, invocation))) return { type: 'stopped' };
   const decision = await waitForDecision(run, {
     kind: tool.answer === undefined ? 'tool' : 'question',
     call,
@@ -176,8 +201,7 @@ async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invoc
     return { type: 'done', output, id: run.state.window.lastEventId };
   }
   if (decision.type === 'reject') {
-    const reason = decision.reason === undefined ? '' : ` Reason: ${decision.reason}`;
-    const message = `User denied the tool execution.${reason}`;
+    const message = rejectedCall(decision.reason);
     const error = stepFailure(running, 'step_rejected', message);
     countToolCall(run.state, { toolName: tool.name, notRun: 'refused' });
     recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
@@ -190,11 +214,22 @@ async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invoc
   return { type: 'approved', ...approved };
 }
 
-async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<DecisionRequest['requirement']> {
-  const { tool } = invocation;
-  if (tool.answer !== undefined || tool.approval?.when === 'always') return {};
-  const decided = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
+/** Waits until the limits have room for a call: nobody decides about one that could not start. A call that waits already has had it. */
+async function mayAsk(run: ProgramRun, { call, tool }: ToolInvocation): Promise<boolean> {
+  const isWaiting = pendingOf(run.state.approvals, call.toolCallId) !== undefined;
+  if (isWaiting || run.budget.onToolCall(tool.name, run.ports.now()).type !== 'limit') return true;
+  return run.mayStart({ tool: tool.name });
+}
+
+/** Returns the requirement of a decision. The predicate of the tool is asked here: no activity has made the call, which could have asked it. */
+async function requirementOf(
+  { ports }: ProgramRun,
+  invocation: ToolInvocation,
+  found: ApprovalRequirement | undefined,
+): Promise<DecisionRequest['requirement']> {
+  const decided = found ?? (invocation.tool.approval?.when === 'predicate' ? await ports.askTerms(invocation) : undefined);
   if (decided === undefined) return undefined;
+  // The decision is bound to the arguments.
   const { digest: _, ...requirement } = decided;
   return requirement;
 }

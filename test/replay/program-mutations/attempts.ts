@@ -81,7 +81,7 @@ const PEOPLE: readonly BrokenChange[] = [
   {
     what: 'does not ask the tool which calls wait',
     file: 'src/core/program/tool-step.ts',
-    find: 'run.ports.askTerms(invocation)',
+    find: 'ports.askTerms(invocation)',
     replace: 'Promise.resolve({ digest: `${eventId}/0` })',
     history: 'program-decided-in-every-way',
     caught: { step: 2, expected: 'activity "askTerms"', actual: 'a change of search attributes' },
