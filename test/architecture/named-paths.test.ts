@@ -54,15 +54,17 @@ describe('pages for readers', () => {
     expect(named.filter(({ path }) => !isElsewhere(path) && !existsSync(`${root}/${path}`))).toEqual([]);
   });
 
-  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s names by their names alone only source files that exist', (name) => {
+  test('about the code name by their names alone only source files that exist', () => {
     const known = new Set(
       ['src', 'activities', 'workflows', 'worker', 'test'].flatMap((folder) =>
         readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' }).map((path) => posix.basename(path)),
       ),
     );
     expect(known).toContain('run-loop.ts');
-    const names = codeIn(page(name)).filter((code) => SOURCE_NAME.test(code));
-    expect(names.filter((one) => !known.has(one) && !existsSync(`${root}/${one}`))).toEqual([]);
+    const aboutCode = pages.filter((name) => ['ARCHITECTURE.md', 'CONTRIBUTING.md'].includes(name) || name.startsWith('docs/decisions/'));
+    const named = aboutCode.flatMap((name) => codeIn(page(name)).map((code) => ({ page: name, code })));
+    const names = named.filter(({ code }) => SOURCE_NAME.test(code));
+    expect(names.filter(({ code }) => !known.has(code) && !existsSync(`${root}/${code}`))).toEqual([]);
   });
 });
 

@@ -159,6 +159,10 @@ const FORMS: readonly [operation: string, form: string][] = [
   ['run.loop', '"deny":'],
   ['exec.session', '"inject":'],
   ['exec.session', '"kill":true'],
+  ['exec.session', '"reset":true'],
+  ...['exec.session', 'code_agent.run'].flatMap((operation): [string, string][] =>
+    ['"timeout_seconds":', '"max_memory_mb":', '"max_output_bytes":', '"max_steps":'].map((limit) => [operation, limit]),
+  ),
   ['context.serialize', '{"$function":true}'],
   ['context.serialize', '{"$handle":true}'],
   ['tool.execute', '"hang":true'],
@@ -169,9 +173,9 @@ function action(name: string): [string, string] {
   return ['ctxmgr.run', `["${name}"`];
 }
 
-const own = readCaseFiles(fileURLToPath(new URL('cases', import.meta.url))).flatMap((file) =>
-  file.type === 'broken' ? [] : file.cases.map((specCase) => ({ suite: file.suite, specCase })),
-);
+const ownFiles = readCaseFiles(fileURLToPath(new URL('cases', import.meta.url)));
+
+const own = ownFiles.flatMap((file) => (file.type === 'broken' ? [] : file.cases.map((specCase) => ({ suite: file.suite, specCase }))));
 
 function ownCases(operation: string, suite: string): SpecCase[] {
   return own.filter((one) => one.suite === suite && one.specCase.op === operation).map(({ specCase }) => specCase);
@@ -206,6 +210,13 @@ describe.each(OPERATIONS)('%s of %s', (operation, suite, input, expectation) => 
 it.each(FORMS)('an own case of %s has the form %s', (operation, form) => {
   const cases = own.filter(({ specCase }) => specCase.op === operation);
   expect(cases.some(({ specCase }) => JSON.stringify(specCase.input).includes(form))).toBe(true);
+});
+
+it('no file of own cases has an id twice', () => {
+  for (const file of ownFiles) {
+    const ids = file.type === 'cases' ? file.cases.map(({ id }) => id) : [];
+    expect({ path: file.path, twice: ids.filter((id, index) => ids.indexOf(id) !== index) }).toEqual({ path: file.path, twice: [] });
+  }
 });
 
 it('a case may have notes, and texts in the formatting of another language', () => {

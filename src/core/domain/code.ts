@@ -38,7 +38,7 @@ export interface ExecutionLimits {
   readonly timeoutSeconds: number;
   /** Megabytes (1,048,576 bytes each) that the code and its values may take. */
   readonly maxMemoryMb: number;
-  /** Bytes of UTF-8 that the output of a successful run may have. */
+  /** Bytes of UTF-8 that the output of a run may have, also of one that fails. */
   readonly maxOutputBytes: number;
   /** Runs that an agent may ask for. An executor does not count them. */
   readonly maxSteps: number;
