@@ -34,10 +34,13 @@ export function requireAnswer(
   if (finishReasonOf(word) === 'tool_calls')
     failAnswer('model_no_answer', `The answer of model "${model}" announces tool calls and has none`, word);
   const text = typeof content === 'string' ? content : '';
-  if (splitReasoning(text).text.trim() !== '') return;
-  const isReasoning = hasReasoned || text.trim() !== '';
+  if (VISIBLE.test(splitReasoning(text).text)) return;
+  const isReasoning = hasReasoned || VISIBLE.test(text);
   failAnswer('model_no_answer', `The answer of model "${model}" ${isReasoning ? 'has reasoning alone' : 'is empty'}`, word);
 }
+
+/** A character that is neither a blank nor one that only formats, such as a zero-width space. */
+const VISIBLE = /[^\s\p{Cf}]/u;
 
 function failAnswer(code: ErrorCode, message: string, word: string): never {
   throw new ModelCallError(code, `${message} (${word === '' ? 'no finish reason' : `finish reason ${JSON.stringify(word.slice(0, 64))}`})`);
@@ -227,27 +230,32 @@ type FinishFault =
   /** The provider gave up. */
   | 'failed';
 
-/** Words of OpenAI, Anthropic, Gemini, Bedrock, DeepSeek, Zhipu, vLLM, SGLang, OpenRouter and LiteLLM. */
+/** Words of OpenAI, Anthropic, Gemini, Bedrock, Cohere, DeepSeek, Zhipu, vLLM, SGLang, OpenRouter and LiteLLM. */
 const FINISH_FAULTS: Record<string, FinishFault> = {
   content_filter: 'withheld',
   content_filtered: 'withheld',
   safety: 'withheld',
   image_safety: 'withheld',
+  image_prohibited_content: 'withheld',
   recitation: 'withheld',
+  image_recitation: 'withheld',
   blocklist: 'withheld',
   prohibited_content: 'withheld',
   spii: 'withheld',
   sensitive: 'withheld',
   guardrail_intervened: 'withheld',
+  error_toxic: 'withheld',
   model_context_window_exceeded: 'context_full',
   context_window_exceeded: 'context_full',
   context_length_exceeded: 'context_full',
+  error_limit: 'context_full',
   error: 'failed',
   failed: 'failed',
   abort: 'failed',
   aborted: 'failed',
   cancelled: 'failed',
   canceled: 'failed',
+  user_cancel: 'failed',
   timeout: 'failed',
   network_error: 'failed',
   server_error: 'failed',
@@ -260,6 +268,8 @@ const FINISH_FAULTS: Record<string, FinishFault> = {
   malformed_response: 'failed',
   unexpected_tool_call: 'failed',
   too_many_tool_calls: 'failed',
+  missing_thought_signature: 'failed',
+  language: 'failed',
 };
 
 /** Returns the finish reason for a provider's word, or the word itself if it is unknown. */

@@ -242,6 +242,60 @@ describe('arguments in another form are read if the schema proves what is meant'
     expect(interpret('search', { input: {} }, snapshot).problems).toHaveProperty('c1');
   });
 
+  describe('a wrapper is no argument of a tool whose arguments may all be left out', () => {
+    const search = defineTool({
+      name: 'search',
+      description: 'Searches.',
+      parameters: z.object({ text: z.string().optional(), limit: z.number().optional() }),
+      execute: () => '',
+    });
+    const snapshot = newSnapshot({ tools: [search] });
+    const found = { text: 'x', limit: 1 };
+
+    it.each<[form: string, sent: unknown, read: JsonObject]>([
+      ['the arguments themselves', found, found],
+      ['nothing', {}, {}],
+      ['in "arguments"', { arguments: found }, found],
+      ['in "arguments" as text', { arguments: JSON.stringify(found) }, found],
+      ['in "arguments" of a text', JSON.stringify({ arguments: found }), found],
+      ['in "parameters"', { parameters: found }, found],
+      ['in the name of the tool', { search: found }, found],
+      ['in the name of the tool and in "arguments"', { search: { arguments: found } }, found],
+      ['beside the name of the tool', { name: 'search', arguments: found }, found],
+      ['in a list of one', [{ arguments: found }], found],
+      ['with a number as text', { args: { limit: '1' } }, { limit: 1 }],
+      ['with a null', { input: { text: 'x', limit: null } }, { text: 'x' }],
+      ['without any', { search: { arguments: {} } }, {}],
+      ['what the schema does not know', { payload: found }, { payload: found }],
+      ['a text that is none of them', { input: 'x' }, { input: 'x' }],
+    ])('%s is read', (_, sent, read) => {
+      const response = interpret('search', sent, snapshot);
+      expect(response.problems).toBeUndefined();
+      expect(recorded(response)).toEqual(read);
+    });
+
+    it('is one if the schema says that it takes other names, too', () => {
+      const schema = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: {} };
+      for (const sent of [{ arguments: { text: 'x' } }, { input: '{"a":1}' }]) {
+        expect(readArguments({ name: 'search', schema }, sent)).toEqual({ args: sent });
+      }
+    });
+
+    it.each<[form: string, sent: unknown]>([
+      ['a text that is cut off', { arguments: '{"text":"x","limit":1' }],
+      ['a text that is cut off, of a text', JSON.stringify({ arguments: '{"text":"x' })],
+      ['a text of a text that is cut off', { arguments: '"{\\"text' }],
+      ['a text that is cut off below the name of the tool', { search: { arguments: '{"text":"x","limit":1' } }],
+      ['a text that is cut off beside the name of the tool', { name: 'search', arguments: '{"limit":1' }],
+      ['a text that is no JSON', { arguments: "{'text': 'x'}" }],
+      ['a list that is cut off', { arguments: '[{"text":"x"}' }],
+      ['arguments of another type', { arguments: { limit: 'many' } }],
+      ['arguments of another type as text', { arguments: '{"limit":[]}' }],
+    ])('%s in it is refused', (_, sent) => {
+      expect(interpret('search', sent, snapshot).problems?.['c1']).toContain('they are inside another field');
+    });
+  });
+
   it('two readings that both fit are none', () => {
     const schema = {
       type: 'object',

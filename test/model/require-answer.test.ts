@@ -18,6 +18,7 @@ describe('a response that answers nothing is a failure that quotes its finish re
   test.each<[string, Partial<ModelResponse> | object, string, string]>([
     ['nothing', {}, 'model_no_answer', 'is empty (finish reason "stop")'],
     ['blanks', { content: ' \n\t' }, 'model_no_answer', 'is empty'],
+    ['characters that cannot be seen', { content: '\u200b\u200d \u2060\ufeff' }, 'model_no_answer', 'is empty'],
     ['nothing, without a finish reason', { finishReason: '' }, 'model_no_answer', 'is empty (no finish reason)'],
     ['nothing, cut off at its length', { finishReason: 'length' }, 'model_no_answer', '"length"'],
     ['nothing, with an unknown word', { finishReason: 'gave_up' }, 'model_no_answer', '"gave_up"'],
@@ -43,6 +44,16 @@ describe('a response that answers nothing is a failure that quotes its finish re
       'withheld the answer (content filter) (finish reason "content_filter")',
     ],
     ['a filter in the words of Gemini', { finishReason: 'SAFETY' }, 'content_filter', '"SAFETY"'],
+    ['a filter in the words of Cohere', { content: 'It', finishReason: 'ERROR_TOXIC' }, 'content_filter', '"ERROR_TOXIC"'],
+    ['a language that the model does not have', { content: 'It', finishReason: 'LANGUAGE' }, 'model_no_answer', 'did not finish'],
+    ['a signature that is missing', { finishReason: 'MISSING_THOUGHT_SIGNATURE' }, 'model_no_answer', 'did not finish'],
+    ['a cancellation at the provider', { content: 'It', finishReason: 'USER_CANCEL' }, 'model_no_answer', 'did not finish'],
+    [
+      'a limit of the context in the words of Cohere',
+      { content: 'It', finishReason: 'ERROR_LIMIT' },
+      'context_length_exceeded',
+      'was full',
+    ],
     ['a filter with a call', { toolCalls: [CALL], finishReason: 'content-filter' }, 'content_filter', 'withheld'],
     ['a full context', { content: 'It is', finishReason: 'model_context_window_exceeded' }, 'context_length_exceeded', 'was full'],
     [

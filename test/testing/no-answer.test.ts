@@ -65,6 +65,19 @@ describe('an answer that is none', () => {
     expect(result).toMatchObject({ status: 'completed', output: '12 degrees' });
   });
 
+  test('because the context was full is asked for again if nothing can be made shorter', async () => {
+    const full = say('It', { finishReason: 'model_context_window_exceeded' });
+    const again = await testAgent(clerk, { input: 'Weather?', model: scriptedModel([full, say('12 degrees')]) });
+    expect(again.result).toMatchObject({ status: 'completed', output: '12 degrees' });
+    const { result, requests } = await testAgent(clerk, { input: 'Weather?', model: scriptedModel([full], { repeatLast: true }) });
+    expect(result).toMatchObject({
+      status: 'error',
+      errorCode: 'context_length_exceeded',
+      error: expect.stringContaining('finish reason'),
+    });
+    expect(requests).toHaveLength(2);
+  });
+
   test('is asked for again by an ask of a program', async () => {
     const program = defineProgram({ name: 'p', model: 'scripted/m', units: [unit('u', {}, [ask('A', 'a')])], output: '{{u.A}}' });
     const { result } = await testProgram(program, { input: {}, model: scriptedModel([say('', { finishReason: 'error' }), say('b')]) });
@@ -93,6 +106,14 @@ describe('the finish reason of a run', () => {
     ['length', 'length'],
     ['MAX_TOKENS', 'length'],
     ['end_turn', 'stop'],
+    ['STOP', 'stop'],
+    ['COMPLETE', 'stop'],
+    ['eos_token', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['model_length', 'length'],
+    ['max_output_tokens', 'length'],
+    ['pause_turn', 'pause_turn'],
+    ['OTHER', 'OTHER'],
     ['eh', 'eh'],
     ['Something Else', 'Something Else'],
   ])('is that of its last answer: "%s" is "%s"', async (finishReason, expected) => {
@@ -124,6 +145,15 @@ describe('a cut or empty answer of a child', () => {
     const { result, steps } = await testAgent(lead, { input: 'Go', model: scriptedModel(script) });
     expect(result).toMatchObject({ status: 'completed', finishReason: 'stop' });
     expect(steps[0]?.toolCalls[0]?.result).toMatch(new RegExp(`^It is\\n\\[The answer ${note}`));
+  });
+
+  test.each(NONE)('that is none is an error that its parent reads: %s', async (_, none) => {
+    const once = defineAgent({ name: 'helper', model: 'scripted/m', modelMaxAttempts: 1 });
+    const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(once)] });
+    const script = [callTool('helper', { request: 'Help' }), none, say('Done.')];
+    const { result, steps } = await testAgent(lead, { input: 'Go', model: scriptedModel(script) });
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(steps[0]?.toolCalls[0]).toMatchObject({ isError: true, result: expect.stringContaining('finish reason') });
   });
 
   test('fails the step of a program', async () => {

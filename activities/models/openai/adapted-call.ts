@@ -192,6 +192,10 @@ function readable(text: string): string {
     .replace(/,? expected one of .*/i, '');
 }
 
+/** All rules of order in a few words: the notice has room for those of the server, too. */
+const ORDER_MENDED =
+  'the order of the messages is mended: one system message first, then user and assistant in turn, the user first and last';
+
 /** Returns the ways to mend a request, the best first. Not all of them change it. */
 function adaptationTo(refusal: Refusal, call: AdaptedCall, learned: Learned, guesses: readonly Adaptation[]): Adaptation[] {
   const known = refusal.texts.map((text) => explained(text, call)).find((found) => found.length > 0) ?? [];
@@ -203,7 +207,7 @@ function adaptationTo(refusal: Refusal, call: AdaptedCall, learned: Learned, gue
     ...known,
     // No rule explains the refusal.
     { ...withoutParts(call), isGuess: true },
-    { says: `the order of the messages is mended (${order.map(({ says }) => says).join('; ')})`, capabilities: mended, isGuess: true },
+    { says: ORDER_MENDED, capabilities: mended, isGuess: true },
   ];
 }
 

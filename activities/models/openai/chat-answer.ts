@@ -91,7 +91,7 @@ export class ChatAnswer {
     if (!this.#ended && !this.#hasFinished) throw new AnswerFault('cut', 'the connection ended before the answer did');
     if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
     const toolCalls = this.#allCalls();
-    this.#text ||= contentText(this.#repeated?.['content']);
+    this.#text = this.#wholeText();
     const kept = this.#opaque.entries(this.#text, toolCalls);
     return {
       content: this.#text,
@@ -101,6 +101,15 @@ export class ChatAnswer {
       ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
       ...defined({ providerItems: kept }),
     };
+  }
+
+  /** Returns the text of the chunks, or that of the message behind them if it has more. */
+  #wholeText(): string {
+    const repeated = contentText(this.#repeated?.['content']);
+    if (repeated.startsWith(this.#text)) return repeated;
+    // The message may also hold the last piece alone.
+    if (this.#text.includes(repeated.trim())) return this.#text;
+    throw new AnswerFault('malformed', 'the message at the end has another text than the chunks before');
   }
 
   #allCalls(): RawToolCall[] {
@@ -241,7 +250,6 @@ class ChatToolCalls {
   /** Adds whole calls, from an answer that is not streamed. Returns their arguments. */
   addWhole(given: unknown): ModelDelta[] {
     return piecesOf(given).map((piece) => {
-      if (this.#calls.some((call) => call.id !== undefined && call.id === piece.id && isSame(call, piece))) this.#ambiguous(piece);
       const call = this.#open(undefined);
       return inputDelta(call, this.#add(call, piece));
     });
@@ -261,12 +269,27 @@ class ChatToolCalls {
   /** The calls, in the order of their first chunk. Throws an `AnswerFault` if their chunks have more than one reading. */
   get list(): RawToolCall[] {
     const calls = this.#calls.map((call) => this.#resolve(call));
+    this.#requireDistinct(calls);
     const legacy = this.#legacy.map((call) => this.#resolve(call));
     if (this.#fault !== undefined) throw new AnswerFault('malformed', this.#fault);
     if (calls.length === 0) return legacy;
     // A server that sends both forms means one call.
     if (legacy.length > 0 && !isSameList(calls, legacy)) throw new AnswerFault('malformed', '"function_call" and "tool_calls" differ');
     return calls;
+  }
+
+  /** A call with the id, the name and the arguments of another one may be that call again, or a second one. */
+  #requireDistinct(calls: readonly RawToolCall[]): void {
+    const ids = this.#calls.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    if (new Set(ids).size === ids.length) return;
+    const known = new Set<string>();
+    for (const [at, { id, name }] of this.#calls.entries()) {
+      const call = calls[at];
+      if (id === undefined || call === undefined) continue;
+      const key = JSON.stringify([id, plainCall(call)]);
+      if (known.has(key)) this.#ambiguous({ id, name });
+      known.add(key);
+    }
   }
 
   #callOf(piece: CallPiece, inChunk: ReadonlySet<CallInProgress>): CallInProgress {
@@ -347,7 +370,7 @@ class ChatToolCalls {
     const last = parseLooseJson(snapshot).type;
     if (joined === 'invalid' && last !== 'invalid') return { id, name, arguments: snapshot };
     // For example an object whose first value begins like the object itself. Two that are cut do no harm.
-    if (joined !== 'invalid' && last !== 'invalid' && joined + last !== 'cutcut') this.#ambiguous({ index: undefined, id, name, text });
+    if (joined !== 'invalid' && last !== 'invalid' && joined + last !== 'cutcut') this.#ambiguous({ id, name });
     return { id, name, arguments: args };
   }
 
@@ -357,7 +380,7 @@ class ChatToolCalls {
     return call;
   }
 
-  #ambiguous({ id, name }: CallPiece): void {
+  #ambiguous({ id, name }: Pick<CallPiece, 'id' | 'name'>): void {
     const call = name ?? id;
     this.#fault ??= `it is not clear which chunks belong to which tool call${call === undefined ? '' : ` (at "${call.slice(0, 100)}")`}`;
   }
@@ -425,13 +448,11 @@ class CallInProgress {
 
 /** True if two lists of calls are the same, but for their ids. */
 function isSameList(calls: readonly RawToolCall[], others: readonly RawToolCall[]): boolean {
-  const plain = (list: readonly RawToolCall[]): string =>
-    JSON.stringify(list.map(({ name, arguments: args }) => [name ?? null, comparable(typeof args === 'string' ? args : '')]));
-  return plain(calls) === plain(others);
+  return JSON.stringify(calls.map(plainCall)) === JSON.stringify(others.map(plainCall));
 }
 
-function isSame(call: CallInProgress, { name, text }: CallPiece): boolean {
-  return call.name === name && comparable(call.text) === comparable(text);
+function plainCall({ name, arguments: args }: RawToolCall): unknown {
+  return [name ?? null, comparable(typeof args === 'string' ? args : '')];
 }
 
 /** Returns arguments in a form that does not depend on how they are written. */

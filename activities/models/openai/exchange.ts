@@ -76,8 +76,11 @@ const WHOLE = /json|text\/(?:html|plain)/;
 
 async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator<AnswerPiece> {
   const text = responseText(response, watch);
-  if (!WHOLE.test(response.headers.get('content-type') ?? '')) return yield* eventsOf(text);
-  let whole = '';
+  const begin = await beginningOf(text);
+  // Some servers name the wrong type, or none. No line of an event stream begins like JSON.
+  const isWhole = WHOLE.test(response.headers.get('content-type') ?? '') || /^\s*[[{]/.test(begin);
+  if (!isWhole) return yield* eventsOf(joined(begin, text));
+  let whole = begin;
   for await (const piece of text) whole += piece;
   if (isJson(whole)) {
     yield { type: 'data', data: parse(whole) };
@@ -87,6 +90,22 @@ async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator
   // Some servers send an event stream with the wrong content type.
   if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events', whole);
   yield* eventsOf(ReadableStream.from([whole]));
+}
+
+/** Takes pieces of a text up to the first that is not blank. */
+async function beginningOf(text: AsyncGenerator<string>): Promise<string> {
+  let begin = '';
+  for (;;) {
+    const { done, value } = await text.next();
+    if (done) return begin;
+    begin += value;
+    if (/\S/.test(value)) return begin;
+  }
+}
+
+async function* joined(begin: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield begin;
+  yield* rest;
 }
 
 async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
@@ -99,7 +118,7 @@ async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiec
   }
 }
 
-async function* responseText(response: Response, watch: IdleTimeout): AsyncGenerator<string> {
+async function* responseText(response: Response, watch: IdleTimeout): AsyncGenerator<string, void> {
   const body: AsyncIterable<Uint8Array> | null = response.body;
   if (body === null) return;
   const decoder = new TextDecoder();

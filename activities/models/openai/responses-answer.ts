@@ -1,5 +1,5 @@
 import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
@@ -67,8 +67,9 @@ export class ResponsesAnswer {
     const output: unknown = this.#response['output'];
     const items = Array.isArray(output) && output.length > 0 ? output : this.#items;
     const objects = items.filter((item) => isJsonObject(item));
-    this.#requireBegunCalls(objects);
+    this.#requireKnownCalls(objects);
     const toolCalls = objects.filter((item) => item['type'] === 'function_call').map(toolCall);
+    requireDistinct(toolCalls);
     const refusal = messageText(objects, 'refusal', 'refusal');
     const content = messageText(objects, 'output_text', 'text') || this.#streamedText;
     const kept = opaqueEntries(objects, content);
@@ -84,17 +85,18 @@ export class ResponsesAnswer {
 
   /** Keeps a finished item, once. */
   #keep(item: unknown): void {
+    if (isJsonObject(item) && item['type'] === 'function_call') this.#calls.set(item['id'], item);
     const id = isJsonObject(item) && typeof item['id'] === 'string' ? item['id'] : undefined;
     const known = id === undefined ? -1 : this.#items.findIndex((one) => isJsonObject(one) && one['id'] === id);
     if (known < 0) this.#items.push(item);
     else this.#items[known] = item;
   }
 
-  /** Throws if a call that has begun is missing at the end. */
-  #requireBegunCalls(items: Record<string, unknown>[]): void {
+  /** Throws if a call of the stream is missing at the end. */
+  #requireKnownCalls(items: Record<string, unknown>[]): void {
     const isThere = (begun: Record<string, unknown>): boolean =>
       items.some((item) => item['id'] === begun['id'] || item['call_id'] === begun['call_id']);
-    if (![...this.#calls.values()].every(isThere)) throw new AnswerFault('malformed', 'a tool call has begun and not ended');
+    if (![...this.#calls.values()].every(isThere)) throw new AnswerFault('malformed', 'a tool call of the stream is missing at its end');
   }
 
   #takeText(delta: string): void {
@@ -146,6 +148,14 @@ export class ResponsesAnswer {
 
 function toolCall({ call_id: id, name, arguments: text }: Record<string, unknown>): RawToolCall {
   return { id, name, arguments: text };
+}
+
+/** Throws if two calls have the same id, name and arguments: it may be one call that is sent again, or a second one. */
+function requireDistinct(calls: readonly RawToolCall[]): void {
+  const named = calls.filter(({ id }) => id !== undefined);
+  if (new Set(named.map(({ id }) => id)).size === named.length) return;
+  const known = named.map(({ id, name, arguments: args }) => JSON.stringify([id, name, isTooDeep(args) ? null : args]));
+  if (new Set(known).size < known.length) throw new AnswerFault('malformed', 'a tool call is in the answer twice');
 }
 
 function messageText(items: Record<string, unknown>[], type: string, field: string): string {

@@ -23,15 +23,19 @@ export function checkArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'sc
  * exactly one reading of them fits. The arguments that are returned are those that run.
  */
 export function readArguments({ name, schema }: Pick<ToolSnapshot, 'name' | 'schema'>, given: JsonValue): CheckedArguments {
-  if (isJsonObject(given) && checkJson(schema, given).length === 0) return { args: given };
+  const isWrapped = onlyField(name, given) !== undefined && isWrapper(name, given, schema);
+  if (!isWrapped && isJsonObject(given) && checkJson(schema, given).length === 0) return { args: given };
   const plain = isJsonObject(given) ? (removeAddedNulls(schema, given) as JsonObject) : undefined;
   const problems = plain === undefined ? [] : checkJson(schema, plain);
-  if (plain !== undefined && problems.length === 0) return { args: plain };
-  const read = onlyOne(unwrapped(name, given, declaredNames(schema)).flatMap((root) => fittingObject(schema, root)));
+  if (!isWrapped && plain !== undefined && problems.length === 0) return { args: plain };
+  const layers = unwrapped(name, given, declaredNames(schema)).filter((root) => !isWrapper(name, root, schema));
+  const read = onlyOne(layers.flatMap((root) => fittingObject(schema, root)));
   if (read !== undefined) return { args: read };
   if (plain === undefined) return { args: {}, problem: invalidArguments(name, `expected object, got ${typeOf(given)}`) };
-  return { args: plain, problem: invalidArguments(name, problemsText(problems)) };
+  return { args: plain, problem: invalidArguments(name, problemsText(problems) || WRAPPED) };
 }
+
+const WRAPPED = 'they are inside another field, and cannot be read there. Send them as the fields of the object itself, complete';
 
 /** Returns the problem of a call whose arguments do not fit, for the model or for code. */
 export function invalidArguments(name: string, problem: string): string {
@@ -76,18 +80,35 @@ export function unwrapped(name: string, given: JsonValue, declared: ReadonlySet<
 function under(name: string, value: JsonValue, declared: ReadonlySet<string>): JsonValue | undefined {
   if (typeof value === 'string') return jsonInText(value);
   if (Array.isArray(value)) return value.length === 1 ? value[0] : undefined;
-  if (!isJsonObject(value)) return undefined;
-  const others = Object.entries(value).filter(([key, one]) => !(LABELS.includes(key) && one === name));
-  const [field] = others;
-  if (field === undefined || others.length !== 1) return undefined;
-  const [key, inner] = field;
-  if (key !== name && !WRAPPERS.includes(key)) return undefined;
+  const [key, inner] = onlyField(name, value) ?? [];
+  if (key === undefined) return undefined;
   const content = typeof inner === 'string' ? jsonInText(inner) : inner;
   if (content === undefined || !isJsonObject(content)) return undefined;
   const names = Object.keys(content);
   // What the schema does not declare may be wrong at any layer: only declared names show which one is meant.
   const isMeant = names.every((one) => declared.has(one) || one === name || WRAPPERS.includes(one) || LABELS.includes(one));
   return isMeant && (!declared.has(key) || names.includes(key)) ? content : undefined;
+}
+
+/** Returns the one field of an object that may only say what it holds. A name of the tool beside it does not count. */
+function onlyField(name: string, value: JsonValue): [key: string, inner: JsonValue] | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const [field, ...others] = Object.entries(value).filter(([key, one]) => !(LABELS.includes(key) && one === name));
+  return field !== undefined && others.length === 0 && (field[0] === name || WRAPPERS.includes(field[0])) ? field : undefined;
+}
+
+/**
+ * True for an object that cannot be the arguments themselves: no argument is called like its one field, which holds declared arguments or
+ * a text that begins like them. A schema without required arguments takes it, and the tool would run without what is in it.
+ */
+function isWrapper(name: string, value: JsonValue, schema: JsonObject): boolean {
+  const { additionalProperties = false, patternProperties } = schema;
+  const declared = declaredNames(schema);
+  const [key, inner] = onlyField(name, value) ?? [];
+  if (key === undefined || declared.has(key) || declared.size === 0) return false;
+  // The schema says that it takes other names, too.
+  if (additionalProperties !== false || patternProperties !== undefined) return false;
+  return typeof inner === 'string' ? /^\s*["[{]/.test(inner) : under(name, value, declared) !== undefined;
 }
 
 /** Returns the names of all properties of a schema, also of those of its choices. */

@@ -108,12 +108,19 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
  * Handles a failed call. If the conversation was too long, or the provider of a session refuses it again, shortens it once and calls the
  * model again.
  */
-async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
+async function afterFailure(
+  state: RunState,
+  ports: RunPorts,
+  position: CallPosition,
+  { code, message, spent }: Failure,
+): Promise<NextStep> {
   if (code === 'context_length_exceeded' && !position.shortened) {
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
     const shortened = await shortenConversation(state, ports);
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
+    // The provider has answered and refused nothing: the context was full before the answer ended, and another one may be shorter.
+    if (spent !== undefined) return { ...position, shortened: true };
   }
   if (isRefusal(code) && !position.shortened && limitReached(state, ports.now(), position) === undefined) {
     const repaired = await repairConversation(state, ports, message);

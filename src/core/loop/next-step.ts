@@ -46,7 +46,7 @@ export type CallsEnd = Ending | Omit<Answered, 'final'>;
 
 /** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =
-  /** `shortened`: the same call failed because the conversation was too long, and the conversation was compacted since. */
+  /** `shortened`: the same call failed because the conversation was too long. It was compacted since, as far as that was possible. */
   | { type: 'call_model'; final: boolean; shortened?: true }
   /** `outcomes`: the outcomes of the calls that have ended, by their index among the calls of the response. */
   | {

@@ -323,6 +323,31 @@ test('structured content that breaks the schema of the tool is delivered, with a
   expect(resultContent({ content: [{ type: 'text', text: 'three' }] }, schema).content).toEqual(['three']);
 });
 
+test.each<[what: string, value: unknown, property: JsonObject | undefined, problem: string]>([
+  ['a missing field', {}, undefined, 'missing required field "a"'],
+  ['a null', { a: null }, { type: 'number' }, 'a: expected number, got null'],
+  ['a text for a number', { a: '1' }, { type: 'number' }, 'a: expected number, got string'],
+  ['a fraction', { a: 1.5 }, { type: 'integer' }, 'a: expected integer, got 1.5'],
+  ['an object for a list', { a: {} }, { type: 'array' }, 'a: expected array, got object'],
+  ['a list for an object', { a: [] }, { type: 'object' }, 'a: expected object, got array'],
+  ['a list itself', [{ a: 1 }], {}, 'expected object, got array'],
+  ['a text itself', 'a', {}, 'expected object, got string'],
+  ['a value that is not listed', { a: 'c' }, { enum: ['a', 'b'] }, 'a: '],
+  ['another fixed value', { a: 'c' }, { const: 'a' }, 'a: '],
+  ['none of the alternatives', { a: 1 }, { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'a: '],
+  ['a wrong item of a list', { a: [1, 'x'] }, { type: 'array', items: { type: 'number' } }, 'a[1]: expected number, got string'],
+  ['a field too many', { a: { b: 1 } }, { type: 'object', properties: {}, additionalProperties: false }, 'a: '],
+])('structured content with %s reaches the model, which reads that the tool has acted', (_, value, property, problem) => {
+  const schema = { type: 'object', properties: property === undefined ? {} : { a: property }, required: ['a'] };
+  const { content, isError } = resultContent({ content: [{ type: 'text', text: 'done' }], structuredContent: value }, schema);
+  const read = JSON.stringify(content);
+  expect(isError).toBe(false);
+  expect(read).toContain('done');
+  expect(read).toContain(JSON.stringify(value));
+  expect(read).toContain('The tool has acted, but the structured content does not fit the output schema of the tool: ');
+  expect(read).toContain(JSON.stringify(problem).slice(1, -1));
+});
+
 test('of a result that is nested too deep, the rest is read', () => {
   let value: unknown = 1;
   for (let depth = 0; depth < 200; depth += 1) value = [value];

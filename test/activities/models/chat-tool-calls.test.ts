@@ -209,6 +209,18 @@ describe('chunks of calls with two readings make the answer malformed', () => {
       [[{ message: { tool_calls: [piece('pay', A.arguments, { id: 'a' }), piece('pay', A.arguments, { id: 'a' })] } }]],
     ],
     [
+      'the same whole call under two indexes with one id',
+      one(piece('pay', A.arguments, { index: 0, id: 'a' }), piece('pay', '{"n": 1}', { index: 1, id: 'a' })),
+    ],
+    [
+      'the same call in parts under two indexes with one id',
+      one(
+        piece('pay', '', { index: 0, id: 'a' }),
+        piece('pay', '', { index: 1, id: 'a' }),
+        ...[0, 1].map((index) => piece(undefined, A.arguments, { index })),
+      ),
+    ],
+    [
       'two forms that differ',
       [[{ message: { tool_calls: [piece('pay', A.arguments, { id: 'a' })], function_call: { name: 'pay', arguments: '{"n":9}' } } }]],
     ],

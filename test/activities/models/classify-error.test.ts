@@ -337,6 +337,25 @@ describe('an error of the connection', () => {
     expect(await ask((reply) => reply.text(200, body))).toMatchObject({ content: 'hi', finishReason: 'stop' });
   });
 
+  const WHOLE = JSON.stringify({ choices: [{ index: 0, message: { content: 'hi' }, finish_reason: 'stop' }] });
+  const REPORTED = JSON.stringify({ error: { message: 'out of memory', code: 503 } });
+
+  describe.each(['text/event-stream', 'application/octet-stream', 'application/x-ndjson', ''])('a body of the type "%s"', (type) => {
+    test.each([
+      ['JSON', WHOLE],
+      ['JSON behind blanks', `\n\n ${WHOLE}`],
+      ['events', `data: ${JSON.stringify(chatChunk({ content: 'hi' }, 'stop'))}\n\ndata: [DONE]\n\n`],
+      ['events behind comments', `\n: hello\n\ndata: ${WHOLE}\n\n`],
+    ])('is read as what it is: %s', async (_, body) => {
+      expect(await ask((reply) => reply.text(200, body, { 'content-type': type }))).toMatchObject({ content: 'hi', finishReason: 'stop' });
+    });
+
+    test('is an error that is shown if it reports one', async () => {
+      const failure = await askForError((reply) => reply.text(200, REPORTED, { 'content-type': type }));
+      expect(failure).toMatchObject({ code: 'model_server_error', message: expect.stringContaining('out of memory') });
+    });
+  });
+
   test('an answer of JSON whose connection is reset half-way', async () => {
     const failure = await askForError(async (reply) => {
       reply.unfinished(200, '{"choices":');

@@ -162,19 +162,20 @@ test.each(Object.keys(CLIENTS))(
     const client = CLIENTS[name];
     const cuts = fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), { maxLength: 4 });
     fc.assert(
-      fc.property(someArguments, fc.constantFrom(...SPELLINGS), cuts, fc.nat(WORDS.length - 1), (given, spell, places, from) => {
+      fc.property(someArguments, fc.constantFrom(...SPELLINGS), cuts, (given, spell, places) => {
         const value = JSON.parse(JSON.stringify(given)) as JsonObject;
         const whole = spell(value);
         const meant = canonicalJson(value);
         for (let length = 0; length <= whole.length; length += 1) {
-          const word = WORDS[(from + length) % WORDS.length];
-          let ran: JsonValue | undefined;
-          try {
-            ran = client === undefined ? undefined : ranWith(client(whole.slice(0, length), word, places));
-          } catch (error) {
-            if (!(error instanceof AnswerFault)) throw error;
+          for (const word of WORDS) {
+            let ran: JsonValue | undefined;
+            try {
+              ran = client === undefined ? undefined : ranWith(client(whole.slice(0, length), word, places));
+            } catch (error) {
+              if (!(error instanceof AnswerFault)) throw error;
+            }
+            if (ran !== undefined && canonicalJson(ran) !== meant) throw new Error(`${JSON.stringify(ran)} of ${whole.slice(0, length)}`);
           }
-          if (ran !== undefined && canonicalJson(ran) !== meant) throw new Error(`${JSON.stringify(ran)} of ${whole.slice(0, length)}`);
         }
         const last = client?.(whole, 'tool_calls', []);
         expect(last === undefined ? undefined : canonicalJson(ranWith(last) ?? {})).toBe(meant);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openai, type OpenAIOptions } from '../../../activities/models/openai/openai.ts';
 import type { ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
+import { boundNotices } from '../../../src/core/domain/run.ts';
 import { chatStream, says, outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
 import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { failureOf, modelRequest } from './fake-provider.ts';
@@ -129,8 +130,13 @@ describe('a request that a server refuses', () => {
     const [first, second] = bodies();
     expect(bodies()).toHaveLength(2);
     expect(rolesOf(second!)).toMatch(/^su(?:a(?:t+a)?u)*$/);
-    refusing(400, error('I cannot read that'));
-    expect((await askWith(client)).notices?.[0]?.message).toContain('the order of the messages is mended');
+    const words = 'I cannot read that. '.repeat(9);
+    refusing(400, error(words));
+    const { notices = [] } = await askWith(client);
+    expect(notices[0]?.message).toContain('the order of the messages is mended');
+    expect(notices[0]?.message).toContain(words.trim().slice(0, 100));
+    // The record cuts no word of it.
+    expect(boundNotices(notices)).toEqual(notices);
     expect(bodies()[2]).toEqual(first);
     await askWith(client);
     expect(bodies().slice(3).map(rolesOf)).toEqual([rolesOf(second!), rolesOf(second!)]);

@@ -171,14 +171,34 @@ describe('the Responses API', () => {
     expect(pieces).toEqual(['whole']);
   });
 
-  test('items of the stream count if the last event does not repeat them', async () => {
-    const answer = await ask((reply) => {
-      reply.events(
-        { type: 'response.output_item.done', item: CALL },
-        { type: 'response.output_text.delta', delta: 'hm' },
-        { type: 'response.completed' },
-      );
-    }, over());
-    expect(answer).toMatchObject({ content: 'hm', toolCalls: [{ id: 'c1' }], finishReason: 'tool_calls' });
+  const done = (item: object): object => ({ type: 'response.output_item.done', item });
+  const added = (item: object): object => ({ type: 'response.output_item.added', item: { ...item, arguments: '' } });
+  const last = (output: object[] = [], status = 'completed'): object => ({ type: 'response.completed', response: { status, output } });
+  const HM = { type: 'response.output_text.delta', delta: 'hm' };
+
+  test.each<[what: string, events: object[], ids: string[]]>([
+    ['with a call in the stream and at the end', [added(CALL), done(CALL), last([CALL])], ['c1']],
+    ['with a call in the stream alone', [done(CALL), HM, { type: 'response.completed' }], ['c1']],
+    ['with a call at the end alone', [HM, last([CALL])], ['c1']],
+    ['with an item that is sent twice', [done(CALL), done(CALL), last()], ['c1']],
+    ['with a call that has begun, and the rest of it at the end', [added(CALL), last([CALL])], ['c1']],
+    ['with another id of the item at the end', [added({ ...CALL, id: 'fc_0' }), done({ ...CALL, id: 'fc_0' }), last([CALL])], ['c1']],
+    ['with two calls that differ by their ids', [last([CALL, { ...CALL, id: 'fc_2', call_id: 'c2' }])], ['c1', 'c2']],
+    ['with two calls of one id that differ', [last([CALL, { ...CALL, id: 'fc_2', arguments: '{}' }])], ['c1', 'c1']],
+  ])('an answer %s has each call once', async (_, events, ids) => {
+    const answer = await ask((reply) => (reply.events(...events), reply.end()), over());
+    expect(answer).toMatchObject({ toolCalls: ids.map((id) => ({ id })), finishReason: 'tool_calls' });
+  });
+
+  test.each<[what: string, events: object[]]>([
+    ['a call that has begun and is missing at the end', [added(CALL), last([outputMessage('hm')])]],
+    ['a call that has begun and nothing at the end', [added(CALL), last()]],
+    ['a whole call that is missing at the end', [done(CALL), last([outputMessage('hm')])]],
+    ['one call twice at the end', [last([CALL, CALL])]],
+    ['one call twice under two ids of items', [done(CALL), done({ ...CALL, id: 'fc_2' }), last()]],
+    ['an end that is none', [done(CALL), last([CALL], 'in_progress')]],
+  ])('an answer with %s is malformed', async (_, events) => {
+    const failure = await askForError((reply) => (reply.events(...events), reply.end()), over());
+    expect(failure.code).toBe('model_bad_response');
   });
 });

@@ -81,6 +81,16 @@ describe('a Chat answer is read to its end', () => {
       [chatChunk({ content: 'a' }), { choices: [{ index: 0, delta: {}, message: { content: 'a' }, finish_reason: 'stop' }] }],
       { content: 'a', finishReason: 'stop' },
     ],
+    [
+      'a whole message at the end that has more than the chunks',
+      [chatChunk({ content: 'a' }), { choices: [{ index: 0, message: { content: 'ab' }, finish_reason: 'stop' }] }],
+      { content: 'ab', finishReason: 'stop' },
+    ],
+    [
+      'a message with its own piece in each chunk',
+      ['a', 'b'].map((content) => ({ choices: [{ index: 0, delta: { content }, message: { content }, finish_reason: 'stop' }] })),
+      { content: 'ab', finishReason: 'stop' },
+    ],
   ])('with %s', async (_, chunks, { calls = 0, content, finishReason }) => {
     const answer = await ask(async (reply) => {
       for (const chunk of chunks) {
@@ -146,6 +156,14 @@ describe('without the end mark', () => {
       reply.reset();
     });
     expect(failure.code).toBe('model_unreachable');
+  });
+
+  test('a message at the end with another text than the chunks is a bad answer', async () => {
+    const failure = await askForError((reply) => {
+      reply.events(chatChunk({ content: 'Yes.' }), { choices: [{ index: 0, message: { content: 'No.' }, finish_reason: 'stop' }] });
+      reply.end();
+    });
+    expect(failure).toMatchObject({ code: 'model_bad_response', message: expect.stringContaining('another text') });
   });
 
   test('an error behind a finish reason is an error', async () => {

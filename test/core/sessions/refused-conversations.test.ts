@@ -32,9 +32,22 @@ function run(script: Partial<SessionScript> & Pick<SessionScript, 'model' | 'cal
 const repairs = ({ events }: FakeSession): string[] => events.flatMap(({ notices = [] }) => notices.map(({ code }) => code));
 
 describe('a session whose provider refuses its conversation', () => {
+  const places = (words: (n: number) => string) => (): string => `Provider answered 400 for model "p/m": ${words(++ids)}`;
+
   test.each([
-    ['in the same words', () => 'Provider answered 400: messages.3: bad'],
-    ['with other ids and places', () => `Provider answered 400: messages.${++ids}: bad (request id: req-${++ids}a)`],
+    ['in the same words', places(() => 'messages: bad')],
+    ['at another place', places((n) => `messages.${n}: bad`)],
+    ['at another place in brackets', places((n) => `messages[${n}].content[${n + 1}]: bad`)],
+    ['at another place in words', places((n) => `Missing reasoning_content field in the assistant message at message index ${n}`)],
+    ['with another id of the request', places((n) => `bad (request id: req-${n}a)`)],
+    ['with a UUID', places((n) => `bad, request 6f1c9c2e-1d3b-4c1e-9a59-${String(n).padStart(12, '0')}`)],
+    ['about another call', places((n) => `No tool output found for function call call_${n}Xy.`)],
+    ['about several calls', places((n) => `tool_call_ids did not have response messages: call_${n}, call_${n + 1}`)],
+    ['with other lengths', places((n) => `string too long: got ${n} characters, expected at most ${n - 1}`)],
+    ['with a time', places((n) => `bad at 2026-11-27T09:00:${String(n % 60).padStart(2, '0')}.123Z`)],
+    ['with other numbers in a code fence', places((n) => `{"error":{"message":"bad","trace":"0af${n}","param":"input[${n}]"}}`)],
+    ['that has no end', places((n) => `input[${n}] is bad: ${'x'.repeat(1_000)}${n}`)],
+    ['in another language', places((n) => `第${n}条消息的内容无效`)],
   ])('a second time, %s, is compacted to a summary and the newest message, and asks again', async (_, message) => {
     const answers = poisoned(message, said('A'));
     const session = await run({ model: Array.from({ length: 3 }, () => answers), callers: [says('poison'), says('b')] });

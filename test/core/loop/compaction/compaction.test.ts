@@ -242,6 +242,15 @@ describe('a model that reports that the conversation is too long', () => {
     expect(run.modelCalls).toHaveLength(1);
   });
 
+  it('is asked once more if nothing can be evicted, but it had answered until its context was full', async () => {
+    const full: ModelCallOutcome = { ...TOO_LONG, spent: { reported: tokens(100, 5) } };
+    const run = await watched({ snapshot: agent(), model: [full, said('done')] });
+    expect(run.result).toMatchObject({ status: 'completed', output: 'done' });
+    const always = await watched({ snapshot: agent(), model: [full, full] });
+    expect(always.result).toMatchObject({ status: 'error', errorCode: 'context_length_exceeded', error: 'the model takes less' });
+    expect(always.modelCalls).toHaveLength(2);
+  });
+
   it('may report it again in a later step', async () => {
     const model = [...beginning, TOO_LONG, responded([message(letters(3_000)), call('c3', 't')]), TOO_LONG, said('done')];
     const run = await watched({ snapshot: agent(), model, tools: giving(2_000, 100, 100) });
