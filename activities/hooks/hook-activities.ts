@@ -4,14 +4,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
 import { type ErrorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { END_EVENTS, type HookRecord } from '../../src/core/domain/hooks.ts';
-import type {
-  AfterCallInput,
-  AtEndInput,
-  BeforeCallsInput,
-  CallHooksOutput,
-  HookedCalls,
-  ReviewedCalls,
-} from '../../src/core/domain/activity-messages.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput } from '../../src/core/activity-requests/contracts.ts';
+import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type Event, recordsInOrder } from '../../src/core/domain/record.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
+import type { AtEndInput, CallHooksOutput } from '../core/activity-requests/contracts.ts';
 import { failedHooks } from '../core/activity-requests/hook-requests.ts';
-import type { AtEndInput, CallHooksOutput } from '../core/domain/activity-messages.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';

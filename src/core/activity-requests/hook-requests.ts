@@ -1,13 +1,5 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import {
-  type AfterCallInput,
-  type AtEndInput,
-  type BeforeCallsInput,
-  type CallHooksOutput,
-  hooksAfterCall,
-  hooksBeforeCalls,
-  type ReviewedCalls,
-} from '../domain/activity-messages.ts';
+import { hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
@@ -31,6 +23,7 @@ import {
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput } from './contracts.ts';
 
 /** Milliseconds in addition to the time of the hooks: to query the run. */
 const QUERY_MS = 30_000;
