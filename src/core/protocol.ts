@@ -70,8 +70,8 @@ export {
   ASK_AGAIN,
   UPDATES,
   SIGNALS,
-  ACTIVITIES,
 } from './protocol-names.ts';
+export { ACTIVITIES } from './activity-requests/contracts.ts';
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
 export function scopedName(name: string, key: string | undefined): string {

@@ -27,7 +27,7 @@ interface Zone {
 export const ZONES: readonly Zone[] = [
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
   { room: 'src/core/domain' },
-  { room: 'src/core/activity-requests/contracts', mayTypes: ['src/core/domain'] },
+  { room: 'src/core/activity-requests/contracts', may: ['src/core/domain'] },
   {
     room: 'src/core/protocol',
     may: ['src/core/protocol-names', 'src/core/activity-requests/contracts'],

@@ -1,13 +1,35 @@
-import type { DataInput, OfRun, RunToolInput, RunToolOutput } from '../domain/activity-messages.ts';
+import type {
+  DataInput,
+  OfRun,
+  ReviewedCalls,
+  RunSegmentInput,
+  RunSegmentOutput,
+  RunToolInput,
+  RunToolOutput,
+} from '../domain/activity-messages.ts';
 import type { AgentSnapshot, FlowInput } from '../domain/agent.ts';
-import type { DecidedCall, PendingApproval } from '../domain/approvals.ts';
-import type { ChildInputAnswer } from '../domain/children.ts';
+import type { ApprovalRequirement, DecidedCall, PendingApproval } from '../domain/approvals.ts';
+import type { CheckParentInput, CheckParentOutput, ChildInputAnswer, ReadCallInput, ReadResultInput } from '../domain/children.ts';
 import type { GuardrailReport } from '../domain/guardrails.ts';
 import type { HookRecord, HookSnapshot } from '../domain/hooks.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { LimitChanges } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Permissions } from '../domain/permissions.ts';
+import type {
+  AskStepInput,
+  AskStepOutput,
+  EarlierRun,
+  LoadOutputInput,
+  LoadOutputOutput,
+  ReadProgramInput,
+  ResolveProgramInput,
+  StoreOutputsInput,
+  StoreOutputsOutput,
+  UseMemoryInput,
+  UseMemoryOutput,
+} from '../domain/program-run.ts';
+import type { RunResultFields } from '../domain/result.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
 import type { Spent, UsageStats } from '../domain/usage.ts';
@@ -225,4 +247,97 @@ export interface ArchiveEventsInput extends OfRun {
 /** Input of `requestCancel`. */
 export interface RequestCancelInput {
   reason: string;
+}
+
+/** The member by which an input decides if a trait holds; true: it holds for all. */
+type Decides<Input> = true | (Input extends unknown ? keyof Input : never);
+
+/** The properties of an activity that others than its request and its implementation have to know. */
+interface Traits<Input> {
+  /**
+   * It depends on something outside: on the model, or on what the options of the worker name. Views of a run show it while it is in
+   * progress, the command line with this text; null: its name says enough.
+   */
+  progress?: string | null;
+  /** It pins what the run needs of its worker, before the loop begins. */
+  resolves?: true;
+  /** A loop that is run again on a history must request exactly those that the history has: otherwise it is not the loop that ran. */
+  isDecisive?: true;
+  /** The call of a tool waits for it, as it does for the activity of the tool itself. */
+  isOfCall?: Decides<Input>;
+  /** It is only requested once the loop has ended in this execution, or just before. */
+  endsLoop?: Decides<Input>;
+}
+
+/** The types of an activity: no value has them at run time. */
+interface Contract<Input, Result> extends Traits<Input> {
+  types?: { input: Input; result: Result };
+}
+
+function contract<Input, Result>(traits: Traits<Input> = {}): Contract<Input, Result> {
+  return traits;
+}
+
+/**
+ * Longhaul's own activities: the name of each, its input, its result, and its traits. The name of every other activity of a run is the name
+ * of its tool. Requests, implementations, and the reading of histories have their types from here.
+ */
+export const CONTRACTS = {
+  resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
+  callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
+  summarise: contract<SummariseInput, SummariseOutput>({ progress: 'summarises the conversation', isDecisive: true }),
+  archiveEvents: contract<ArchiveEventsInput, void>({ progress: 'sends events to the archive', endsLoop: true }),
+  readResult: contract<ReadResultInput, RunResultFields | null>(),
+  authorizeDecision: contract<AuthorizeDecisionInput, AuthorizeDecisionOutput>({ isDecisive: true }),
+  notifyWaiting: contract<NotifyWaitingInput, void>({ progress: 'sends the notice of a pending decision' }),
+  notifyEnded: contract<NotifyEndedInput, void>({ progress: 'sends the notice that the run has ended', endsLoop: true }),
+  requestCancel: contract<RequestCancelInput, void>(),
+  verifyCall: contract<VerifyCallInput, VerifyCallOutput>({ isOfCall: true }),
+  askTerms: contract<AskTermsInput, ApprovalRequirement | null>(),
+  resolveProgram: contract<ResolveProgramInput, AgentSnapshot>({ resolves: true }),
+  askStep: contract<AskStepInput, AskStepOutput>({ progress: 'a step asks the model' }),
+  useMemory: contract<UseMemoryInput, UseMemoryOutput>({ progress: 'a step uses the memory' }),
+  checkParent: contract<CheckParentInput, CheckParentOutput>(),
+  readProgram: contract<ReadProgramInput, EarlierRun>(),
+  // A program stores outputs before it continues.
+  storeOutputs: contract<StoreOutputsInput, StoreOutputsOutput>({ progress: 'stores large outputs of steps', endsLoop: true }),
+  loadOutput: contract<LoadOutputInput, LoadOutputOutput>({ progress: 'loads a large output of a step' }),
+  runCode: contract<RunSegmentInput, RunSegmentOutput>(),
+  callHooks: contract<BeforeCallsInput | AfterCallInput | AtEndInput, ReviewedCalls | CallHooksOutput>({
+    isOfCall: 'callId',
+    endsLoop: 'status',
+  }),
+  checkGuardrails: contract<CheckGuardrailsInput, CheckGuardrailsOutput>({ isDecisive: true }),
+  readCallInput: contract<ReadCallInput, string>(),
+};
+
+/** The name of one of Longhaul's own activities. */
+export type ActivityName = keyof typeof CONTRACTS;
+
+type TypesOf<Name extends ActivityName> = NonNullable<(typeof CONTRACTS)[Name]['types']>;
+
+export type InputOf<Name extends ActivityName> = TypesOf<Name>['input'];
+
+export type ResultOf<Name extends ActivityName> = TypesOf<Name>['result'];
+
+/** The implementations: a worker has one of each. */
+export type ActivityFunctions = { [Name in ActivityName]: (input: InputOf<Name>) => Promise<ResultOf<Name>> };
+
+/** The names, for those who do not import the contracts. */
+export const ACTIVITIES = Object.fromEntries(Object.keys(CONTRACTS).map((name) => [name, name])) as { [Name in ActivityName]: Name };
+
+/** True for the name of one of Longhaul's own activities. All others are names of tools. */
+export function isOwnActivity(name: string): name is ActivityName {
+  return Object.hasOwn(CONTRACTS, name);
+}
+
+/** Returns the traits of an activity by its name. A tool has none of them. */
+export function traitsOf(name: string): Pick<Traits<never>, 'progress' | 'resolves' | 'isDecisive'> {
+  return isOwnActivity(name) ? CONTRACTS[name] : {};
+}
+
+/** True if such a trait holds for an activity with its input. */
+export function hasTrait(trait: 'isOfCall' | 'endsLoop', { name, input }: { name: string; input: unknown }): boolean {
+  const member = isOwnActivity(name) ? CONTRACTS[name][trait] : undefined;
+  return member === true || (member !== undefined && isJsonObject(input) && member in input);
 }
