@@ -1,4 +1,5 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
 import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
@@ -10,6 +11,7 @@ import { findEvent } from '../loop/state/run-state.ts';
 import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,
+  archiveFailure,
   authorizationFailure,
   callKey,
   dataOf,
@@ -196,5 +198,28 @@ export function endedRequest(
     input: { ...runReference(run), agentName, status },
     returned: () => ({ type: 'notified' }),
     failed: notifyFailure,
+  };
+}
+
+/** Hands events to the worker's archive. The outcome is why they were not stored, if they were not. */
+export function archiveRequest(
+  run: Pick<RequestingRun, 'key' | 'snapshot'>,
+  { from, through }: { from: number; through: number },
+): RequestOf<'archiveEvents', string | undefined> {
+  return {
+    name: 'archiveEvents',
+    isOptional: true,
+    isNoProgress: true,
+    tier: 'remote',
+    options: {
+      summary: `events ${from} to ${through}`,
+      startToCloseTimeout: '5 minutes',
+      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      heartbeatTimeout: run.snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+      retry: RETRY_LOST,
+    },
+    input: { ...runReference(run), from, through },
+    returned: () => undefined,
+    failed: archiveFailure,
   };
 }
