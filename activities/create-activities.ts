@@ -1,18 +1,19 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import type { ActivityFunctions } from '../src/core/activity-requests/contracts.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
-import { ACTIVITIES, type RunToolInput, type RunToolOutput } from '../src/core/protocol.ts';
+import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
-import { askRequirementActivity, authorizeDecisionActivity, notifyWaitingActivity } from './approvals/decision-hooks.ts';
+import { decisionActivities } from './approvals/decision-hooks.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { checkGuardrailsActivity } from './guardrails/run-guardrails.ts';
-import { archiveEventsActivity, callHooksActivity, notifyEndedActivity } from './hooks/hook-activities.ts';
+import { hookActivities } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
-import { askStepActivity, loadOutputActivity, storeOutputsActivity, useMemoryActivity } from './programs/ask-step.ts';
-import { readProgramActivity, resolveProgramActivity } from './programs/resolve-program.ts';
-import { checkParent, readCallInput, readResult, requestRunCancel } from './run-queries/related-runs.ts';
+import { stepActivities } from './programs/ask-step.ts';
+import { programActivities } from './programs/resolve-program.ts';
+import { relatedRunActivities } from './run-queries/related-runs.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { runToolActivity, verifyCallActivity } from './tool-calls/run-tool.ts';
 
@@ -31,30 +32,22 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
     withGrowingDelay(checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity)));
   const runTool = checked(runToolActivity(runtime));
-  const activities: Activities = {
-    [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),
-    [ACTIVITIES.callModel]: checked(callModelActivity(runtime)),
-    [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
-    [ACTIVITIES.archiveEvents]: checked(archiveEventsActivity(runtime)),
-    [ACTIVITIES.readResult]: checked(readResult),
-    [ACTIVITIES.readCallInput]: checked(readCallInput),
-    [ACTIVITIES.authorizeDecision]: checked(authorizeDecisionActivity(runtime)),
-    [ACTIVITIES.notifyWaiting]: checked(notifyWaitingActivity(runtime)),
-    [ACTIVITIES.notifyEnded]: checked(notifyEndedActivity(runtime)),
-    [ACTIVITIES.requestCancel]: checked(requestRunCancel),
-    [ACTIVITIES.verifyCall]: checked(verifyCallActivity(runtime)),
-    [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
-    [ACTIVITIES.resolveProgram]: checked(resolveProgramActivity(runtime)),
-    [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
-    [ACTIVITIES.checkParent]: checked(checkParent),
-    [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
-    [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
-    [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
-    [ACTIVITIES.runCode]: checked(runCodeActivity(runtime)),
-    [ACTIVITIES.checkGuardrails]: checked(checkGuardrailsActivity(runtime)),
-    [ACTIVITIES.callHooks]: checked(callHooksActivity(runtime)),
-    [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
+  const own: ActivityFunctions = {
+    resolveAgent: resolveAgentActivity(runtime),
+    callModel: callModelActivity(runtime),
+    summarise: summariseActivity(runtime),
+    runCode: runCodeActivity(runtime),
+    checkGuardrails: checkGuardrailsActivity(runtime),
+    verifyCall: verifyCallActivity(runtime),
+    ...hookActivities(runtime),
+    ...decisionActivities(runtime),
+    ...programActivities(runtime),
+    ...stepActivities(runtime),
+    ...relatedRunActivities,
   };
+  const activities: Activities = Object.fromEntries(
+    Object.entries(own).map(([name, activity]) => [name, checked<never, unknown>(activity)]),
+  );
   for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {
     if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);
     activities[name] = runTool;

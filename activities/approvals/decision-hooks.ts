@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -26,6 +27,15 @@ import { queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { callArguments } from '../tool-calls/tool-context.ts';
 import { askPredicate, callDigest, requirePredicate } from './approval-requirements.ts';
+
+/** The activities that call the hooks for approvals. */
+export function decisionActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'askTerms'> {
+  return {
+    authorizeDecision: authorizeDecisionActivity(runtime),
+    notifyWaiting: notifyWaitingActivity(runtime),
+    askTerms: askRequirementActivity(runtime),
+  };
+}
 
 /** The most bytes of JSON of a name and of a reason: both are recorded, and names are carried over by continue-as-new. */
 const NAME_BYTES = 300;
@@ -180,7 +190,7 @@ function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject
  * Creates the activity that asks the predicate of a tool again whether a call needs a decision, with the current deps.
  * It returns null if the call needs none.
  */
-export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
+function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const tool = snapshot.tools.find(({ name }) => name === input.tool);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/activity-messages.ts';
+import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/activity-requests/contracts.ts';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';

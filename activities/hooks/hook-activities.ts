@@ -5,13 +5,13 @@ import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
 import { type ErrorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { END_EVENTS, type HookRecord } from '../../src/core/domain/hooks.ts';
 import type {
+  ActivityFunctions,
   AfterCallInput,
   AtEndInput,
   BeforeCallsInput,
   CallHooksOutput,
-  HookedCalls,
-  ReviewedCalls,
-} from '../../src/core/domain/activity-messages.ts';
+} from '../../src/core/activity-requests/contracts.ts';
+import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type Event, recordsInOrder } from '../../src/core/domain/record.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';
@@ -36,11 +36,20 @@ import { callArguments } from '../tool-calls/tool-context.ts';
 import { afterCall, type HookScope, requireHooks, runEventHooks } from './hooks.ts';
 import { reviewCalls } from './review-calls.ts';
 
+/** The activities that only call hooks, and the archive. */
+export function hookActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'callHooks' | 'notifyEnded' | 'archiveEvents'> {
+  return {
+    callHooks: callHooksActivity(runtime),
+    notifyEnded: notifyEndedActivity(runtime),
+    archiveEvents: archiveEventsActivity(runtime),
+  };
+}
+
 /**
  * Creates the activity that calls the hooks that run in no other: those with a separate activity, those after an agent that a call
  * has run, and those at the end of a run.
  */
-export function callHooksActivity(
+function callHooksActivity(
   runtime: ActivityRuntime,
 ): (input: BeforeCallsInput | AfterCallInput | AtEndInput) => Promise<CallHooksOutput | ReviewedCalls> {
   return failingAs('internal', async (input) => {
@@ -94,7 +103,7 @@ export const DEFAULT_NOTIFY_ENDED_MS = 300_000;
  * Creates the activity that tells the worker's `notifyEnded` that a run has ended. A failed attempt is retried with the
  * same id for `notifyEndedTimeout`.
  */
-export function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEndedInput) => Promise<void> {
+function notifyEndedActivity(runtime: ActivityRuntime): (input: NotifyEndedInput) => Promise<void> {
   const { notifyEnded, notifyEndedTimeoutMs = DEFAULT_NOTIFY_ENDED_MS, resourcePool } = runtime;
   return (input) =>
     boundedAttempt(runtime, { totalMs: notifyEndedTimeoutMs, code: 'notification_failed' }, async (signal) => {

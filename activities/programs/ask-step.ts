@@ -1,4 +1,5 @@
 import { anchorInstruction } from '../../src/anchors/anchors.ts';
+import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent.ts';
 import type { SpilledContent } from '../../src/core/domain/content.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -37,11 +38,21 @@ import { shortId } from '../tool-calls/execute-tool.ts';
 import type { StepReference } from './step-values.ts';
 import { asGiven, verdictOn } from './verdict-on.ts';
 
+/** The activities of the steps of a program. */
+export function stepActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'askStep' | 'useMemory' | 'storeOutputs' | 'loadOutput'> {
+  return {
+    askStep: askStepActivity(runtime),
+    useMemory: useMemoryActivity(runtime),
+    storeOutputs: storeOutputsActivity(runtime),
+    loadOutput: loadOutputActivity(runtime),
+  };
+}
+
 /**
  * Creates the activity of one attempt of an `ask`: renders the prompt from the pinned program and the outputs that it
  * names, calls the model once, and checks the answer with the anchors and the validator.
  */
-export function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Promise<AskStepOutput> {
+function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Promise<AskStepOutput> {
   return modelActivity((input, patience) => askStep(runtime, input, patience));
 }
 
@@ -147,7 +158,7 @@ function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabil
 }
 
 /** Creates the activity of `remember` and `recall`. Storing a value a second time changes nothing. */
-export function useMemoryActivity(runtime: ActivityRuntime): (input: UseMemoryInput) => Promise<UseMemoryOutput> {
+function useMemoryActivity(runtime: ActivityRuntime): (input: UseMemoryInput) => Promise<UseMemoryOutput> {
   const { aborts, heartbeatMs } = runtime;
   return failingAs('memory_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => useMemory(runtime, input)));
 }
@@ -236,7 +247,7 @@ async function stepScope({ stepValues }: ActivityRuntime, document: ProgramDocum
 }
 
 /** Creates the activity that moves outputs of a program to the payload store. Storing an output a second time changes nothing. */
-export function storeOutputsActivity(runtime: ActivityRuntime): (input: StoreOutputsInput) => Promise<StoreOutputsOutput> {
+function storeOutputsActivity(runtime: ActivityRuntime): (input: StoreOutputsInput) => Promise<StoreOutputsOutput> {
   const { aborts, heartbeatMs } = runtime;
   return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => storeOutputs(runtime, input)));
 }
@@ -250,11 +261,7 @@ async function storeOutputs({ stepValues }: ActivityRuntime, input: StoreOutputs
 }
 
 /** Creates the activity that loads an output for the run itself: its value, or a piece of it if it is too long for one payload. */
-export function loadOutputActivity({
-  aborts,
-  heartbeatMs,
-  stepValues,
-}: ActivityRuntime): (input: LoadOutputInput) => Promise<LoadOutputOutput> {
+function loadOutputActivity({ aborts, heartbeatMs, stepValues }: ActivityRuntime): (input: LoadOutputInput) => Promise<LoadOutputOutput> {
   return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => loadOutput(input)));
 
   async function loadOutput(input: LoadOutputInput): Promise<LoadOutputOutput> {

@@ -1,6 +1,7 @@
 import { activityInfo, getClient } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { AgentSnapshot, ChildLimits, OwnLimits, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '../../src/core/domain/limits.ts';
@@ -30,8 +31,13 @@ import { queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './step-values.ts';
 
+/** The activities for a program as a whole. */
+export function programActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'resolveProgram' | 'readProgram'> {
+  return { resolveProgram: resolveProgramActivity(runtime), readProgram: readProgramActivity(runtime) };
+}
+
 /** Creates the first activity of a program's run: checks the program and its input, and pins what the run needs of the worker. */
-export function resolveProgramActivity(runtime: ActivityRuntime): (input: ResolveProgramInput) => Promise<AgentSnapshot> {
+function resolveProgramActivity(runtime: ActivityRuntime): (input: ResolveProgramInput) => Promise<AgentSnapshot> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
   return failingAs('invalid_program', (input) => runAttempt(aborts, { heartbeatMs }, () => resolveProgram(runtime, input)), details);
@@ -229,7 +235,7 @@ function withoutDeadline({ deadlineMs: _, ...limits }: OwnLimits): OwnLimits {
 const MAX_EARLIER_BYTES = 1_000_000;
 
 /** Creates the activity that reads the program, the input and the results of an earlier run from its history, without its worker. */
-export function readProgramActivity({ stepValues }: ActivityRuntime): (input: ReadProgramInput) => Promise<EarlierRun> {
+function readProgramActivity({ stepValues }: ActivityRuntime): (input: ReadProgramInput) => Promise<EarlierRun> {
   return failingAs('internal', (input) => readEarlierRun(stepValues.store, input));
 }
 

@@ -24,7 +24,7 @@ const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 
  * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
  * any child does not reach the later executions of its parent. Null if the run is running and is not to be waited for.
  */
-export const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
+const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
   'internal',
   async ({ runId, turn, ifEnded, whole }) => {
     if (turn !== undefined) return readTurn(runId, turn);
@@ -78,7 +78,7 @@ async function unlessUnreadable<Value>(reading: Promise<Value>): Promise<Value |
 }
 
 /** Asks the run that keeps a session for the message of its call, which is too large to be stored again. */
-export const readCallInput: (input: ReadCallInput) => Promise<string> = failingAs('internal', async (input) => {
+const readCallInput: (input: ReadCallInput) => Promise<string> = failingAs('internal', async (input) => {
   const { input: message } = await openingOfCall({ ...input, input: true });
   if (message === undefined)
     throw new LonghaulError('internal', `run "${input.runId}" has no text for call ${input.index} of "${input.eventId}"`);
@@ -86,7 +86,7 @@ export const readCallInput: (input: ReadCallInput) => Promise<string> = failingA
 });
 
 /** Reports if the parent of a run has ended. */
-export const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs(
+const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs(
   'server_unreachable',
   async ({ runId, firstRunId }) => ({ ended: await hasEnded(getClient(), runId, firstRunId) }),
 );
@@ -112,6 +112,9 @@ async function hasEnded(client: Client, runId: string, firstRunId?: string): Pro
  * request does not name an execution, because a run that has continued as new is the same run. A refusal of the server
  * is retried.
  */
-export const requestRunCancel: (input: RequestCancelInput) => Promise<void> = failingAs('server_unreachable', async ({ reason }) => {
+const requestRunCancel: (input: RequestCancelInput) => Promise<void> = failingAs('server_unreachable', async ({ reason }) => {
   await requestCancel(getClient(), activityInfo().workflowExecution?.workflowId ?? '', reason);
 });
+
+/** The activities that read other runs, or have the server act on one. */
+export const relatedRunActivities = { readResult, readCallInput, checkParent, requestCancel: requestRunCancel };

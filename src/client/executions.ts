@@ -2,13 +2,14 @@ import { type Client, QueryNotRegisteredError, type WorkflowExecutionDescription
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
+import { isOwnActivity, traitsOf } from '../core/activity-requests/contracts.ts';
 import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
 import { refusalDetails } from '../core/domain/model.ts';
 import type { RunStatus, RunSubject } from '../core/domain/run.ts';
-import { ACTIVITIES, type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
+import { type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
 import type { ChainedExecution } from '../history/execution-reader.ts';
 import { hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../temporal/server-calls.ts';
@@ -91,30 +92,16 @@ type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivitie
 
 /** Returns the calls of a run that are in progress, as the server knows them: with the progress of their last heartbeat, and the attempt. */
 export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<RunningCall[]> {
-  const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name));
+  const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name ?? ''));
   return Promise.all(pending.map((one) => runningCall(client, one)));
 }
 
 /** The server's state of an activity that no worker executes now: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
 const WAITS = 1;
 
-/** Longhaul's own activities that depend on something outside: on the model, and on what the worker's options name. */
-const OUTSIDE_ACTIVITIES: readonly string[] = [
-  ACTIVITIES.callModel,
-  ACTIVITIES.summarise,
-  ACTIVITIES.askStep,
-  ACTIVITIES.useMemory,
-  ACTIVITIES.storeOutputs,
-  ACTIVITIES.loadOutput,
-  ACTIVITIES.archiveEvents,
-  ACTIVITIES.notifyWaiting,
-  ACTIVITIES.notifyEnded,
-];
-
-/** True for those activities, and for tools. */
-function isCall(name: string | null | undefined): boolean {
-  const others: readonly unknown[] = Object.values(ACTIVITIES).filter((own) => !OUTSIDE_ACTIVITIES.includes(own));
-  return !others.includes(name);
+/** True for tools, and for Longhaul's own activities that depend on something outside. */
+function isCall(name: string): boolean {
+  return !isOwnActivity(name) || traitsOf(name).progress !== undefined;
 }
 
 async function runningCall(client: Client, pending: Pending): Promise<RunningCall> {
@@ -122,7 +109,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
   // The heartbeats of Longhaul's own activities are for their next attempts (usage, start time): they report no progress.
-  const [details] = OUTSIDE_ACTIVITIES.includes(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
+  const [details] = isOwnActivity(name) ? [] : await decodeArrayFromPayloads(converter, heartbeatDetails?.payloads);
   const progress = activityDetails(details);
   const failure = await decodeOptionalFailureToOptionalError(converter, lastFailure);
   return {

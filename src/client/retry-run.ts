@@ -5,7 +5,7 @@ import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { ACTIVITIES, type CallModelInput, SIGNALS } from '../core/protocol.ts';
+import { type CallModelInput, SIGNALS } from '../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../history/history-events.ts';
@@ -160,7 +160,7 @@ export async function retryPoints(
   const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
-  const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => activitiesNamed<CallModelInput>(execution, ACTIVITIES.callModel);
+  const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => activitiesNamed(execution, 'callModel');
   for await (const event of history) {
     const { eventId } = event;
     const known = execution.inboundMessages.length;

@@ -116,29 +116,3 @@ export const SIGNALS = {
   interrupt: 'interrupt',
   close: 'close',
 } as const;
-
-/** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
-export const ACTIVITIES = {
-  resolveAgent: 'resolveAgent',
-  callModel: 'callModel',
-  summarise: 'summarise',
-  archiveEvents: 'archiveEvents',
-  readResult: 'readResult',
-  authorizeDecision: 'authorizeDecision',
-  notifyWaiting: 'notifyWaiting',
-  notifyEnded: 'notifyEnded',
-  requestCancel: 'requestCancel',
-  verifyCall: 'verifyCall',
-  askTerms: 'askTerms',
-  resolveProgram: 'resolveProgram',
-  askStep: 'askStep',
-  useMemory: 'useMemory',
-  checkParent: 'checkParent',
-  readProgram: 'readProgram',
-  storeOutputs: 'storeOutputs',
-  loadOutput: 'loadOutput',
-  runCode: 'runCode',
-  callHooks: 'callHooks',
-  checkGuardrails: 'checkGuardrails',
-  readCallInput: 'readCallInput',
-} as const;

@@ -3,6 +3,7 @@ import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutF
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/with-codec.ts';
 import { splitResolved } from '../core/activity-requests/agent-requests.ts';
+import { hasTrait, traitsOf } from '../core/activity-requests/contracts.ts';
 import { type AgentSnapshot, withDocument } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
@@ -10,7 +11,6 @@ import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type ContinueAsNewState, originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import {
-  ACTIVITIES,
   type ProgramInput,
   type ResolveAgentOutput,
   type RunInput,
@@ -39,9 +39,6 @@ import {
 } from './recorded-execution.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
-
-/** The activities that pin what a run needs of its worker. */
-const RESOLVING_ACTIVITIES: readonly string[] = [ACTIVITIES.resolveAgent, ACTIVITIES.resolveProgram];
 
 /** An event that the next workflow task sees. */
 interface Unseen {
@@ -197,7 +194,7 @@ export class ExecutionReader {
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
     execution.activities.push(activity);
-    if (endsLoop(activity)) execution.decidedIn ??= scheduledIn;
+    if (hasTrait('endsLoop', activity)) execution.decidedIn ??= scheduledIn;
   }
 
   /** Reads the events of children: each request about one, and its answer. */
@@ -224,7 +221,7 @@ export class ExecutionReader {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
     Object.assign(activity, ending);
-    const resolves = RESOLVING_ACTIVITIES.includes(activity.name) && !isHandoff(activity) && ending.output !== undefined;
+    const resolves = traitsOf(activity.name).resolves && !isHandoff(activity) && ending.output !== undefined;
     this.#unseen.push({
       see: (task) => {
         activity.task = task;
@@ -343,12 +340,6 @@ function withOwnDocument(
   const program = ofProgram?.program;
   if (input?.document !== undefined) return withDocument(snapshot, input.document);
   return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
-}
-
-/** True for an activity that is only requested once the loop has ended in this execution. Steps that store outputs do so just before. */
-function endsLoop({ name, input }: NamedActivity): boolean {
-  if (name === ACTIVITIES.callHooks) return isJsonObject(input) && 'status' in input;
-  return name === ACTIVITIES.notifyEnded || name === ACTIVITIES.archiveEvents || name === ACTIVITIES.storeOutputs;
 }
 
 /**

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
 import { failedHooks } from '../core/activity-requests/hook-requests.ts';
-import type { AtEndInput, CallHooksOutput } from '../core/domain/activity-messages.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
@@ -20,7 +19,7 @@ import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../core/program/program-run.ts';
-import { ACTIVITIES, type ArchiveEventsInput } from '../core/protocol.ts';
+import type { ArchiveEventsInput } from '../core/protocol.ts';
 import type { SessionPorts } from '../core/sessions/run-session.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
@@ -290,12 +289,11 @@ function readArchivings(recorded: RecordedExecution, state: RunState): void {
 
 /** Returns the calls of the archive, ended or not. There is a second one if the run was cancelled during the first. */
 function archivingsOf(recorded: RecordedExecution): RecordedActivity<ArchiveEventsInput, unknown>[] {
-  return activitiesNamed<ArchiveEventsInput>(recorded, ACTIVITIES.archiveEvents);
+  return activitiesNamed(recorded, 'archiveEvents');
 }
 
 function withEndHooks(result: RunResultFields, recorded: RecordedExecution): RunResultFields {
-  const called = activitiesNamed<AtEndInput, CallHooksOutput>(recorded, ACTIVITIES.callHooks);
-  const endHooks = called.findLast(({ input }) => 'status' in input);
+  const endHooks = activitiesNamed(recorded, 'callHooks').findLast(({ input }) => 'status' in input);
   if (endHooks?.task === undefined) return result;
   const { input, output, failure } = endHooks;
   return addEndHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
@@ -303,7 +301,7 @@ function withEndHooks(result: RunResultFields, recorded: RecordedExecution): Run
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */
 function readEndNotification(recorded: RecordedExecution, state: RunState): void {
-  const endNotification = activitiesNamed(recorded, ACTIVITIES.notifyEnded).at(-1);
+  const endNotification = activitiesNamed(recorded, 'notifyEnded').at(-1);
   if (endNotification?.task === undefined || endNotification.failure === undefined) return;
   const outcome = notifyFailure(endNotification.failure);
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);

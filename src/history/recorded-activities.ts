@@ -1,7 +1,7 @@
 import { ActivityCancellationType } from '@temporalio/common';
 import type { ActivityRequest } from '../core/activity-requests/activity-request.ts';
+import { type ActivityName, isOwnActivity, traitsOf } from '../core/activity-requests/contracts.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import { ACTIVITIES } from '../core/protocol.ts';
 import { isHandoff, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { ActivityEnd, RecordedTasks } from './recorded-tasks.ts';
 
@@ -28,7 +28,7 @@ export class RecordedActivities {
     this.#tasks = tasks;
     this.#localLeft = [...localCalls];
     for (const activity of activities) {
-      if (activity.name === ACTIVITIES.resolveAgent && !isHandoff(activity)) continue;
+      if (activity.name === 'resolveAgent' && !isHandoff(activity)) continue;
       const named = this.#left.get(activity.name);
       if (named === undefined) this.#left.set(activity.name, [activity]);
       else named.push(activity);
@@ -49,7 +49,7 @@ export class RecordedActivities {
   /** Throws `history_unreadable` if the run received the end of an activity that the loop has not requested. */
   requireUsed(): void {
     for (const [name, named] of this.#left)
-      if (isDecisive(name) && named.some(({ task }) => task !== undefined))
+      if (traitsOf(name).isDecisive && named.some(({ task }) => task !== undefined))
         throw this.#diverged(`ends without the activity "${name}" that its history has`);
   }
 
@@ -92,7 +92,7 @@ export class RecordedActivities {
     const wanted = key?.(input);
     const index = key === undefined ? 0 : named.findIndex((one) => key(one.input as Partial<Input>) === wanted);
     if (index >= 0) return named.splice(index, 1)[0];
-    const [other] = isDecisive(name) ? named : [];
+    const [other] = traitsOf(name).isDecisive ? named : [];
     // A cancelled run starts nothing: what is left belongs to a later turn.
     if (other === undefined || this.#tasks.cancelRequested()) return undefined;
     const had = key?.(other.input as Partial<Input>) ?? '';
@@ -124,15 +124,6 @@ export class RecordedActivities {
 }
 
 /** Selects the activities of these names. */
-export function withName(...names: string[]): Which {
-  return (name) => names.includes(name);
+export function withName(...names: ActivityName[]): Which {
+  return (name) => isOwnActivity(name) && names.includes(name);
 }
-
-/** Selects the activities of which the loop must request those that history has, and no others: otherwise it is not the loop that ran. */
-const isDecisive = withName(
-  ACTIVITIES.resolveAgent,
-  ACTIVITIES.callModel,
-  ACTIVITIES.summarise,
-  ACTIVITIES.checkGuardrails,
-  ACTIVITIES.authorizeDecision,
-);

@@ -1,4 +1,4 @@
-import { isOwnActivity } from '../core/activity-requests/activity-request.ts';
+import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from '../core/activity-requests/contracts.ts';
 import type { Resolved } from '../core/domain/children.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
@@ -7,7 +7,6 @@ import type { Growth } from '../core/loop/ports.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { ACTIVITY } from '../core/program/program-run.ts';
 import {
-  ACTIVITIES,
   type ProgramInput,
   type RunInput,
   type RunSegmentOutput,
@@ -108,16 +107,16 @@ export interface RecordedExecution {
 export type NamedActivity = RecordedActivity<unknown, unknown> & { name: string };
 
 /** Returns the activities of a name, in the order in which the workflow requested them. */
-export function activitiesNamed<Input, Output = unknown>(
+export function activitiesNamed<Name extends ActivityName>(
   { activities }: Pick<RecordedExecution, 'activities'>,
-  name: string,
-): RecordedActivity<Input, Output>[] {
-  return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<Input, Output>)[];
+  name: Name,
+): RecordedActivity<InputOf<Name>, ResultOf<Name>>[] {
+  return activities.filter((one) => one.name === name) as (NamedActivity & RecordedActivity<InputOf<Name>, ResultOf<Name>>)[];
 }
 
 /** True for the activity that resolves an agent in the middle of a run: one that takes over, or that of a session once more. */
 export function isHandoff({ name, input }: Pick<NamedActivity, 'name' | 'input'>): boolean {
-  return name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
+  return name === 'resolveAgent' && isJsonObject(input) && 'from' in input;
 }
 
 export function isToolActivity(name: string): boolean {

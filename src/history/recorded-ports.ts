@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { activityPorts } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
+import { hasTrait } from '../core/activity-requests/contracts.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
 import { errorMessage } from '../core/domain/errors.ts';
-import { isJsonObject } from '../core/domain/json.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run-input.ts';
 import { type ChildEffects, followChild } from '../core/loop/children.ts';
 import type { Growth, Leaving } from '../core/loop/ports.ts';
@@ -12,7 +12,6 @@ import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-stat
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { callIdAt } from '../core/program/program-index.ts';
 import type { ProgramPorts } from '../core/program/program-run.ts';
-import { ACTIVITIES, type AskTermsInput, type CallModelInput, type NotifyWaitingInput, type SummariseInput } from '../core/protocol.ts';
 import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
 import { RecordedActivities, type Which, withName } from './recorded-activities.ts';
 import { activitiesNamed, childOf, isFull, isFullFor, isToolActivity, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
@@ -24,16 +23,15 @@ interface RecordedIds {
   callEvents: ReadonlyMap<string, string>;
 }
 
-const modelCalls = withName(ACTIVITIES.callModel);
-const handoffs = withName(ACTIVITIES.resolveAgent);
-const stepAttempts = withName(ACTIVITIES.askStep, ACTIVITIES.useMemory);
-const loads = withName(ACTIVITIES.loadOutput);
-const callsAndSegments: Which = (name) => isToolActivity(name) || name === ACTIVITIES.runCode;
+const modelCalls = withName('callModel');
+const handoffs = withName('resolveAgent');
+const stepAttempts = withName('askStep', 'useMemory');
+const loads = withName('loadOutput');
+const callsAndSegments: Which = (name) => isToolActivity(name) || name === 'runCode';
 
 /** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
-function isOfCall({ name, input }: { name: string; input: unknown }): boolean {
-  if (name === ACTIVITIES.callHooks) return isJsonObject(input) && 'callId' in input;
-  return isToolActivity(name) || name === ACTIVITIES.verifyCall;
+function isOfCall(activity: { name: string; input: unknown }): boolean {
+  return isToolActivity(activity.name) || hasTrait('isOfCall', activity);
 }
 
 /**
@@ -59,8 +57,8 @@ export class RecordedRun {
     this.#activities = new RecordedActivities(recorded, tasks);
     this.#ids = ids;
     this.#children = new RecordedChildren(recorded, tasks, this.#activities);
-    this.#continues = recorded.end?.type === 'continued' || activitiesNamed(recorded, ACTIVITIES.archiveEvents).length > 0;
-    this.#stores = activitiesNamed(recorded, ACTIVITIES.storeOutputs).length > 0;
+    this.#continues = recorded.end?.type === 'continued' || activitiesNamed(recorded, 'archiveEvents').length > 0;
+    this.#stores = activitiesNamed(recorded, 'storeOutputs').length > 0;
   }
 
   /** Returns the ports of the loop over the history. */
@@ -124,7 +122,7 @@ export class RecordedRun {
     if (activities.areRunning(isOfCall) || this.#children.running > 0) return true;
     if (!this.#continues || activities.areLeft(modelCalls) || activities.areLeft(callsAndSegments)) return false;
     // A paused run may summarise just before it continues in the next execution.
-    return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName(ACTIVITIES.summarise)));
+    return this.#tasks.isDecided || (this.#tasks.inbox.paused && activities.startsIn(task, withName('summarise')));
   }
 
   /**
@@ -146,7 +144,7 @@ export class RecordedRun {
     const isDraining =
       activities.areRunning((one) => stepAttempts(one.name) || isOfCall(one)) && [...recorded.timers].every((timer) => timer <= task);
     // A program that reads the result of a child may continue as new before it has that result, and may stay if there is room.
-    const isReading = activities.areRunning(({ name }) => name === ACTIVITIES.readResult) && isFull(size, growth, limit);
+    const isReading = activities.areRunning(({ name }) => name === 'readResult') && isFull(size, growth, limit);
     return this.#tasks.isDecided || isDraining || isReading;
   }
 }
@@ -284,10 +282,9 @@ class RecordedChildren {
  * over.
  */
 export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
-  const calls = activitiesNamed<CallModelInput>(recorded, ACTIVITIES.callModel);
+  const calls = activitiesNamed(recorded, 'callModel');
   const ids = new Map<number, string>();
-  for (const { input } of [...activitiesNamed<SummariseInput>(recorded, ACTIVITIES.summarise), ...calls])
-    ids.set(input.through - 1, input.lastEventId);
+  for (const { input } of [...activitiesNamed(recorded, 'summarise'), ...calls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of calls) {
     const earlier = input.earlierIds ?? [];
     for (const [index, id] of earlier.entries()) if (id !== '') ids.set(input.through - 1 - earlier.length + index, id);
@@ -303,9 +300,9 @@ export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNe
  * name them.
  */
 export function recordedCallEvents(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<string, string> {
-  const asked = [...toolCallsOf(recorded), ...activitiesNamed<AskTermsInput>(recorded, ACTIVITIES.askTerms)];
+  const asked = [...toolCallsOf(recorded), ...activitiesNamed(recorded, 'askTerms')];
   const calls = asked.map(({ input }): [string, string] => [input.callId, input.eventId]);
-  const waiting = activitiesNamed<NotifyWaitingInput>(recorded, ACTIVITIES.notifyWaiting).map(
+  const waiting = activitiesNamed(recorded, 'notifyWaiting').map(
     ({
       input: {
         waiting: { callId, key },

@@ -27,7 +27,12 @@ interface Zone {
 export const ZONES: readonly Zone[] = [
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
   { room: 'src/core/domain' },
-  { room: 'src/core/protocol', may: ['src/core/protocol-names'], mayTypes: ['src/core/domain', 'src/core/loop'] },
+  { room: 'src/core/activity-requests/contracts', may: ['src/core/domain'] },
+  {
+    room: 'src/core/protocol',
+    may: ['src/core/protocol-names', 'src/core/activity-requests/contracts'],
+    mayTypes: ['src/core/domain', 'src/core/loop'],
+  },
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },
   { room: 'src/core/loop', may: ['src/core/domain', 'src/core/json-schema'] },
   {

@@ -1,8 +1,6 @@
-import type { ActivityOptions } from '@temporalio/common';
 import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
-import { archiveFailure, RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
-import { endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
+import { archiveRequest, endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
@@ -46,14 +44,13 @@ import {
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../src/core/program/program-run.ts';
-import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
 import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
 import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { scheduleActivity, startActivity } from './schedule-activity.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 
 export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
 
@@ -244,23 +241,9 @@ async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<
   const range = { from: state.firstOffset, through: state.window.through };
   beginArchiving(state, range, Date.now());
   noted(state);
-  const input: ArchiveEventsInput = { ...runReference(run), ...range };
-  const options: ActivityOptions = {
-    summary: `events ${range.from} to ${range.through}`,
-    startToCloseTimeout: '5 minutes',
-    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
-    heartbeatTimeout: snapshot.timing.heartbeatMs * 3,
-    retry: RETRY_LOST,
-  };
-  let failure: string | undefined;
-  try {
-    await CancellationScope.nonCancellable(() =>
-      startActivity<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input }),
-    );
-  } catch (error) {
-    failure = archiveFailure(error);
-    log.error(`Not in the archive: ${eventsText(range)} of run "${run.runId}": ${failure}`);
-  }
+  const request = archiveRequest(Object.assign(run, { snapshot }), range);
+  const failure = await CancellationScope.nonCancellable(() => scheduleActivity(run, request));
+  if (failure !== undefined) log.error(`Not in the archive: ${eventsText(range)} of run "${run.runId}": ${failure}`);
   endArchiving(state, failure);
   noted(state);
 }

@@ -2,12 +2,12 @@ import { ApplicationFailure, CancelledFailure, defaultPayloadConverter, RawValue
 import { CancellationScope, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import {
   type ActivityRequest,
-  isOwnActivity,
   type MissingOnWorker,
   missingOnWorker,
   onAnotherWorker,
   pauseMs,
 } from '../../src/core/activity-requests/activity-request.ts';
+import { isOwnActivity } from '../../src/core/activity-requests/contracts.ts';
 import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
 import type { LiveRun } from './live-run.ts';
 

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/own-workflow.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
+import { traitsOf } from '../../core/activity-requests/contracts.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
-import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
+import type { RefusedCall, RunningCall } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type Output, tableLines } from '../output.ts';
@@ -166,18 +167,6 @@ export async function result(io: CommandIo, { waitTimeout, withSteps = false, ..
 /** The interval between queries for the progress of a run's calls, in milliseconds. */
 const EVERY_MS = 1_000;
 
-/** The texts for calls that never report progress. */
-const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
-  [ACTIVITIES.summarise]: 'summarises the conversation',
-  [ACTIVITIES.askStep]: 'a step asks the model',
-  [ACTIVITIES.useMemory]: 'a step uses the memory',
-  [ACTIVITIES.storeOutputs]: 'stores large outputs of steps',
-  [ACTIVITIES.loadOutput]: 'loads a large output of a step',
-  [ACTIVITIES.archiveEvents]: 'sends events to the archive',
-  [ACTIVITIES.notifyWaiting]: 'sends the notice of a pending decision',
-  [ACTIVITIES.notifyEnded]: 'sends the notice that the run has ended',
-};
-
 /**
  * Returns the progress of a call, such as `deploy … 3 of 5 hosts`, with the number of the attempt if it is not the
  * first.
@@ -185,7 +174,7 @@ const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
 export function progressText({ name, attempt, progress }: RunningCall): string {
   const text =
     progress === undefined
-      ? (WITHOUT_PROGRESS[name] ?? 'no progress reported')
+      ? (traitsOf(name).progress ?? 'no progress reported')
       : typeof progress === 'string'
         ? progress
         : JSON.stringify(progress);

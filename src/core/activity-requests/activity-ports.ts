@@ -9,7 +9,6 @@ import {
   toolOwner,
   type ToolSnapshot,
 } from '../domain/agent.ts';
-import type { Decision } from '../domain/approvals.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
@@ -17,9 +16,7 @@ import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import { thoughtOf } from '../loop/next-step.ts';
-import type { ProgramPorts } from '../program/program-run.ts';
-import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
-import type { SessionPorts } from '../sessions/run-session.ts';
+import type { RunToolInput, RunToolOutput } from '../protocol.ts';
 import {
   type ActivityRequest,
   callKey,
@@ -29,6 +26,7 @@ import {
   LOST_DELAY,
   type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   runReference,
   SCHEDULE_TO_CLOSE,
   toolFailure,
@@ -38,67 +36,42 @@ import {
   verifySummary,
   wholeDataOf,
 } from './activity-request.ts';
-import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
-import { afterCallRequest, guardrailRequest, reviewRequest } from './hook-requests.ts';
-import { handoffRequest, interruptibleRequest, modelRequest, refreshRequest, summaryRequest } from './agent-requests.ts';
-import { callInputRequest } from './child-requests.ts';
-import { runSegment } from './code-requests.ts';
-import { askRequest, earlierRequest, loadOutput, memoryRequest, storeRequest } from './program-requests.ts';
-
-/** The ports that only perform activities. */
-type ActivityPorts = Pick<
-  RunPorts,
-  | 'callModel'
-  | 'runTool'
-  | 'reviewCalls'
-  | 'afterCall'
-  | 'resolveHandoff'
-  | 'switchAgent'
-  | 'runSegment'
-  | 'verify'
-  | 'askTerms'
-  | 'summarise'
-  | 'checkGuardrails'
-  | 'authorize'
-  | 'notify'
-> &
-  Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier' | 'storeOutputs' | 'loadOutput'> &
-  Pick<SessionPorts, 'refreshAgent' | 'readMessage'>;
+import { agentPorts } from './agent-requests.ts';
+import { childPorts } from './child-requests.ts';
+import { codePorts } from './code-requests.ts';
+import { decisionPorts } from './decision-requests.ts';
+import { hookPorts } from './hook-requests.ts';
+import { programPorts } from './program-requests.ts';
 
 /** The run that the ports work for. */
-interface PortsRun extends RequestingRun {
-  authorizing: Map<string, Decision>;
-}
+type PortsRun = Parameters<typeof decisionPorts>[0];
 
-/** Builds those ports on a function that performs activities: by Temporal, in memory in a test, or from a history. */
+type ActivityPorts = ReturnType<typeof toolPorts> &
+  ReturnType<typeof agentPorts> &
+  ReturnType<typeof decisionPorts> &
+  ReturnType<typeof hookPorts> &
+  ReturnType<typeof codePorts> &
+  ReturnType<typeof childPorts> &
+  ReturnType<typeof programPorts>;
+
+/** Builds the ports that only perform activities on a function that does so: by Temporal, in memory in a test, or from a history. */
 export function activityPorts(run: PortsRun, perform: PerformActivity, cancelRequested: () => boolean): ActivityPorts {
   return {
-    callModel: (call) => perform(interruptibleRequest(modelRequest(run, call), cancelRequested)),
+    ...toolPorts(run, perform),
+    ...agentPorts(run, perform, cancelRequested),
+    ...decisionPorts(run, perform),
+    ...hookPorts(run, perform),
+    ...codePorts(run, perform),
+    ...childPorts(perform),
+    ...programPorts(run, perform),
+  };
+}
+
+/** The ports of tools. */
+function toolPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'runTool' | 'verify'> {
+  return {
     runTool: (invocation) => perform(toolRequest(run, invocation)),
-    reviewCalls: (response) => perform(reviewRequest(run, response)),
-    afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),
-    resolveHandoff: (agent) => perform(handoffRequest(run, agent)),
-    switchAgent: (snapshot) => {
-      run.snapshot = snapshot;
-    },
-    runSegment: (call) => runSegment(run, call, perform),
     verify: (invocation, reason) => perform(verifyRequest(run, invocation, reason)),
-    askTerms: (invocation) => perform(requirementRequest(run, invocation)),
-    summarise: (request) => perform(summaryRequest(run, request)),
-    checkGuardrails: (check) => perform(guardrailRequest(run, check)),
-    authorize: (decision, waiting) => {
-      // During the check, the activity can query the content, which may be too large for its input.
-      run.authorizing.set(decision.id, decision);
-      return perform(authorizeRequest(run, decision, waiting)).finally(() => run.authorizing.delete(decision.id));
-    },
-    notify: (waiting) => perform(notifyRequest(run, waiting)),
-    refreshAgent: () => perform(refreshRequest(run)),
-    readMessage: (call) => perform(callInputRequest(call)),
-    ask: (call) => perform(askRequest(run, call)),
-    useMemory: (call) => perform(memoryRequest(run, call)),
-    readEarlier: (runId) => perform(earlierRequest(run, runId)),
-    storeOutputs: (outputs) => perform(storeRequest(run, outputs)),
-    loadOutput: (stored) => loadOutput(run, stored, perform),
   };
 }
 
@@ -149,14 +122,10 @@ function remoteCall(
  * Asks the tool for the outcome of a call whose answer was lost for the given reason. It is remote and is retried, because it has
  * no effect.
  */
-function verifyRequest(
-  run: RequestingRun,
-  invocation: ToolInvocation,
-  reason: string,
-): ActivityRequest<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+function verifyRequest(run: RequestingRun, invocation: ToolInvocation, reason: string): RequestOf<'verifyCall', ToolOutcome> {
   const { tool, call } = invocation;
   return {
-    name: ACTIVITIES.verifyCall,
+    name: 'verifyCall',
     key: callKey(run),
     tier: 'remote',
     options: {

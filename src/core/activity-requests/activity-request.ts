@@ -14,7 +14,6 @@ import { type Spent, spentIn } from '../domain/usage.ts';
 import type { Authorization, ModelCall, ModelCallOutcome, NotifyOutcome, SummaryOutcome, ToolOutcome } from '../loop/ports.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import {
-  ACTIVITIES,
   type CallModelOutput,
   type DataInput,
   INLINE_BYTES,
@@ -23,6 +22,7 @@ import {
   type SummariseOutput,
   type VerifyCallOutput,
 } from '../protocol.ts';
+import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from './contracts.ts';
 
 /**
  * One activity that the loop requests: its input and options as plain data, and the functions that turn its end into an outcome.
@@ -49,6 +49,9 @@ export interface ActivityRequest<Input, Output, Outcome> {
   returned: (output: Output) => Outcome;
   failed: (error: unknown) => Outcome;
 }
+
+/** The request of one of Longhaul's own activities. */
+export type RequestOf<Name extends ActivityName, Outcome> = ActivityRequest<InputOf<Name>, ResultOf<Name>, Outcome> & { name: Name };
 
 /** Performs an activity and returns its outcome. Must not reject. */
 export type PerformActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
@@ -362,13 +365,6 @@ function inferredMissing(
 /** True for the failure with which the SDK ends an activity that the worker has not registered. */
 function isUnregistered(name: string, type: string | null | undefined, message: string): boolean {
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
-}
-
-const OWN_ACTIVITIES: ReadonlySet<string> = new Set(Object.values(ACTIVITIES));
-
-/** True for the name of one of Longhaul's own activities, which is not a tool. */
-export function isOwnActivity(name: string): boolean {
-  return OWN_ACTIVITIES.has(name);
 }
 
 /** Returns the same activity, to be tried on one worker after the other. */

@@ -15,20 +15,11 @@ import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-
 import type { SessionOverrides } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
-import {
-  ACTIVITIES,
-  type CallModelInput,
-  type CallModelOutput,
-  type ResolveAgentInput,
-  type ResolveAgentOutput,
-  type RunInput,
-  type SummariseInput,
-  type SummariseOutput,
-} from '../protocol.ts';
+import type { CallModelInput, ResolveAgentInput, ResolveAgentOutput, RunInput } from '../protocol.ts';
+import type { SessionPorts } from '../sessions/run-session.ts';
 import {
   activityCause,
   activityProblem,
-  type ActivityRequest,
   compactionSummary,
   fits,
   HEARTBEAT_TIMEOUT,
@@ -36,12 +27,31 @@ import {
   modelFailure,
   modelOutcome,
   modelSummary,
+  type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   runReference,
   SCHEDULE_TO_CLOSE,
   summaryFailure,
   summaryOutcome,
 } from './activity-request.ts';
+
+/** The ports of agents and their models. */
+export function agentPorts(
+  run: RequestingRun,
+  perform: PerformActivity,
+  cancelRequested: () => boolean,
+): Pick<SessionPorts, 'callModel' | 'summarise' | 'resolveHandoff' | 'switchAgent' | 'refreshAgent'> {
+  return {
+    callModel: (call) => perform(interruptibleRequest(modelRequest(run, call), cancelRequested)),
+    summarise: (request) => perform(summaryRequest(run, request)),
+    resolveHandoff: (agent) => perform(handoffRequest(run, agent)),
+    switchAgent: (snapshot) => {
+      run.snapshot = snapshot;
+    },
+    refreshAgent: () => perform(refreshRequest(run)),
+  };
+}
 
 /** Bounded, because resolving an agent is quick and a worker that does not know it must not try forever. */
 export const RESOLVE: ActivityOptions = {
@@ -52,10 +62,10 @@ export const RESOLVE: ActivityOptions = {
 };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
-export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+export function resolveRequest(run: { key?: string }, input: RunInput): RequestOf<'resolveAgent', Resolved> {
   const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
   return {
-    name: ACTIVITIES.resolveAgent,
+    name: 'resolveAgent',
     isNoProgress: true,
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(agent, 200) },
@@ -94,7 +104,7 @@ function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'p
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
-export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+export function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
   const { costUsd } = run.state?.limits ?? {};
   // The limit in dollars holds for the whole run: the prices of the models must be known.
   const limits = costUsd === undefined ? {} : { limits: { costUsd } };
@@ -102,7 +112,7 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
 }
 
 /** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
-export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+export function refreshRequest(run: RequestingRun): RequestOf<'resolveAgent', Resolved> {
   const { name } = run.snapshot;
   return laterRequest(run, { agent: name, summary: `${name} again`, terms: run.state?.session?.overrides ?? {} });
 }
@@ -114,14 +124,11 @@ interface LaterAgent {
   terms: SessionOverrides;
 }
 
-function laterRequest(
-  run: RequestingRun,
-  { agent, summary, terms }: LaterAgent,
-): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent): RequestOf<'resolveAgent', Resolved> {
   const { name: from, tags, live } = run.snapshot;
   const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
-    name: ACTIVITIES.resolveAgent,
+    name: 'resolveAgent',
     key: ({ agent: resolved, from: before }) => (before === undefined ? undefined : resolved),
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(summary, 200) },
@@ -175,10 +182,10 @@ function notifiesEnd(error: unknown): boolean {
   return isJsonObject(details) && details['notifyEnded'] === true;
 }
 
-export function modelRequest(run: RequestingRun, call: ModelCall): ActivityRequest<CallModelInput, CallModelOutput, ModelCallOutcome> {
+export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'callModel', ModelCallOutcome> {
   const { snapshot } = run;
   return {
-    name: ACTIVITIES.callModel,
+    name: 'callModel',
     key: ({ through }) => String(through),
     tier: 'remote',
     options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
@@ -219,15 +226,12 @@ function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<Call
 }
 
 /** Returns the model call that summarises the older part of the window. */
-export function summaryRequest(
-  run: RequestingRun,
-  { events, ...range }: SummaryRequest,
-): ActivityRequest<SummariseInput, SummariseOutput, SummaryOutcome> {
+export function summaryRequest(run: RequestingRun, { events, ...range }: SummaryRequest): RequestOf<'summarise', SummaryOutcome> {
   const { snapshot } = run;
   const model = summaryModelOf(snapshot);
   const isTitle = range.purpose === 'title';
   return {
-    name: ACTIVITIES.summarise,
+    name: 'summarise',
     tier: 'remote',
     options: isTitle
       ? titleOptions(snapshot, `a title, by ${model}`)

@@ -8,16 +8,22 @@ import { isRunResult } from '../domain/result.ts';
 import type { FromCall } from '../domain/run-input.ts';
 import type { MessageContent } from '../domain/sessions.ts';
 import { summaryText } from '../domain/text.ts';
-import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadCallInput, type ReadResultInput } from '../protocol.ts';
+import type { CheckParentInput, ReadCallInput, ReadResultInput } from '../protocol.ts';
+import type { SessionPorts } from '../sessions/run-session.ts';
 import { nextTurnProblem } from '../wire-schemas/request-schemas.ts';
 import { checkProgramInput, checkRunInput } from '../wire-schemas/run-input-schema.ts';
-import { activityProblem, type ActivityRequest, fits } from './activity-request.ts';
+import { activityProblem, fits, type PerformActivity, type RequestOf } from './activity-request.ts';
 
 const OPTIONS = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '1 day',
   retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 } as const;
+
+/** The ports of a session that another run keeps. */
+export function childPorts(perform: PerformActivity): Pick<SessionPorts, 'readMessage'> {
+  return { readMessage: (call) => perform(callInputRequest(call)) };
+}
 
 /** Returns why a child cannot start with its input; undefined if it can. */
 export function childProblem({ kind, input }: ChildStart): string | undefined {
@@ -52,9 +58,9 @@ export function endOfFailure(error: unknown): ChildEnd {
 }
 
 /** Reads the result of a child whose closing event does not reach this execution, or does not hold all of it. */
-export function readChildRequest(input: ReadResultInput): ActivityRequest<ReadResultInput, unknown, ReadChild> {
+export function readChildRequest(input: ReadResultInput): RequestOf<'readResult', ReadChild> {
   return {
-    name: ACTIVITIES.readResult,
+    name: 'readResult',
     key: ({ runId }) => runId,
     tier: 'remote',
     options: { ...OPTIONS, summary: input.ifEnded ? 'checks that the child is alive' : 'reads the result of the child' },
@@ -76,9 +82,9 @@ export function readChildFailure(error: unknown): ReadChild {
 }
 
 /** Asks if the parent of a run has ended without cancelling it. A check that fails says nothing. */
-export function checkParentRequest({ runId, firstRunId }: CheckParentInput): ActivityRequest<CheckParentInput, CheckParentOutput, boolean> {
+export function checkParentRequest({ runId, firstRunId }: CheckParentInput): RequestOf<'checkParent', boolean> {
   return {
-    name: ACTIVITIES.checkParent,
+    name: 'checkParent',
     isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: 'checks that the parent is alive' },
@@ -102,9 +108,9 @@ export function messageOfCall({ content = '', ...next }: NextTurnInput, of: Chil
 }
 
 /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
-export function callInputRequest(input: ReadCallInput): ActivityRequest<ReadCallInput, string, MessageContent> {
+export function callInputRequest(input: ReadCallInput): RequestOf<'readCallInput', MessageContent> {
   return {
-    name: ACTIVITIES.readCallInput,
+    name: 'readCallInput',
     tier: 'remote',
     options: { ...OPTIONS, summary: 'reads the message of the call' },
     input,

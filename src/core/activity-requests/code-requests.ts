@@ -4,20 +4,25 @@ import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
 import { defined } from '../domain/defined.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
-import type { SegmentCall, SegmentOutcome } from '../loop/ports.ts';
-import { ACTIVITIES, type RunSegmentInput, type RunSegmentOutput } from '../protocol.ts';
+import type { RunPorts, SegmentCall, SegmentOutcome } from '../loop/ports.ts';
+import type { RunSegmentInput, RunSegmentOutput } from '../protocol.ts';
 import {
   activityCause,
   activityProblem,
-  type ActivityRequest,
   dataOf,
   fits,
   type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   runReference,
   SCHEDULE_TO_CLOSE,
   wholeDataOf,
 } from './activity-request.ts';
+
+/** The port of cells of code. */
+export function codePorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'runSegment'> {
+  return { runSegment: (call) => runSegment(run, call, perform) };
+}
 
 /** Milliseconds in addition to the time limit of a cell: to start an executor, and to run earlier cells again. */
 const BESIDE_MS = 120_000;
@@ -37,9 +42,9 @@ export async function runSegment(run: RequestingRun, call: SegmentCall, perform:
 }
 
 /** Returns a segment as an activity. `whole`: with the journal and the snapshot. */
-function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> {
-  const remote: ActivityRequest<RunSegmentInput, RunSegmentOutput, Answer> = {
-    name: ACTIVITIES.runCode,
+function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): RequestOf<'runCode', Answer> {
+  const remote: RequestOf<'runCode', Answer> = {
+    name: 'runCode',
     key: ({ at, segment }) => (at === undefined ? undefined : [...at, segment].join('/')),
     tier: 'remote',
     options: {

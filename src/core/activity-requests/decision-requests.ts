@@ -1,36 +1,48 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
 import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../loop/state/approval-state.ts';
 import { rewrittenArguments } from '../loop/hooks.ts';
-import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
+import type { Authorization, NotifyOutcome, RunPorts, ToolInvocation } from '../loop/ports.ts';
 import { findEvent } from '../loop/state/run-state.ts';
-import {
-  ACTIVITIES,
-  type AskTermsInput,
-  type AuthorizeDecisionInput,
-  type AuthorizeDecisionOutput,
-  type NotifyEndedInput,
-  type NotifyWaitingInput,
-  type RequestCancelInput,
-} from '../protocol.ts';
+import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,
-  type ActivityRequest,
+  archiveFailure,
   authorizationFailure,
   callKey,
   dataOf,
   fits,
   HEARTBEAT_TIMEOUT,
   notifyFailure,
+  type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   requirementFailure,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
+
+/** The run whose decisions are checked. During a check, the activity can query the content, which may be too large for its input. */
+interface DecidedRun extends RequestingRun {
+  authorizing: Map<string, Decision>;
+}
+
+/** The ports of decisions. */
+export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<RunPorts, 'askTerms' | 'authorize' | 'notify'> {
+  return {
+    askTerms: (invocation) => perform(requirementRequest(run, invocation)),
+    authorize: (decision, waiting) => {
+      run.authorizing.set(decision.id, decision);
+      return perform(authorizeRequest(run, decision, waiting)).finally(() => run.authorizing.delete(decision.id));
+    },
+    notify: (waiting) => perform(notifyRequest(run, waiting)),
+  };
+}
 
 const RETRY = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
 
@@ -73,10 +85,10 @@ export function authorizeRequest(
   run: RequestingRun,
   decision: Decision,
   waiting: PendingApproval,
-): ActivityRequest<AuthorizeDecisionInput, AuthorizeDecisionOutput, Authorization> {
+): RequestOf<'authorizeDecision', Authorization> {
   const by = decision.by === null ? '' : ` by ${decision.by}`;
   return {
-    name: ACTIVITIES.authorizeDecision,
+    name: 'authorizeDecision',
     key: (check) => check.decision?.id,
     tier: 'remote',
     options: { ...AUTHORIZE, summary: summaryText(`${decision.type} ${waiting.toolName}${by}`) },
@@ -96,9 +108,9 @@ export function authorizeRequest(
  * Calls the worker's `notify` hook for a pending approval. It is not called again after it has failed for good: the run still shows
  * the approval.
  */
-export function notifyRequest(run: RequestingRun, waiting: PendingApproval): ActivityRequest<NotifyWaitingInput, void, NotifyOutcome> {
+export function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {
   return {
-    name: ACTIVITIES.notifyWaiting,
+    name: 'notifyWaiting',
     key: ({ waiting: of }) => of?.callId,
     tier: 'remote',
     options: { ...NOTIFY, summary: summaryText(`${waiting.toolName} waits for a decision`) },
@@ -115,9 +127,9 @@ export function notifyRequest(run: RequestingRun, waiting: PendingApproval): Act
 }
 
 /** Asks the server to cancel the workflow: only then may the workflow close as Canceled. */
-export function cancelRequest(reason: string): ActivityRequest<RequestCancelInput, void, void> {
+export function cancelRequest(reason: string): RequestOf<'requestCancel', void> {
   return {
-    name: ACTIVITIES.requestCancel,
+    name: 'requestCancel',
     tier: 'remote',
     options: { ...REQUEST_CANCEL, summary: summaryText(`cancel: ${reason}`) },
     input: { reason },
@@ -127,13 +139,10 @@ export function cancelRequest(reason: string): ActivityRequest<RequestCancelInpu
 }
 
 /** Evaluates the approval predicate of a call again, with changed deps. If that fails, the call requires approval. */
-export function requirementRequest(
-  run: RequestingRun,
-  invocation: ToolInvocation,
-): ActivityRequest<AskTermsInput, ApprovalRequirement | null, ApprovalRequirement | undefined> {
+export function requirementRequest(run: RequestingRun, invocation: ToolInvocation): RequestOf<'askTerms', ApprovalRequirement | undefined> {
   const { call, offset, index, eventId } = invocation;
   return {
-    name: ACTIVITIES.askTerms,
+    name: 'askTerms',
     key: callKey(run),
     tier: 'remote',
     options: { ...REQUIREMENT, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
@@ -181,13 +190,36 @@ const NOTIFY_ENDED: ActivityOptions = {
 export function endedRequest(
   run: { key?: string },
   { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,
-): ActivityRequest<NotifyEndedInput, void, NotifyOutcome> {
+): RequestOf<'notifyEnded', NotifyOutcome> {
   return {
-    name: ACTIVITIES.notifyEnded,
+    name: 'notifyEnded',
     tier: 'remote',
     options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
     input: { ...runReference(run), agentName, status },
     returned: () => ({ type: 'notified' }),
     failed: notifyFailure,
+  };
+}
+
+/** Hands events to the worker's archive. The outcome is why they were not stored, if they were not. */
+export function archiveRequest(
+  run: Pick<RequestingRun, 'key' | 'snapshot'>,
+  { from, through }: { from: number; through: number },
+): RequestOf<'archiveEvents', string | undefined> {
+  return {
+    name: 'archiveEvents',
+    isOptional: true,
+    isNoProgress: true,
+    tier: 'remote',
+    options: {
+      summary: `events ${from} to ${through}`,
+      startToCloseTimeout: '5 minutes',
+      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      heartbeatTimeout: run.snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+      retry: RETRY_LOST,
+    },
+    input: { ...runReference(run), from, through },
+    returned: () => undefined,
+    failed: archiveFailure,
   };
 }

@@ -1,13 +1,5 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import {
-  type AfterCallInput,
-  type AtEndInput,
-  type BeforeCallsInput,
-  type CallHooksOutput,
-  hooksAfterCall,
-  hooksBeforeCalls,
-  type ReviewedCalls,
-} from '../domain/activity-messages.ts';
+import { hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
@@ -17,8 +9,8 @@ import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type Hook
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import type { GuardrailCheck, GuardrailOutcome, ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
-import { ACTIVITIES, type CheckGuardrailsInput, type CheckGuardrailsOutput } from '../protocol.ts';
+import type { GuardrailCheck, GuardrailOutcome, RunPorts, ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
+import type { CheckGuardrailsOutput } from '../protocol.ts';
 import {
   activityProblem,
   type ActivityRequest,
@@ -26,11 +18,32 @@ import {
   dataOf,
   fits,
   HEARTBEAT_TIMEOUT,
+  type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, InputOf, ResultOf } from './contracts.ts';
+
+/** The ports of hooks and guardrails. */
+export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'reviewCalls' | 'afterCall' | 'checkGuardrails'> {
+  return {
+    reviewCalls: (response) => perform(reviewRequest(run, response)),
+    afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),
+    checkGuardrails: (check) => perform(guardrailRequest(run, check)),
+  };
+}
+
+/** A request to call hooks: which types its input and result have depends on the moment. */
+type HooksRequest<Input extends InputOf<'callHooks'>, Result extends ResultOf<'callHooks'>, Outcome> = ActivityRequest<
+  Input,
+  Result,
+  Outcome
+> & {
+  name: 'callHooks';
+};
 
 /** Milliseconds in addition to the time of the hooks: to query the run. */
 const QUERY_MS = 30_000;
@@ -39,10 +52,10 @@ const QUERY_MS = 30_000;
 export function reviewRequest(
   run: RequestingRun,
   response: RecordedResponse,
-): ActivityRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
+): HooksRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
   const hooks = hooksBeforeCalls(run.snapshot);
   return {
-    name: ACTIVITIES.callHooks,
+    name: 'callHooks',
     key: ({ beforeCallsOf }) => beforeCallsOf,
     tier: 'remote',
     options: hookOptions(hooks, 'before calls'),
@@ -81,12 +94,12 @@ export function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
   outcome: ToolResultOutcome,
-): ActivityRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
+): HooksRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
   const { call, tool, offset, index, eventId, edited } = invocation;
   const { childRunId, content, status } = outcome;
   const hooks = hooksAfterCall(run.snapshot, tool);
   return {
-    name: ACTIVITIES.callHooks,
+    name: 'callHooks',
     key: callKey(run),
     tier: 'remote',
     options: hookOptions(hooks, `after ${call.name}`),
@@ -113,10 +126,10 @@ export function afterCallRequest(
 export function endHooksRequest(
   run: RequestingRun,
   { status, stopReason }: Pick<RunResultFields, 'status' | 'stopReason'>,
-): ActivityRequest<AtEndInput, CallHooksOutput, HookRecord[]> {
+): HooksRequest<AtEndInput, CallHooksOutput, HookRecord[]> {
   const hooks = hooksFor(run.snapshot, ...END_EVENTS);
   return {
-    name: ACTIVITIES.callHooks,
+    name: 'callHooks',
     tier: 'remote',
     options: hookOptions(hooks, `at the end: ${status}`),
     input: { ...runReference(run), agentName: run.snapshot.name, hooks, status, stopReason, ...dataOf(run) },
@@ -169,12 +182,12 @@ const ASSEMBLY_MS = 60_000;
 export function guardrailRequest(
   run: RequestingRun,
   { type, from, through, lastEventId }: GuardrailCheck,
-): ActivityRequest<CheckGuardrailsInput, CheckGuardrailsOutput, GuardrailOutcome> {
+): RequestOf<'checkGuardrails', GuardrailOutcome> {
   const { snapshot } = run;
   const guardrails = guardrailsOf(snapshot, type);
   const names = guardrails.map(({ name }) => name).join(', ');
   return {
-    name: ACTIVITIES.checkGuardrails,
+    name: 'checkGuardrails',
     key: (check) => `${check.type}/${check.through}`,
     tier: 'remote',
     options: {

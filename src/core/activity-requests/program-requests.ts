@@ -4,47 +4,54 @@ import { joinPieces } from '../domain/byte-budgets.ts';
 import type { Resolved } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
 import type { JsonValue } from '../domain/json.ts';
-import type {
-  EarlierRun,
-  LoadOutputInput,
-  LoadOutputOutput,
-  ReadProgramInput,
-  StoredOutput,
-  StoreOutputsInput,
-  StoreOutputsOutput,
-} from '../domain/program-run.ts';
+import type { LoadOutputOutput, StoredOutput, StoreOutputsOutput } from '../domain/program-run.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
-import type { AskCall, AskOutcome, EarlierOutcome, LoadOutcome, MemoryCall, MemoryOutcome, StoreOutcome } from '../program/program-run.ts';
-import {
-  ACTIVITIES,
-  type AskStepInput,
-  type AskStepOutput,
-  type ProgramInput,
-  type ResolveProgramInput,
-  type UseMemoryInput,
-  type UseMemoryOutput,
-} from '../protocol.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  EarlierOutcome,
+  LoadOutcome,
+  MemoryCall,
+  MemoryOutcome,
+  ProgramPorts,
+  StoreOutcome,
+} from '../program/program-run.ts';
+import type { AskStepInput, AskStepOutput, ProgramInput } from '../protocol.ts';
 import {
   activityProblem,
-  type ActivityRequest,
   HEARTBEAT_TIMEOUT,
   modelFailure,
   type PerformActivity,
   type RequestingRun,
+  type RequestOf,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
 import { modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
 
+/** The ports of the steps of a program. */
+export function programPorts(
+  run: RequestingRun,
+  perform: PerformActivity,
+): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier' | 'storeOutputs' | 'loadOutput'> {
+  return {
+    ask: (call) => perform(askRequest(run, call)),
+    useMemory: (call) => perform(memoryRequest(run, call)),
+    readEarlier: (runId) => perform(earlierRequest(run, runId)),
+    storeOutputs: (outputs) => perform(storeRequest(run, outputs)),
+    loadOutput: (stored) => loadOutput(run, stored, perform),
+  };
+}
+
 /** Asks a worker to check a program and to pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
   { program, limits, tags, live, parent }: ProgramInput,
-): ActivityRequest<ResolveProgramInput, AgentSnapshot, Resolved> {
+): RequestOf<'resolveProgram', Resolved> {
   const name = typeof program === 'string' ? program : program.name;
   return {
-    name: ACTIVITIES.resolveProgram,
+    name: 'resolveProgram',
     isNoProgress: true,
     tier: 'remote',
     options: { ...RESOLVE, summary: oneLine(name, 200) },
@@ -64,11 +71,11 @@ function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program'])
 }
 
 /** Returns one attempt of an `ask` as an activity: `sort · Kind · attempt 2`. */
-export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<AskStepInput, AskStepOutput, AskOutcome> {
+export function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', AskOutcome> {
   const { address, attempt, outputs, failureId, edited, timeoutMs, model } = call;
   const options = modelOptions(run.snapshot, stepSummary(address, attempt));
   return {
-    name: ACTIVITIES.askStep,
+    name: 'askStep',
     key: attemptKey,
     tier: 'remote',
     // The attempts of the activity are one attempt of the step: they share its time.
@@ -92,9 +99,9 @@ function askOutcome(output: AskStepOutput): AskOutcome {
 export function memoryRequest(
   run: RequestingRun,
   { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
-): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
+): RequestOf<'useMemory', MemoryOutcome> {
   return {
-    name: ACTIVITIES.useMemory,
+    name: 'useMemory',
     key: attemptKey,
     tier: 'remote',
     options: {
@@ -127,9 +134,9 @@ function memoryFailure(error: unknown, { isTimed }: { isTimed: boolean }): Memor
   };
 }
 
-export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
+export function earlierRequest(run: RequestingRun, runId: string): RequestOf<'readProgram', EarlierOutcome> {
   return {
-    name: ACTIVITIES.readProgram,
+    name: 'readProgram',
     tier: 'remote',
     options: { ...RESOLVE, startToCloseTimeout: '5 minutes', summary: summaryText(`results of ${runId}`) },
     input: { ...runReference(run), runId },
@@ -175,13 +182,10 @@ const OPTIONS: ActivityOptions = {
 };
 
 /** Stores outputs as one activity: `Store large outputs of 3 steps`. */
-export function storeRequest(
-  run: RequestingRun,
-  outputs: Record<string, string>,
-): ActivityRequest<StoreOutputsInput, StoreOutputsOutput, StoreOutcome> {
+export function storeRequest(run: RequestingRun, outputs: Record<string, string>): RequestOf<'storeOutputs', StoreOutcome> {
   const count = Object.keys(outputs).length;
   return {
-    name: ACTIVITIES.storeOutputs,
+    name: 'storeOutputs',
     isNoProgress: true,
     tier: 'remote',
     options: { ...OPTIONS, summary: count === 1 ? 'Store the large output of 1 step' : `Store large outputs of ${count} steps` },
@@ -207,9 +211,9 @@ type LoadEnd = LoadOutputOutput | LoadFailure;
 type LoadFailure = Exclude<LoadOutcome, { type: 'loaded' }>;
 
 /** Loads an output, or a piece of it, as one activity: `Load output of sort · Kind`. */
-function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): ActivityRequest<LoadOutputInput, LoadOutputOutput, LoadEnd> {
+function loadRequest(run: RequestingRun, stored: StoredOutput, from: number): RequestOf<'loadOutput', LoadEnd> {
   return {
-    name: ACTIVITIES.loadOutput,
+    name: 'loadOutput',
     key: ({ id, from: start = 0 }) => `${id}/${start}`,
     isNoProgress: true,
     tier: 'remote',

@@ -7,7 +7,7 @@ import type { GuardrailReport } from './guardrails.ts';
 import { AFTER_CALL_EVENTS, CALL_EVENTS, type CallReview, type HookRecord, hooksFor, type HookSnapshot, remoteHooks } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { WorkerWait } from './missing-definitions.ts';
-import type { Principal, StopReason, TerminalStatus } from './run.ts';
+import type { Principal } from './run.ts';
 import type { AggregatedUsage } from './usage.ts';
 
 /** The part of the input that every activity of a run has. */
@@ -87,26 +87,6 @@ export type CallUsage = Pick<AggregatedUsage, 'promptTokens' | 'completionTokens
  */
 type UsageInput = Omit<CallUsage, 'totalTokens'> & { totalTokens?: number };
 
-/** Input of `verifyCall`: the input of the call, and the name of its tool. */
-export interface VerifyCallInput extends RunToolInput {
-  tool: string;
-}
-
-/** Result of `verifyCall`. */
-export type VerifyCallOutput = { happened: true; output: RunToolOutput } | { happened: false; tool: string };
-
-/** Input of `askTerms`. */
-export interface AskTermsInput extends OfRun, DataInput {
-  /** Digest of the snapshot. */
-  agent: string;
-  callId: string;
-  tool: string;
-  at: [offset: number, index: number];
-  eventId: string;
-  /** A hook rewrote the arguments: the activity queries them from the run. */
-  rewritten?: true;
-}
-
 /** Result of a tool's activity. */
 export interface RunToolOutput {
   /** The id of this result in the caches of transcripts. */
@@ -133,18 +113,6 @@ export interface RunToolOutput {
   callId?: string;
 }
 
-/** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */
-export interface NotifyEndedInput extends OfRun {
-  agentName: string;
-  status: TerminalStatus;
-}
-
-/** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
-export interface ArchiveEventsInput extends OfRun {
-  from: number;
-  through: number;
-}
-
 /**
  * Reads the step of an activity from the input of a tool call, or from the summary of a model call, which begins with it.
  * Undefined for other activities, and if a codec hides both.
@@ -154,37 +122,6 @@ export function activityStep(summary: unknown, input: unknown): number | undefin
     return input.step;
   const [, step] = /^step (\d+)\b/.exec(typeof summary === 'string' ? summary : '') ?? [];
   return step === undefined ? undefined : Number(step);
-}
-
-/** Input of `checkGuardrails`. The messages are read from the conversation, and the answer by query: neither is repeated here. */
-export interface CheckGuardrailsInput extends OfRun {
-  /** Digest of the snapshot. */
-  agent: string;
-  type: 'input' | 'output';
-  /** The number of events of the record. */
-  through: number;
-  lastEventId: string;
-  /** For input: the offset of the first event that is not checked yet. */
-  from?: number;
-}
-
-/** Result of `checkGuardrails`. `aborted`: the run was cancelled. */
-export interface CheckGuardrailsOutput extends GuardrailReport {
-  aborted?: true;
-}
-
-/** The part of the input of `callHooks` that does not depend on the event. */
-interface HookedRun extends OfRun, DataInput {
-  agentName: string;
-  hooks: HookSnapshot[];
-}
-
-/** Input of `callHooks` before the calls of a response start. The calls are not part of it: the activity queries them from the run. */
-export interface BeforeCallsInput extends HookedRun {
-  /** Digest of the snapshot. */
-  agent: string;
-  /** The id of the event of the calls. */
-  beforeCallsOf: string;
 }
 
 /** Answer of the `hookedCalls` query: the response, with the arguments that its calls have by now. */
@@ -199,37 +136,6 @@ export interface ReviewedCalls extends CallReview {
   approvals?: Record<string, ApprovalRequirement>;
   /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
   guardrails?: GuardrailReport;
-}
-
-/** Input of `callHooks` after a call. */
-export interface AfterCallInput extends HookedRun {
-  callId: string;
-  toolName: string;
-  at: [offset: number, index: number];
-  eventId: string;
-  /** Absent: they are too large for the input. */
-  arguments?: JsonObject;
-  /** A hook rewrote them. */
-  rewritten?: true;
-  /** The agent that the call has run, and its run. */
-  child?: { agent: string; runId: string };
-  isError: boolean;
-  /** The result. Absent: it is too large for the input, and the activity queries it from the run. */
-  content?: JsonValue[];
-  /** The most bytes of JSON of the result. */
-  maxBytes: number;
-}
-
-/** Input of `callHooks` at the end of a run. The output is not part of it: the activity queries it from the run. */
-export interface AtEndInput extends HookedRun {
-  status: TerminalStatus;
-  stopReason: StopReason;
-}
-
-/** Result of `callHooks` after a call, and at the end of a run: the answers, and the result of the call if they changed it. */
-export interface CallHooksOutput {
-  hooks: HookRecord[];
-  result?: { content: JsonValue[]; isError: boolean };
 }
 
 /**
