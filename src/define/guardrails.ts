@@ -266,8 +266,35 @@ export interface ContentFilterOptions<Type extends GuardrailType> extends Omit<C
   name?: string;
   /** Words and phrases that must not occur, in any case. */
   keywords?: readonly string[];
-  /** Patterns that must not match. They read untrusted text: write none that takes long for some texts. */
+  /** Patterns that must not match. They read untrusted text: one that takes longer than a second for it is a failed check. */
   patterns?: readonly RegExp[];
+}
+
+/** The part of Node that ends a pattern. The types of Node are missing where types of this file are compiled for the sandbox. */
+declare const process: {
+  getBuiltinModule(name: 'node:vm'): {
+    createContext: (values: object) => object;
+    runInContext: (code: string, context: object, options: { timeout: number }) => unknown;
+  };
+};
+
+/** Milliseconds that a pattern of the user may take for one text. The worker does nothing else meanwhile. */
+const PATTERN_MS = 1_000;
+
+/** The place in which patterns of the user run: making one takes longer than most patterns. */
+let patternContext: object | undefined;
+
+/** True if a pattern of the user matches a text of somebody else. Throws once it takes too long: the check has then failed. */
+function matches(pattern: RegExp, text: string): boolean {
+  const { createContext, runInContext } = process.getBuiltinModule('node:vm');
+  patternContext = Object.assign(patternContext ?? createContext({}), { pattern, text });
+  try {
+    return runInContext('pattern.test(text)', patternContext, { timeout: PATTERN_MS }) === true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    const problem = `takes more than ${PATTERN_MS} ms for a text of ${text.length} characters`;
+    throw new Error(`the pattern ${String(pattern)} ${problem}: write one that does not backtrack`, { cause: error });
+  }
 }
 
 /** Defines a guardrail that trips on words and patterns, as the content filter of the pages of the redesign (`agent-framework-redesign`) does. */
@@ -284,7 +311,7 @@ export function contentFilter<const Type extends GuardrailType>(options: Content
     check: ({ text }: { text: string }) => {
       const keyword = keywords[lower.findIndex((one) => text.toLowerCase().includes(one))];
       if (keyword !== undefined) return { passed: false, message: `It contains "${keyword}"` };
-      const pattern = single.find((one) => one.test(text));
+      const pattern = single.find((one) => matches(one, text));
       return pattern === undefined ? { passed: true } : { passed: false, message: `It matches ${String(pattern)}` };
     },
   } as never);
@@ -324,7 +351,7 @@ export interface CallRulesOptions extends Omit<CommonGuardrailOptions<'tool_call
   allow?: readonly string[];
   /** The tools that may not be called. */
   block?: readonly string[];
-  /** By the name of an argument of any tool: a pattern that its text must not match. */
+  /** By the name of an argument of any tool: a pattern that its text must not match, which may take a second for it. */
   arguments?: Readonly<Record<string, RegExp>>;
 }
 
@@ -344,7 +371,7 @@ export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_
       if (allow?.includes(call.name) === false) return { passed: false, message: `"${call.name}" is not allowed` };
       const [key] =
         rules.find(
-          ([argument, pattern]) => Object.hasOwn(call.arguments, argument) && pattern.test(comparedText(call.arguments[argument])),
+          ([argument, pattern]) => Object.hasOwn(call.arguments, argument) && matches(pattern, comparedText(call.arguments[argument])),
         ) ?? [];
       return key === undefined ? { passed: true } : { passed: false, message: `The argument "${key}" of "${call.name}" is blocked` };
     },

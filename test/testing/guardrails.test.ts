@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
+import { callRules, contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
 import { callTool, hang, say, scriptedModel, sendMessage, testAgent } from '../../src/testing/index.ts';
 
 const acts: string[] = [];
@@ -54,6 +54,29 @@ test('an answer that is blocked stays in the record, and not in the output', asy
   });
   expect(run.result.outputText).not.toContain('The secret is 7.');
   expect(JSON.stringify(run.events)).toContain('The secret is 7.');
+});
+
+test.each([
+  [
+    'an answer',
+    contentFilter({ type: 'output', patterns: [/(a+)+$/] }),
+    [say(`${'a'.repeat(40)}!`)],
+    'Response blocked: Guardrail "content-filter" failed',
+  ],
+  ['a call', callRules({ arguments: { to: /^(\w+\s?)*$/ } }), [callTool('send', { to: `${'word '.repeat(12)}!` }), say('Done.')], 'Done.'],
+])('a pattern that would read %s for hours is ended, and the check has failed', async (_, guardrail, script, output) => {
+  const send = defineTool({
+    name: 'send',
+    description: 'Sends',
+    parameters: z.object({ to: z.string() }),
+    execute: () => void acts.push('sent'),
+  });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [send], guardrails: [guardrail] });
+  acts.length = 0;
+  const { result, events } = await testAgent(agent, { model: scriptedModel(script), input: 'Go' });
+  expect(result.output).toContain(output);
+  expect(JSON.stringify(events)).toContain('takes more than 1000 ms for a text of');
+  expect(acts).toEqual([]);
 });
 
 test('the model calls of a guardrail count in the usage of the run', async () => {
