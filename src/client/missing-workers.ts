@@ -20,6 +20,9 @@ const NO_WORKER_MS = 3_000;
 /** The events of a history before a worker has taken the run: started, and the first task scheduled. */
 const EVENTS_BEFORE_WORKER = 2;
 
+/** The most events of a history before the run has its agent, and asks a model. */
+const EVENTS_BEFORE_AGENT = 14;
+
 /** Milliseconds between later looks at a run: something that it needs may be missing later, too. */
 const EVERY_MS = 15_000;
 
@@ -95,15 +98,23 @@ async function isSeen({ workflow, options: { namespace } }: Client, { kind, name
 /** What a look at a run tells of its name: a worker has it, one lacks it, or neither is known so far. */
 type Look = { type: 'begun' } | { type: 'missing'; missing: Missing } | { type: 'unknown' };
 
+/** How long a run is looked at, in milliseconds: until a worker has taken it, and until that has begun it or lacks its definition. */
+export interface LookTimes {
+  takenMs: number;
+  begunMs: number;
+}
+
 /** Looks at the run until a worker has begun it, or lacks its definition, and no longer than this. */
-async function lookAt(client: Client, { runId, kind }: StartedByName, withinMs: number): Promise<Look> {
-  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(LOOK_EVERY_MS)) {
+async function lookAt(client: Client, { runId, kind }: StartedByName, { takenMs, begunMs }: LookTimes): Promise<Look> {
+  const start = performance.now();
+  for (let isTaken = false; performance.now() - start < (isTaken ? begunMs : takenMs); await sleep(LOOK_EVERY_MS)) {
     const description = await withoutMemos(client).workflow.getHandle(runId).describe();
-    const { typedSearchAttributes, status } = description;
-    const hasBegun = typedSearchAttributes.getAll().some(({ key }) => key.name === SEARCH_ATTRIBUTES.agent);
-    if (hasBegun || status.name !== 'RUNNING') return { type: 'begun' };
+    const { typedSearchAttributes, status, historyLength } = description;
+    isTaken = historyLength > EVENTS_BEFORE_WORKER;
     const missing = (await missingThings(client, description)).find((one) => one.kind === kind);
     if (missing !== undefined) return { type: 'missing', missing };
+    const hasAgent = typedSearchAttributes.getAll().some(({ key }) => key.name === SEARCH_ATTRIBUTES.agent);
+    if (hasAgent || status.name !== 'RUNNING' || historyLength > EVENTS_BEFORE_AGENT) return { type: 'begun' };
   }
   return { type: 'unknown' };
 }
@@ -127,7 +138,7 @@ export async function noticeOfStart(
 ): Promise<string | undefined> {
   try {
     if (await isSeen(client, started)) return undefined;
-    const look = watchMs > 0 ? await lookAt(client, started, watchMs) : { type: 'unknown' as const };
+    const look = watchMs > 0 ? await lookAt(client, started, { takenMs: watchMs, begunMs: watchMs }) : { type: 'unknown' as const };
     if (look.type === 'begun') return undefined;
     const names = look.type === 'missing' ? look.missing.known : await namesOfRuns(client, started).catch(() => []);
     return unseenText(started, names.filter(mayName));
@@ -140,10 +151,10 @@ export async function noticeOfStart(
  * Returns what the worker that took a run says of its agent, if that lacks it and no worker has run one of that name so far. Undefined
  * otherwise, and if no worker has said so in time. Never rejects.
  */
-export async function missingOfStart(client: Client, started: StartedByName, watchMs: number): Promise<Missing | undefined> {
+export async function missingOfStart(client: Client, started: StartedByName, times: LookTimes): Promise<Missing | undefined> {
   try {
     if (await isSeen(client, started)) return undefined;
-    const look = await lookAt(client, started, watchMs);
+    const look = await lookAt(client, started, times);
     return look.type === 'missing' ? look.missing : undefined;
   } catch {
     return undefined;

@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import type { z } from 'zod';
 import type { IfExists } from '../client/client-options.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { missingOfStart, noticeOfStart, type StartedByName } from '../client/missing-workers.ts';
+import { type LookTimes, missingOfStart, noticeOfStart, type StartedByName } from '../client/missing-workers.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode, type ErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
@@ -247,17 +247,21 @@ function mayBeTold(caller: Caller): (name: string) => boolean {
   return (name) => caller.principal === undefined && mayStart(caller, name);
 }
 
+/** A caller who waits for an answer misses nothing while a worker loads the run: there is no answer before. */
+const OF_WAITING: LookTimes = { takenMs: 3_000, begunMs: 10_000 };
+const OF_OTHERS: LookTimes = { takenMs: NOTICE_MS, begunMs: NOTICE_MS };
+
 /**
- * Cancels a run that has just been started for a caller who waits for its answer, if the worker that took it lacks its agent and no worker
- * has had one of that name so far. Returns a hint with a similar name, such as `. Did you mean "clerk"?`, or an empty one. Undefined if the
- * run continues.
+ * Cancels a run that has just been started for a caller, if the worker that took it lacks its agent and no worker has had one of that name
+ * so far. `waits`: the caller waits for the answer. Returns a hint with a similar name, such as `. Did you mean "clerk"?`, or an empty one.
+ * Undefined if the run continues.
  */
 export async function endUnknown(
   client: LonghaulClient,
   caller: Caller,
-  { runId, name }: Omit<StartedByName, 'kind'>,
+  { runId, name, waits }: Omit<StartedByName, 'kind'> & { waits: boolean },
 ): Promise<string | undefined> {
-  const missing = await missingOfStart(client.temporal, { runId, name, kind: 'agent' }, NOTICE_MS);
+  const missing = await missingOfStart(client.temporal, { runId, name, kind: 'agent' }, waits ? OF_WAITING : OF_OTHERS);
   if (missing === undefined) return undefined;
   await client.handle(runId).cancel(`no worker has agent "${name}"`);
   return didYouMean(name, missing.known.filter(mayBeTold(caller)));

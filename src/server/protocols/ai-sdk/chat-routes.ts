@@ -251,7 +251,7 @@ async function requireWorkerWith(
   name: string,
   { session, client, caller }: { session: SessionHandle; client: LonghaulClient; caller: Caller },
 ): Promise<void> {
-  const hint = await endUnknown(client, caller, { runId: session.id, name });
+  const hint = await endUnknown(client, caller, { runId: session.id, name, waits: true });
   if (hint !== undefined) throw new LonghaulError('agent_not_found', `No worker has an agent ${JSON.stringify(name)}${hint}`);
 }
 

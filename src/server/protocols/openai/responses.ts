@@ -160,6 +160,7 @@ export const createResponseRoute = defineRoute(
           settings: responseSettings(body),
           maxToolCalls: body.max_tool_calls,
           parameters: repeatedParameters(body),
+          background: body.background,
         }),
       );
       return { runId, repeated, agent: body.model, createdAt, parameters, schema: answerSchema(agent) };

@@ -29,6 +29,8 @@ export interface AgentStart {
   settings: ModelSettings;
   maxToolCalls?: number | undefined;
   parameters: RepeatedParameters;
+  /** True if the answer is not waited for. */
+  background?: boolean | undefined;
 }
 
 /** Members of a request that decide how the answer is given, and not what it is. */
@@ -40,7 +42,7 @@ const WAYS = new Set(['stream', 'stream_options', 'background']);
  */
 export async function startAgent(
   { client, caller, idempotencyKey }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey'>,
-  { route, body, agent, opening, settings, maxToolCalls, parameters }: AgentStart,
+  { route, body, agent, opening, settings, maxToolCalls, parameters, background = false }: AgentStart,
 ): Promise<StartOutcome & KeptFacts> {
   const runId = idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey);
   const digest = idempotencyKey === undefined ? undefined : requestDigest(route, idempotencyKey, withoutWays(body));
@@ -62,7 +64,7 @@ export async function startAgent(
     existing: digest === undefined ? undefined : () => start('return'),
   });
   if (!outcome.repeated && typeof agent === 'string') {
-    const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent });
+    const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent, waits: !background });
     if (hint !== undefined) throw modelNotFound(agent, {}, hint);
   }
   const kept = outcome.repeated ? await readFacts(client.temporal, outcome.runId) : undefined;

@@ -4,6 +4,7 @@ import { createHandler } from '../../../../src/server/index.ts';
 import { say, scriptedModel } from '../../../../src/testing/index.ts';
 import { answer } from '../../../server-http/requests.ts';
 import { assistant } from '../../testbed/agents.ts';
+import { slowLoading } from '../../testbed/slow-loading.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 
 const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
@@ -27,3 +28,12 @@ test('a service that lists no agents answers 404 to a request that waits for an 
   const goesOn = `TaskQueue = '${testbed.taskQueue}' AND ExecutionStatus = 'Running'`;
   await until(async () => (await testbed.client.temporal.workflow.count(goesOn)).count === 0, 'the runs of unknown agents are cancelled');
 }, 120_000);
+
+test('also if the worker takes seconds to load the run', async () => {
+  await using testbed = await Testbed.open();
+  const worker = { dataConverter: { payloadCodecs: [slowLoading('asistant', 1_000)] } };
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) }, worker });
+  const handler = createHandler(new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue }));
+  const refused = await answer(handler, 'POST', '/v1/responses', { body: { model: 'asistant', input: 'Hi' } });
+  expect(refused).toMatchObject({ status: 404, body: { error: { code: 'model_not_found' } } });
+});
