@@ -35,7 +35,7 @@ export interface HandlerOptions {
    * The agents that the service lists. It starts no others: a misspelt name is 404 `agent_not_found`, with the nearest one. Default: it starts
    * any agent by its name, and the answer has a `notice` if no worker has run one of that name so far. A request that waits for its answer,
    * of the OpenAI protocol (docs/openai.md) or the AI SDK (docs/ai-sdk.md), is answered with 404 if the worker that takes its run lacks that
-   * agent, and the run is cancelled.
+   * agent, also if it needs up to 10 seconds to load the run, and the run is cancelled.
    */
   agents?: readonly AnyAgent[];
   /** The programs that the service lists. Others can be started as well, by their names. */
