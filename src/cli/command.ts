@@ -47,14 +47,8 @@ export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, 
 }
 
 async function runExists({ temporal }: LonghaulClient, runId: string): Promise<boolean> {
-  const { withoutMemos } = await import('../temporal/run-workflow.ts');
-  try {
-    await withoutMemos(temporal).workflow.getHandle(runId).describe();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return false;
-    throw error;
-  }
+  const { runState } = await import('../temporal/run-workflow.ts');
+  return (await runState(temporal, runId)) !== 'gone';
 }
 
 /** Runs that are looked at: those below a run may be many. */

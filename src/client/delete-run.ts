@@ -1,12 +1,11 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { isGone } from '../history/history-events.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { PayloadStore } from '../stores/payload-store.ts';
 import type { StreamChannel } from '../streams/stream-sink.ts';
-import { requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
+import { findExecution, requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
 import { inBatches, sleep } from '../temporal/waiting.ts';
 import { RunChain } from './executions.ts';
 import { IS_RUN, quoted } from './visibility.ts';
@@ -190,13 +189,7 @@ export function deepestFirst(one: string, other: string): number {
 }
 
 async function rootOf(client: Client, runId: string): Promise<string | undefined> {
-  try {
-    const { rootExecution } = await withoutMemos(client).workflow.getHandle(runId).describe();
-    return rootExecution?.workflowId ?? undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  return (await findExecution(client, runId))?.rootExecution?.workflowId ?? undefined;
 }
 
 /**

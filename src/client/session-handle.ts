@@ -5,7 +5,6 @@ import {
   type SearchAttributePair,
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
 } from '@temporalio/common';
 import type { ContentPart } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
@@ -44,7 +43,7 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { checkRunId, hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { checkRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
@@ -405,14 +404,9 @@ interface SessionPlace {
 }
 
 async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace> {
-  try {
-    const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
-    const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
-    return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
-    throw error;
-  }
+  const { raw, runId, historyLength, status } = await describeRun(client, sessionId);
+  const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+  return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
 }
 
 /** The place of a turn in its session. */

@@ -5,7 +5,6 @@ import {
   type SearchAttributePair,
   TypedSearchAttributes,
   WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
 } from '@temporalio/common';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
@@ -39,7 +38,7 @@ import {
 import { checkRunInput } from '../core/wire-schemas/run-input-schema.ts';
 import { type AnyAgent, parseDeps } from '../define/agent-definition.ts';
 import { checkOverrides, withOverrides } from '../define/model-settings.ts';
-import { checkRunId, withoutMemos } from '../temporal/run-workflow.ts';
+import { checkRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { checkIfExists, type IfExists } from './client-options.ts';
 import type { RunAccess } from './run-access.ts';
@@ -180,14 +179,10 @@ const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
  * meanwhile. Throws `not_a_run` for a workflow of the user's own.
  */
 async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
-  try {
-    const { status, runId: executionId, type } = await withoutMemos(client).workflow.getHandle(runId).describe();
-    requireRun(client, runId, type);
-    return FAILED.has(status.name) ? executionId : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const newest = await findExecution(client, runId);
+  if (newest === undefined) return undefined;
+  requireRun(client, runId, newest.type);
+  return FAILED.has(newest.status.name) ? newest.runId : undefined;
 }
 
 /** Returns the error for attributes that the namespace does not have, or has with another type. */

@@ -17,7 +17,7 @@ import type { SessionView } from '../../core/domain/sessions.ts';
 import type { CallsNotRun, StepResult } from '../../core/domain/tool-calls.ts';
 import type { AggregatedUsage } from '../../core/domain/usage.ts';
 import { PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
-import { checkRunId, runNotFound, withoutMemos } from '../../temporal/run-workflow.ts';
+import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
 import { attemptProblems } from './event-lines.ts';
 import { type EndOf, programTimelineOf, type StepItem } from './timeline.ts';
@@ -254,13 +254,8 @@ interface RunTimes {
  */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<RunTimes> {
   return failIfUnreachable(temporal, async () => {
-    try {
-      const { startTime, closeTime, type } = await withoutMemos(temporal).workflow.getHandle(checkRunId(runId)).describe();
-      requireRun(temporal, runId, type);
-      return { start: startTime, close: closeTime, isProgram: type === PROGRAM_RUN };
-    } catch (error) {
-      if (error instanceof Error && error.name === 'WorkflowNotFoundError') throw runNotFound(temporal, runId);
-      throw error;
-    }
+    const { startTime, closeTime, type } = await describeRun(temporal, checkRunId(runId));
+    requireRun(temporal, runId, type);
+    return { start: startTime, close: closeTime, isProgram: type === PROGRAM_RUN };
   });
 }
