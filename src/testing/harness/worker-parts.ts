@@ -13,13 +13,11 @@ import type { AnyTool } from '../../define/tool-definition.ts';
 import { inMemory } from '../../memory/file-memory.ts';
 import type { SecretSource } from '../../secrets/secret-sources.ts';
 import type { Fault, Occurrence } from '../test-plan.ts';
-import type { EffectsLedger, ProgramTestOptions, TestOptions } from '../tested-run.ts';
+import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
 
-type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'>;
-
 /** The parts of a test's worker, in memory and on a server. */
-export interface WorkerParts extends Passed {
+export interface WorkerParts extends TestWorkerParts {
   agents: readonly AnyAgent[];
   programs?: readonly AnyProgram[];
   anchors?: readonly Anchor[];
@@ -48,7 +46,7 @@ interface TestedModels {
 function commonParts(
   harness: Harness,
   { what, models }: TestedModels,
-  options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
+  options: TestWorkerParts & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
   const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
