@@ -175,7 +175,7 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/testing/harness',
-    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition'],
+    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition', 'src/temporal/waiting', 'src/streams/waits'],
     mayTypes: ['src'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],

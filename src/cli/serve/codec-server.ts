@@ -2,6 +2,7 @@ import { startCodecServer } from '../../codec/codec-server.ts';
 import { chosenCodec, encodes } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { untilEnded } from '../terminal.ts';
 import type { CodecServerFlags } from '../serve-commands.ts';
 import { defined } from '../../core/domain/defined.ts';
 
@@ -39,7 +40,7 @@ export async function codecServer({ terminal, output }: CommandIo, flags: CodecS
       );
       output.print('\nCtrl-C ends it.');
     }
-    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await untilEnded(signal);
     return EXIT_CODES.ok.code;
   } finally {
     await server.stop();

@@ -17,6 +17,7 @@ import { loadAgentsModule } from '../input-files.ts';
 import { reportRefusals, USUAL_CODEC_PORT } from './codec-server.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { workflowsFile } from './serve-agents.ts';
+import { untilEnded } from '../terminal.ts';
 import type { DevFlags } from '../serve-commands.ts';
 
 /** The port that clients use by default, and the usual port of the Temporal UI. */
@@ -46,10 +47,8 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
       const session: Session = { server, codecServer };
       if (agents !== undefined) return await untilServerEnds(session, work(io, { ...session, flags: { ...flags, agents } }));
       await announceSession(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
-      return await untilServerEnds(
-        session,
-        untilAborted(io.terminal.signal).then(() => EXIT_CODES.ok.code),
-      );
+      await untilServerEnds(session, untilEnded(io.terminal.signal));
+      return EXIT_CODES.ok.code;
     } finally {
       await server.stop();
     }
@@ -185,17 +184,12 @@ async function work(
 }
 
 /** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
-async function untilServerEnds({ server }: Session, working: Promise<number>): Promise<number> {
+async function untilServerEnds<Value>({ server }: Session, working: Promise<Value>): Promise<Value> {
   const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and continue`;
   const ended = server.ended?.then(() => {
     throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
   });
   return await Promise.race([working, ...(ended === undefined ? [] : [ended])]);
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The servers that a session of `longhaul dev` has started or found. */

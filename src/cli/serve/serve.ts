@@ -19,7 +19,7 @@ import { keysFile } from '../commands/keys.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
-import { Interruption } from '../terminal.ts';
+import { Interruption, untilEnded } from '../terminal.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
 import type { ServeFlags } from '../serve-commands.ts';
 
@@ -78,7 +78,7 @@ async function answerUntilInterrupted(
   { terminal: { signal }, output }: CommandIo,
   { server, draining, closing, flags }: Pick<Service, 'server' | 'flags'> & Pick<EndingService, 'draining' | 'closing'>,
 ): Promise<void> {
-  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await untilEnded(signal);
   // A person at the keyboard has no proxy to wait for.
   const isAlone = signal.reason instanceof Interruption && signal.reason.by === 'SIGINT';
   const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);

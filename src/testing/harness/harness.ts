@@ -18,6 +18,7 @@ import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutpu
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
+import { within } from '../../streams/waits.ts';
 import {
   type Decide,
   type Fault,
@@ -354,13 +355,6 @@ export class ApprovalDriver {
  */
 export async function withinTime<Result>(timeout: Duration, settling: readonly Promise<Result>[]): Promise<Result> {
   const ms = milliseconds(timeout, 'the test: "timeout"');
-  const timeUp = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    timeUp.reject(new Error(`The run has not ended within ${ms / 1000} s: something in it hangs, or "timeout" is too short`));
-  }, ms);
-  try {
-    return await Promise.race([...settling, timeUp.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = (): Error => new Error(`The run has not ended within ${ms / 1000} s: something in it hangs, or "timeout" is too short`);
+  return within(ms, Promise.race(settling), late);
 }

@@ -12,6 +12,7 @@ import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { inMemory } from '../../memory/file-memory.ts';
 import type { SecretSource } from '../../secrets/secret-sources.ts';
+import { rejectedOnAbort } from '../../temporal/waiting.ts';
 import type { Fault, Occurrence } from '../test-plan.ts';
 import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
@@ -150,19 +151,11 @@ async function callWhile(
   // It may be aborted before it is awaited.
   answer.catch(() => undefined);
   for (const occurrence of due) await harness.say(occurrence);
-  return due.some(endsCall) ? aborted(signal) : answer;
+  return due.some(endsCall) ? rejectedOnAbort(signal) : answer;
 }
 
 function endsCall(one: Occurrence): boolean {
   return one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt');
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */

@@ -24,6 +24,7 @@ import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { defined } from '../../core/domain/defined.ts';
+import { within } from '../../streams/waits.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
@@ -119,10 +120,7 @@ export class MemoryActivities {
    * test.
    */
   async settled(): Promise<void> {
-    const timeUp = Promise.withResolvers<void>();
-    const timer = setTimeout(timeUp.resolve, GRACE_MS);
-    await Promise.race([Promise.allSettled(this.#attempts), timeUp.promise]);
-    clearTimeout(timer);
+    await within(GRACE_MS, Promise.allSettled(this.#attempts), () => new Error('late')).catch(() => undefined);
   }
 
   #schedule<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): ScheduledActivity<Input, Output> {
