@@ -56,7 +56,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     try {
       if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
       announceService(io, { server, connected, flags, callers }, { agentsModule });
-      const notice = streamsNotice(agentsModule?.more.streams, 'service');
+      const notice = streamsNotice(agentsModule?.streams, 'service');
       if (notice !== undefined) io.output.note(notice);
       await served;
       return EXIT_CODES.ok.code;
@@ -215,7 +215,7 @@ function issuerOf({
 
 /** Returns the module with a sink: without one of its own, the worker shows live output to the readers of its process. */
 export function withSink(agentsModule: AgentsModule): AgentsModule {
-  return { ...agentsModule, more: { streams: memoryStreams(), ...agentsModule.more } };
+  return { streams: memoryStreams(), ...agentsModule };
 }
 
 /** Returns the options of the client of a service: with the stores of the agents, so that it exports and deletes whole runs. */
@@ -224,7 +224,7 @@ export function serviceClientOptions(
   flags: ServerFlags,
   agentsModule: AgentsModule | undefined,
 ): LonghaulClientOptions {
-  const { payloadStore, archive, memory, more: { streams } = {} } = agentsModule ?? {};
+  const { payloadStore, archive, memory, streams }: Partial<AgentsModule> = agentsModule ?? {};
   const principal = actingPrincipal(flags, terminal.env);
   const userKey = userKeyOf(terminal.env);
   return {

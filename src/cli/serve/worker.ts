@@ -33,7 +33,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
         ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
       ];
       output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
-      const notice = streamsNotice(agentsModule.more.streams, 'worker');
+      const notice = streamsNotice(agentsModule.streams, 'worker');
       if (notice !== undefined) output.note(notice);
     },
   });
