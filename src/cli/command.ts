@@ -62,6 +62,33 @@ async function topmostIds(client: LonghaulClient, beginning: string): Promise<st
   return ids.filter((id) => !ids.some((other) => id !== other && id.startsWith(`${other}/`)));
 }
 
+/** How a list is printed. */
+interface ListForms<Entry> {
+  json: (entry: Entry) => unknown;
+  /** The table for people. */
+  lines: (entries: readonly Entry[]) => Iterable<string>;
+  /** The note if there are no entries. */
+  none: string;
+}
+
+/** Prints entries: as they come, one JSON value per line, for machines; otherwise as a table, or a note that there are none. Returns the exit code. */
+export async function printList<Entry>(
+  { output, terminal }: CommandIo,
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
+  { json, lines, none }: ListForms<Entry>,
+): Promise<number> {
+  const found: Entry[] = [];
+  for await (const entry of entries) {
+    terminal.signal.throwIfAborted();
+    if (output.json) output.printJson(json(entry));
+    else found.push(entry);
+  }
+  if (output.json) return 0;
+  if (found.length === 0) output.note(none);
+  else for (const line of lines(found)) output.print(line);
+  return 0;
+}
+
 /** The server that a command uses. */
 export interface ServerLocation {
   address: string;

@@ -50,6 +50,13 @@ export class Output {
     this.#stdout.write(`${JSON.stringify(value)}\n`);
   }
 
+  /** Prints the result of a command: as JSON for machines, and as one or more lines for people. Returns the exit code of a command that is done. */
+  result(json: unknown, text: string | Iterable<string>): number {
+    if (this.json) this.printJson(json);
+    else for (const line of typeof text === 'string' ? [text] : text) this.print(line);
+    return 0;
+  }
+
   /** Prints a remark that is not part of the result. */
   note(line: string): void {
     this.#stderr.write(`${line}\n`);
@@ -96,6 +103,24 @@ export function tableLines(
     return cutToWidth(padded.join(GAP).trimEnd(), room);
   };
   return [output.look('bold', line(columns.map(({ title }) => title))), ...rows.map(line)];
+}
+
+/** A column of a list of entries, with its text for each of them. */
+export interface EntryColumn<Entry> extends Column {
+  of: (entry: Entry) => string;
+  /** It is there only if an entry has a text for it. */
+  ifAny?: true;
+}
+
+/** Returns entries as a table. */
+export function entryLines<Entry>(
+  entries: readonly Entry[],
+  columns: readonly EntryColumn<Entry>[],
+  output: Parameters<typeof tableLines>[2],
+): string[] {
+  const shown = columns.filter(({ of, ifAny }) => ifAny === undefined || entries.some((entry) => of(entry) !== ''));
+  const rows = entries.map((entry) => shown.map(({ of }) => printableLine(of(entry))));
+  return tableLines(shown, rows, output);
 }
 
 /** A column that is shown, and its width. */

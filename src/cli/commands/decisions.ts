@@ -162,10 +162,12 @@ export async function revokeDecision(
   { decisionId }: RevokeFlags,
 ): Promise<number> {
   const receipt = await run.revoke(decisionId);
-  if (output.json) output.printJson({ runId: run.runId, decisionId, ...receipt });
-  else if (receipt.revoked) output.print(`Decision "${decisionId}" holds for no further calls of run "${run.runId}"`);
-  else output.print(`No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`);
-  return 0;
+  return output.result(
+    { runId: run.runId, decisionId, ...receipt },
+    receipt.revoked
+      ? `Decision "${decisionId}" holds for no further calls of run "${run.runId}"`
+      : `No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`,
+  );
 }
 
 /** Milliseconds between two queries of a run that is followed. */
@@ -199,10 +201,7 @@ export async function approvalsOfRun(io: CommandIo, run: QueriedRun, flags: Appr
   const page = await run.approvals();
   const pending = page.pending.filter(isOf(flags)).slice(0, flags.limit);
   const remembered = page.remembered.filter(isOf(flags));
-  if (output.json) {
-    output.printJson({ ...page, pending, remembered });
-    return 0;
-  }
+  if (output.json) return output.result({ ...page, pending, remembered }, []);
   const printer = new ApprovalPrinter(io, flags);
   for (const waiting of pending) printer.print(run.runId, { about: page.about, ...waiting });
   printer.end();

@@ -92,10 +92,7 @@ interface CheckReport {
 export async function check(io: CommandIo, { file, agents }: CheckFlags): Promise<number> {
   const { output, terminal } = io;
   const reports = await reportsOn(file, agents, terminal);
-  for (const report of reports) {
-    if (output.json) output.printJson(report);
-    else for (const line of reportLines(report, output)) output.print(line);
-  }
+  for (const report of reports) output.result(report, reportLines(report, output));
   if (agents === undefined && !output.json) {
     output.note(`Names of tools, agents, anchors and models are not checked: add --agents <module> to check them too.`);
   }
@@ -159,9 +156,6 @@ export function namesOfModule({ agents, programs, tools, anchors, providers, mem
 
 /** Prints the trace of a run, while it continues and after it has ended. */
 export async function trace(io: CommandIo, flags: TraceFlags): Promise<number> {
-  const { output } = io;
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());
-  if (output.json) output.printJson(found.toJSON());
-  else for (const line of traceLines(found, output)) output.print(line);
-  return 0;
+  return io.output.result(found.toJSON(), traceLines(found, io.output));
 }

@@ -74,12 +74,12 @@ const LISTS = { run: 'list', session: 'sessions' } as const;
 export async function removeRun({ output }: CommandIo, client: LonghaulClient, { kind, id, stores, flags }: Removal): Promise<number> {
   const outcome = await client.handle(id).delete({ ...stores, end: flags.end === true });
   const without = storesLeft(flags);
-  if (output.json) output.printJson({ [`${kind}Id`]: id, outcome, without });
-  else if (outcome === 'deleted') output.print(`${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`);
-  else
-    output.print(
-      `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
-    );
+  output.result(
+    { [`${kind}Id`]: id, outcome, without },
+    outcome === 'deleted'
+      ? `${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`
+      : `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
+  );
   sayStoresLeft(output, without);
   return 0;
 }
@@ -122,8 +122,7 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
       // Its connection to Redis would keep the command from ending.
       await removing.close();
     }
-    if (output.json) output.printJson({ tenant: user.tenant ?? null, user: user.user, ...forgotten });
-    else output.print(removedText(user, forgotten));
+    output.result({ tenant: user.tenant ?? null, user: user.user, ...forgotten }, removedText(user, forgotten));
     if (forgotten.kept.length > 0) {
       const kept = forgotten.kept.map((runId) => `"${runId}"`).join(', ');
       output.note(`Spilled results and archives stay of ${kept}: the server has a run of another principal with the same id`);

@@ -32,9 +32,7 @@ export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
   });
   const look = { output, link, flags, full: flags.full === true };
   const lines = 'workflowType' in view ? ownWorkflowLines(view, look) : runLines(view, look);
-  if (output.json) output.printJson({ ...withoutRecords(view), ...defined({ uiUrl: link }) });
-  else for (const line of lines) output.print(line);
-  return 0;
+  return output.result({ ...withoutRecords(view), ...defined({ uiUrl: link }) }, lines);
 }
 
 async function runOrWorkflow(client: LonghaulClient, id: string): Promise<RunView | OwnWorkflow> {
@@ -119,11 +117,8 @@ export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = 
 
 /** Prints a run with the its descendants, while they continue and after they have ended. */
 export async function tree(io: CommandIo, flags: TreeFlags): Promise<number> {
-  const { output } = io;
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
-  if (output.json) output.printJson(found);
-  else for (const line of treeLines(found, output)) output.print(line);
-  return 0;
+  return io.output.result(found, treeLines(found, io.output));
 }
 
 /** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
@@ -140,8 +135,7 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
     const progress = follow ? followProgress(handle, output, AbortSignal.any([signal, ended.signal])) : undefined;
     try {
       for await (const event of handle.events({ from, follow, signal })) {
-        if (output.json) output.printJson({ offset, ...event });
-        else for (const line of eventLines(event, look)) output.print(line);
+        output.result({ offset, ...event }, eventLines(event, look));
         offset += 1;
       }
     } finally {
@@ -233,6 +227,5 @@ async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
 }
 
 function printProgress(call: RunningCall, output: Output): void {
-  if (output.json) output.printJson({ progress: call });
-  else output.print(output.look('dim', `         ${progressText(call)}`));
+  output.result({ progress: call }, output.look('dim', `         ${progressText(call)}`));
 }
