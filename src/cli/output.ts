@@ -73,6 +73,14 @@ export function showsColour({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>): 
   return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
 }
 
+/** A fact for people. One without a value is left out. */
+export type Fact = readonly [name: string, value: string | undefined];
+
+/** Returns facts, one per line, with their names in a column. */
+export function factLines(facts: readonly Fact[], output: Pick<Output, 'look'>, width = 9): string[] {
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${output.look('dim', name.padEnd(width))} ${value}`]));
+}
+
 /** A column of a table. A title alone is a column that stays as wide as its cells. */
 export interface Column {
   title: string;

@@ -14,7 +14,7 @@ import { osUser, printList, serverOptions, sendWithId, withClient, withRun } fro
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
 import { sessionLimitOptions } from '../options.ts';
-import { type EntryColumn, entryLines, leastOfIds, type Output, pointInTime } from '../output.ts';
+import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
 import { turnText } from '../render/event-lines.ts';
 import { principalText, sessionFacts } from '../render/facts.ts';
@@ -49,7 +49,7 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
     const { agentName, status: state, startTime } = status;
     const hint = isTerminal(state) ? undefined : raiseHint(sessionId, session, flags, output.program);
     return output.result({ version: 1, sessionId, agentName, status: state, startTime, ...session, pending, exchanges }, [
-      ...factLines({ ...status, session }, output),
+      ...sessionFactLines({ ...status, session }, output),
       ...(hint === undefined ? [] : [`  ${output.look('cyan', printableLine(hint))}`]),
       ...pending.flatMap((waiting) => ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]),
       ...turnLines(exchanges, session, output),
@@ -62,21 +62,13 @@ function commandText(command: string, sessionId: string, flags: ServerFlags, { p
 }
 
 /** Returns the facts of a session, one per line. */
-export function factLines(
-  { runId, agentName, currentAgent, status, startTime, session }: StatusView & { session: SessionView },
+export function sessionFactLines(
+  { runId, agentName, currentAgent = agentName, status, startTime, session }: StatusView & { session: SessionView },
   output: Pick<Output, 'look'>,
 ): string[] {
-  const facts: [string, string][] = [
-    ['Session', printableLine(runId)],
-    [
-      'Agent',
-      [agentName, ...(currentAgent === undefined || currentAgent === agentName ? [] : [currentAgent])].map(printableLine).join(' → '),
-    ],
-    ['Status', status],
-    ...sessionFacts(session, startTime),
-    ['Started', startTime],
-  ];
-  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const agents = [...new Set([agentName, currentAgent])].map(printableLine).join(' → ');
+  const facts: Fact[] = [['Session', printableLine(runId)], ['Agent', agents], ['Status', status], ...sessionFacts(session, startTime)];
+  return factLines([...facts, ['Started', startTime]], output);
 }
 
 function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, output: Pick<Output, 'look'>): string[] {
@@ -146,7 +138,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
         : `Limits of session "${sessionId}" are raised`,
     );
     if (now !== undefined && !output.json)
-      for (const [name, value] of sessionFacts(now, status.startTime)) output.note(`${name.padEnd(9)} ${value}`);
+      for (const line of factLines(sessionFacts(now, status.startTime), output)) output.note(line);
     return 0;
   });
 }

@@ -9,7 +9,7 @@ import { printable, printableLine, shellCommand } from '../../core/domain/text.t
 import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
-import { type Output, tableLines } from '../output.ts';
+import { type Fact, factLines, type Output, tableLines } from '../output.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { eventLines } from '../render/event-lines.ts';
 import { runFacts } from '../render/facts.ts';
@@ -99,15 +99,15 @@ interface WorkflowLook {
 /** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
 export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ['Workflow', printable(workflowId)],
     ['Type', `${printable(workflowType)}: a workflow of your own, not a run of an agent`],
     ['Status', status],
     ['Started', startTime],
-    ...(endTime === null ? [] : [['Ended', endTime] satisfies [string, string]]),
-    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
+    ['Ended', endTime ?? undefined],
+    ['UI', link],
   ];
-  const lines = facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const lines = factLines(facts, output);
   const [first] = childRuns;
   if (first === undefined) return [...lines, '', 'It has started no run of an agent as a child workflow.'];
   const hint = shellCommand('show', { operands: [first.runId], options: serverOptions(flags) });

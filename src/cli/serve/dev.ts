@@ -5,11 +5,10 @@ import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts'
 import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { freePorts } from '../../dev-server/start-flags.ts';
+import { DevServerError, freePorts } from '../../dev-server/start-flags.ts';
 import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/dev-server.ts';
-import { DevServerError } from '../../dev-server/start-flags.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { type Fact, factLines, type Output } from '../output.ts';
 import { chosenCodec, encodes, findUi, resolveServerLocation } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { flaggedLog } from '../options.ts';
@@ -210,19 +209,18 @@ export async function announceSession(
   const { endpoint: codecEndpoint } = codecServer;
   const found = defined({ dbFile: server.dbFile, uiUrl, codecEndpoint, httpUrl });
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
-  const facts = [
+  const noAgents = `none: start a worker with ${output.program} worker --agents <module>`;
+  const facts: Fact[] = [
     ['Temporal', `${address} (namespace "${namespace}")`],
-    ...(server.cliPath === undefined ? [] : [['Runs', dataLocationText(server.dbFile)] as const]),
+    ['Runs', server.cliPath === undefined ? undefined : dataLocationText(server.dbFile)],
     ['UI', uiUrl ?? 'unknown'],
-    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
-    ...(httpUrl === undefined ? [] : [['HTTP', httpUrl] as const]),
+    ['Codec', codecEndpoint && `${codecEndpoint}, for the UI and temporal --codec-endpoint`],
+    ['HTTP', httpUrl],
     ['Task queue', taskQueue],
-    ...(agents.length === 0 && programs.length > 0
-      ? []
-      : [['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`] as const]),
-    ...(programs.length === 0 ? [] : [['Programs', programs.join(', ')] as const]),
-  ] as const;
-  for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
+    ['Agents', agents.length === 0 && programs.length > 0 ? undefined : agents.join(', ') || noAgents],
+    ['Programs', programs.length === 0 ? undefined : programs.join(', ')],
+  ];
+  for (const line of factLines(facts, output, 11)) output.print(line);
   const commands = await nextCommands(output, address, worker);
   const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
   if (commands.length > 0) output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${command}`).join('\n')}`);
