@@ -115,7 +115,7 @@ export const ZONES: readonly Zone[] = [
     mayTypes: ['worker'],
     mayLazily: ['worker', 'activities/models'],
     packages: ['node:*', 'commander', '@temporalio/client'],
-    packageTypes: ['@temporalio/worker'],
+    packageTypes: ['@temporalio/common', '@temporalio/worker'],
     packagesLazily: ['@temporalio/worker', '(computed)'],
   },
 

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
-import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
@@ -13,7 +12,7 @@ import { chosenCodec, encodes, findUi, resolveServerLocation } from '../command.
 import type { CommandIo } from '../define-command.ts';
 import { flaggedLog } from '../options.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import { reportRefusals, USUAL_CODEC_PORT } from './codec-server.ts';
+import { type CodecServer, reportRefusals, startCodecServer, USUAL_CODEC_PORT } from './codec-server.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { workflowsFile } from './serve-agents.ts';
 import { untilEnded } from '../terminal.ts';
