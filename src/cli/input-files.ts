@@ -19,10 +19,7 @@ import { type Terminal, textOrStdin } from './terminal.ts';
 const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
 
 /** The exports of a module of agents that a worker uses. */
-export interface AgentsModule extends Pick<
-  CreateWorkerOptions,
-  (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'
-> {
+export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'> {
   agents: AnyAgent[];
   programs: AnyProgram[];
   /** Tools that the steps of documents may name. Those of the programs are not among them. */
@@ -72,7 +69,11 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
     anchors: read('anchors') ?? [],
     providers: providersIn(path, read('providers')),
     resources: read('resources') ?? {},
-    ...defined({ payloadStore: read<PayloadStore>('payloadStore'), archive: read<ArchiveSink>('archive'), memory: read<MemoryStore>('memory') }),
+    ...defined({
+      payloadStore: read<PayloadStore>('payloadStore'),
+      archive: read<ArchiveSink>('archive'),
+      memory: read<MemoryStore>('memory'),
+    }),
     ...Object.fromEntries(AS_THEY_ARE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
   };
 }
@@ -82,7 +83,11 @@ const EXPORTS = {
   agents: { element: 'an agent', made: 'defineAgent', is: (value) => isOfKind(value, 'agent') },
   programs: { element: 'a program', made: 'defineProgram', is: (value) => isOfKind(value, 'program') },
   tools: { element: 'a tool', made: 'defineTool', is: (value) => isOfKind(value, 'tool') },
-  anchors: { element: 'an anchor', made: 'defineAnchor', is: (value) => typeof memberOf(value, 'name') === 'string' && hasMethods(value, 'check') },
+  anchors: {
+    element: 'an anchor',
+    made: 'defineAnchor',
+    is: (value) => typeof memberOf(value, 'name') === 'string' && hasMethods(value, 'check'),
+  },
   providers: { what: 'an object', write: 'providers = { openai: openai() }', is: isJsonObject },
   resources: { what: 'an object', write: 'resources = { pool }', is: isJsonObject },
   payloadStore: {
@@ -96,7 +101,10 @@ const EXPORTS = {
     write: 'memory = sqliteMemory({ file })',
     is: (value) => hasMethods(value, 'remember', 'recall', 'forget', 'list'),
   },
-} as const satisfies Record<string, ({ what: string; write: string } | { element: string; made: string }) & { is: (value: unknown) => boolean }>;
+} as const satisfies Record<
+  string,
+  ({ what: string; write: string } | { element: string; made: string }) & { is: (value: unknown) => boolean }
+>;
 
 /** Definitions are recognised by their `kind` and not by their class: the module may use another copy of this package. */
 function isOfKind(value: unknown, kind: string): boolean {
@@ -115,7 +123,8 @@ function exportIn(path: string, exported: Record<string, unknown>, name: keyof t
     if (kind.is(value)) return value;
     throw new UsageError(`"${name}" of the agents module "${path}" is not ${kind.what}: write export const ${kind.write}`);
   }
-  if (!Array.isArray(value)) throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
+  if (!Array.isArray(value))
+    throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
   const wrong = value.findIndex((one) => !kind.is(one));
   if (wrong < 0) return value;
   throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${kind.element}: make it with ${kind.made}`);
@@ -129,9 +138,7 @@ function elementsIn<Element>(exported: Record<string, unknown>, name: 'agents' |
 function providersIn(path: string, providers: Record<string, ModelClient> | undefined): Record<string, ModelClient> | undefined {
   const wrong = Object.entries(providers ?? {}).find(([, client]) => !hasMethods(client, 'call') || !isJsonObject(client.capabilities));
   if (wrong === undefined) return providers;
-  throw new UsageError(
-    `"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`,
-  );
+  throw new UsageError(`"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`);
 }
 
 const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];

@@ -2,7 +2,15 @@
 import '../node-version/require-node.ts';
 export { connect, type ConnectOptions, LonghaulClient } from './longhaul-client.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/encryption.ts';
-export type { ApprovalFilter, ApproveOptions, DecidedOn, DecisionOptions, ListedApproval, RejectOptions, RunApproval } from './approvals.ts';
+export type {
+  ApprovalFilter,
+  ApproveOptions,
+  DecidedOn,
+  DecisionOptions,
+  ListedApproval,
+  RejectOptions,
+  RunApproval,
+} from './approvals.ts';
 export type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
 export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
@@ -25,14 +33,28 @@ export type { StartCircumstances, StartSettings } from './start-workflow.ts';
 export type { EarlierOpening } from './saved-context.ts';
 export type { ProgramOptions, RunOptions, StartedProgram, StartOptions } from './start.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
-export { type ArchiveBatch, type ArchivedPrincipal, type ArchiveSink, fileArchive, type FileArchiveOptions } from '../stores/file-archive.ts';
+export {
+  type ArchiveBatch,
+  type ArchivedPrincipal,
+  type ArchiveSink,
+  fileArchive,
+  type FileArchiveOptions,
+} from '../stores/file-archive.ts';
 export { fileStore, type FileStoreOptions, type PayloadStore, type StoredRun } from '../stores/payload-store.ts';
 export type { MessageMode, SpilledContent } from '../core/domain/content.ts';
 export { type CompletedRun, ProgramResult, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/result.ts';
 export type { ProgramStepResult, UnitResult } from '../core/domain/program-run.ts';
 export type { RunRecord } from '../core/domain/record.ts';
 export type { LimitOptions, RunLimits, SessionLimits } from '../core/domain/limits.ts';
-export type { CloseReceipt, InterruptReceipt, RefreshReceipt, SessionLimitReached, SessionView, SpentByTurns, TurnResultFields } from '../core/domain/sessions.ts';
+export type {
+  CloseReceipt,
+  InterruptReceipt,
+  RefreshReceipt,
+  SessionLimitReached,
+  SessionView,
+  SpentByTurns,
+  TurnResultFields,
+} from '../core/domain/sessions.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals.ts';
 export type { Archiving, NotArchived, RunSubject } from '../core/domain/run.ts';

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
-import {
-  type SearchAttributePair,
-  TypedSearchAttributes,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
+import { type SearchAttributePair, TypedSearchAttributes, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { defined } from '../core/domain/defined.ts';

@@ -3,6 +3,7 @@ import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LonghaulError } from '../core/domain/errors.ts';
+import { ifThere } from '../stores/payload-store.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
 const STALE_MS = 10_000;
@@ -67,26 +68,18 @@ async function isLinked(draft: string, file: string): Promise<boolean> {
 /** Removes a lock whose process has ended. Another process may do the same: the lock is moved first, and put back if it is a new one. */
 async function removeIfStale(file: string, staleMs: number): Promise<void> {
   const owner = await ownerOf(file);
-  if (owner === undefined || !(await isStale(file, owner, staleMs))) return;
+  if (owner === undefined || !(hasEnded(owner) || (await isOld(file, staleMs)))) return;
   const moved = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, moved);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  if ((await ownerOf(moved)) !== owner) await isLinked(moved, file);
+  await ifThere(rename(file, moved));
+  // Undefined: the other process has moved it.
+  const movedOwner = await ownerOf(moved);
+  if (movedOwner !== undefined && movedOwner !== owner) await isLinked(moved, file);
   await rm(moved, { force: true });
 }
 
-async function isStale(file: string, owner: string, staleMs: number): Promise<boolean> {
-  if (hasEnded(owner)) return true;
-  try {
-    return Date.now() - (await stat(file)).mtimeMs > staleMs;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false;
-    throw error;
-  }
+async function isOld(file: string, ms: number): Promise<boolean> {
+  const found = await ifThere(stat(file));
+  return found !== undefined && Date.now() - found.mtimeMs > ms;
 }
 
 /** True if the owner is a process of this machine that does not run any more. */
@@ -101,13 +94,8 @@ function hasEnded(owner: string): boolean {
   }
 }
 
-async function ownerOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+function ownerOf(file: string): Promise<string | undefined> {
+  return ifThere(readFile(file, 'utf8'));
 }
 
 function hasCode(error: unknown, code: string): boolean {

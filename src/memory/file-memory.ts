@@ -2,7 +2,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { removeDrafts, writeWhole } from '../stores/payload-store.ts';
+import { parsedJson } from '../core/domain/json.ts';
+import { ifThere, removeDrafts, writeWhole } from '../stores/payload-store.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
 import type { ForgottenEntries, FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
 import { cosineOf, foldedText, foldedValue, textScore, weakScore, wordShares } from './search.ts';
@@ -63,24 +64,11 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
 
 /** Reads the entries of a file; none if there is no file. A file with another content is never replaced. */
 async function readEntries(file: string): Promise<ListedEntry[]> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-  const { version, entries } = parse(text);
+  const text = await ifThere(readFile(file, 'utf8'));
+  if (text === undefined) return [];
+  const { version, entries } = Object(parsedJson(text)) as { version?: unknown; entries?: unknown };
   if (version === VERSION && Array.isArray(entries)) return entries as ListedEntry[];
   throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
-}
-
-function parse(text: string): { version?: unknown; entries?: unknown } {
-  try {
-    return Object(JSON.parse(text)) as { version?: unknown; entries?: unknown };
-  } catch {
-    return {};
-  }
 }
 
 /** Creates a memory that lasts as long as the process, for tests. */

@@ -117,7 +117,7 @@ async function storeOne(root: string, run: StoredRun, payload: Payload): Promise
   const sha256 = sha256OfBytes(bytes);
   const folder = runFolder(root, run);
   const file = path.join(folder, sha256);
-  if (!(await exists(file))) {
+  if ((await ifThere(stat(file))) === undefined) {
     await mkdir(folder, { recursive: true });
     await writeWhole(file, bytes);
   }
@@ -156,15 +156,6 @@ function runOf({ target }: StorageDriverStoreContext): StoredRun {
 
 function sha256OfBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The metadata in the file: the bytes of each value in base64. */
@@ -230,6 +221,16 @@ export async function writeWhole(file: string, content: Uint8Array | Iterable<st
   } catch (error) {
     // A full disk leaves part of the content. The first error is the one to report.
     await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Returns what is read of a file or a folder; undefined if there is none. */
+export async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
     throw error;
   }
 }

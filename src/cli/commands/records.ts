@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
@@ -11,7 +10,7 @@ import type { Principal } from '../../core/domain/run.ts';
 import { counted } from '../../core/domain/text.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { fileArchive } from '../../stores/file-archive.ts';
-import { fileStore } from '../../stores/payload-store.ts';
+import { fileStore, writeWhole } from '../../stores/payload-store.ts';
 import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
@@ -33,19 +32,15 @@ export async function writeSaved(
   const saved = await run.save();
   const text = output.json ? JSON.stringify(saved) : JSON.stringify(saved, null, 2);
   if (file === undefined) output.print(text);
-  else await writeWhole(file, `${text}\n`);
+  else await writeFileWhole(file, `${text}\n`);
   output.note(`Run "${run.runId}": ${counted(saved.messages.length, 'message')}${file === undefined ? '' : ` in ${file}`}`);
   return 0;
 }
 
-/** Writes to a file with another name first, so that an incomplete document is not mistaken for a complete one. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  const draft = `${file}.part`;
+async function writeFileWhole(file: string, text: string): Promise<void> {
   try {
-    await writeFile(draft, text);
-    await rename(draft, file);
+    await writeWhole(file, [text]);
   } catch (error) {
-    await rm(draft, { force: true });
     throw new UsageError(`Nothing can be written to "${file}": ${errorMessage(error)}`, { cause: error });
   }
 }

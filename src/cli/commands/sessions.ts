@@ -137,8 +137,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
         ? `Limits had been raised by "${receipt.id}" before: nothing changes`
         : `Limits of session "${sessionId}" are raised`,
     );
-    if (now !== undefined && !output.json)
-      for (const line of factLines(sessionFacts(now, status.startTime), output)) output.note(line);
+    if (now !== undefined && !output.json) for (const line of factLines(sessionFacts(now, status.startTime), output)) output.note(line);
     return 0;
   });
 }

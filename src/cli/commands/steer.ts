@@ -1,7 +1,7 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject } from '../../core/domain/json.ts';
+import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
@@ -56,7 +56,9 @@ export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }:
     const isRequested = outcome === 'requested';
     return io.output.result(
       { runId, outcome, ...(isRequested ? { reason, ...who } : {}) },
-      isRequested ? `Cancellation of run "${runId}" is requested: ${reason}` : `Run "${runId}" had ended already: there was nothing to cancel`,
+      isRequested
+        ? `Cancellation of run "${runId}" is requested: ${reason}`
+        : `Run "${runId}" had ended already: there was nothing to cancel`,
     );
   });
 }
@@ -132,11 +134,7 @@ export async function setPermissionsOfRun(
 }
 
 function permissionsIn(text: string): PermissionOptions {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // The text is no JSON: the message below says what to write.
-  }
+  const value = parsedJson(text);
+  if (isJsonObject(value)) return value;
   throw new UsageError(`Write the permissions as a JSON object, such as '{"deny": ["web_*"]}'`);
 }

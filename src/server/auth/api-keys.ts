@@ -4,9 +4,10 @@ import path from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
 import { withFileLock } from '../../memory/file-lock.ts';
-import { removeDrafts, writeWhole } from '../../stores/payload-store.ts';
+import { ifThere, removeDrafts, writeWhole } from '../../stores/payload-store.ts';
 import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
 
 const DIGEST_BYTES = 32;
@@ -125,7 +126,7 @@ export function parseApiKey(text: string): ApiKeyParts | undefined {
 }
 
 /** Returns the SHA-256 of a secret. A slow hash is for passwords: no one can guess 256 random bits. */
-function secretDigest(secret: string): Buffer {
+export function secretDigest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
@@ -202,15 +203,6 @@ async function keysIn(file: string): Promise<ReadonlyMap<string, ApiKey>> {
   return new Map(keys.map((key) => [key.id, key]));
 }
 
-async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 const VERSION = 1;
 
 const NAME = z.string().min(1).max(200);
@@ -239,7 +231,7 @@ function keysText(keys: readonly ApiKey[]): string {
 
 /** Reads the keys of a file. Throws `authorization_failed` for any other content: a key that is not understood could have other rights. */
 function parseKeys(text: string, file: string): ApiKey[] {
-  const parsed = FILE.safeParse(jsonOf(text));
+  const parsed = FILE.safeParse(parsedJson(text));
   if (parsed.success) return parsed.data.keys;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
@@ -247,12 +239,4 @@ function parseKeys(text: string, file: string): ApiKey[] {
     'authorization_failed',
     `The file "${file}" holds no API keys of this release${where}: use another file, or correct it`,
   );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
-import { canonicalJson, type JsonObject } from '../../core/domain/json.ts';
+import { canonicalJson, type JsonObject, parsedJson } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems.ts';
 import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
@@ -143,7 +143,7 @@ function cursorOf(list: List, position: string): string {
 
 /** Returns the position of a cursor. Throws `invalid_cursor` for one that is none, or that of another list. */
 function positionOf(list: List, cursor: string): string {
-  const read = CURSOR.safeParse(decodedCursor(cursor));
+  const read = CURSOR.safeParse(parsedJson(Buffer.from(cursor, 'base64url').toString()));
   if (read.success && read.data.of === digestOf(list, read.data.at)) return read.data.at;
   throw invalidCursor(read.success ? 'it is that of another list, filter or caller' : 'it is none that the service has given');
 }
@@ -154,14 +154,6 @@ function invalidCursor(why: string, cause?: unknown): RequestError {
     errors: [{ parameter: 'cursor', detail: why }],
     cause,
   });
-}
-
-function decodedCursor(cursor: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function digestOf({ name, principal, filter }: List, position: string): string {
