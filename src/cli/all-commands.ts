@@ -74,9 +74,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     heading: 'Keep, move and remove data',
     commands: [
       bind(runs.EXPORT, async () => (await import('./commands/export.ts')).exportRun),
-      bind(runs.SAVE, async () => (await import('./commands/runs.ts')).saveRun),
-      bind(runs.DELETE, async () => (await import('./commands/runs.ts')).deleteRun),
-      bind(runs.FORGET, async () => (await import('./commands/runs.ts')).forget),
+      bind(runs.SAVE, async () => (await import('./commands/records.ts')).saveRun),
+      bind(runs.DELETE, async () => (await import('./commands/records.ts')).deleteRun),
+      bind(runs.FORGET, async () => (await import('./commands/records.ts')).forget),
       bind(runs.LIST_MEMORY, async () => (await import('./commands/memory.ts')).listMemory),
       bind(runs.FORGET_MEMORY, async () => (await import('./commands/memory.ts')).forgetMemory),
     ],

@@ -259,7 +259,7 @@ export async function readProgramFile(path: string, terminal: Pick<Terminal, 'st
   }
   if (!MODULES.includes(extname(path))) {
     const document = await readJson(path, 'program', terminal);
-    if (!isCompiledProgram(document)) return { label: labelOf(path), documents: [document] };
+    if (!isCompiledProgram(document)) return { label: path === '-' ? 'stdin' : basename(path), documents: [document] };
     throw new UsageError(`The program in "${path}" is one that AXON has compiled: convert it with ${CONVERT}, and check the result`);
   }
   const module = await loadAgentsModule(path);
@@ -293,8 +293,4 @@ export function problemsOfDefinition(error: unknown): readonly Problem[] | undef
     if ('problems' in cause && Array.isArray(cause.problems)) return cause.problems as Problem[];
   }
   return undefined;
-}
-
-function labelOf(path: string): string {
-  return path === '-' ? 'stdin' : basename(path);
 }

@@ -95,7 +95,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     if (waiting !== undefined) return decideCall(run, { ...again, about: waiting });
   }
   if (owner !== undefined && owner !== runId) {
-    if (await isBelow(run, owner)) return decideCall(runOf(client, owner), { ...again, about });
+    if (await isBelow(run, owner)) return decideCall({ client, runId: owner, reader: new RunReader(client, owner) }, { ...again, about });
     const where = `it waits in run "${owner}", not in run "${runId}"`;
     throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${where}`);
   }
@@ -134,10 +134,6 @@ async function isBelow({ client, runId }: DecidedRun, other: string): Promise<bo
     id = beginning.parentRunId;
   }
   return id === runId;
-}
-
-function runOf(client: Client, runId: string): DecidedRun {
-  return { client, runId, reader: new RunReader(client, runId) };
 }
 
 /** The id of a call, and its digest if it is known. */

@@ -163,7 +163,11 @@ async function runsBelow(client: Client, runId: string): Promise<string[]> {
   for await (const { workflowId, parentExecution, rootExecution } of withoutMemos(client).workflow.list({ query })) {
     places.set(workflowId, { parent: parentExecution?.workflowId ?? undefined, root: rootExecution?.workflowId ?? undefined });
   }
-  return runIdsBelow(runId, places, places.size === 0 ? undefined : await rootOf(client, runId));
+  return runIdsBelow(
+    runId,
+    places,
+    places.size === 0 ? undefined : ((await findExecution(client, runId))?.rootExecution?.workflowId ?? undefined),
+  );
 }
 
 /**
@@ -186,10 +190,6 @@ export function runIdsBelow(runId: string, places: ReadonlyMap<string, TreePlace
 /** Compares ids so that a run comes after its descendants: their ids begin with its own. */
 export function deepestFirst(one: string, other: string): number {
   return other.length - one.length;
-}
-
-async function rootOf(client: Client, runId: string): Promise<string | undefined> {
-  return (await findExecution(client, runId))?.rootExecution?.workflowId ?? undefined;
 }
 
 /**

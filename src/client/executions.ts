@@ -175,17 +175,13 @@ async function sendQuery<Answer>(client: Client, runId: string, { query, argumen
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
-      else if (isQueryUnderWay(error) && Date.now() < deadline) await sleep(retryQueryAfterMs(attempt));
+      // The server refused the query because another one waits for the same workflow task.
+      else if (grpcCode(error) === GRPC.resourceExhausted && Date.now() < deadline) await sleep(retryQueryAfterMs(attempt));
       else if (isRetryableQueryError(error) && Date.now() - begun < askAgainForMs) await sleep(retryQueryAfterMs(attempt));
       else if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return undefined;
       else throw error;
     }
   }
-}
-
-/** True if the server refused the query because another one waits for the same workflow task. */
-function isQueryUnderWay(error: unknown): boolean {
-  return grpcCode(error) === GRPC.resourceExhausted;
 }
 
 /** True if the execution has no first task yet. */

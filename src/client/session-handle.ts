@@ -124,7 +124,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     // The limits of a run are those of a turn; those of the session are part of `session`.
     const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
-    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
+    // Lists know a session by the first one: the agent that it begins with. The server carries it over.
+    this.#attributes = [{ key: SESSION, value: input.agent }, ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
     this.#startOptions = (attributes) => ({
@@ -283,11 +284,6 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 }
 
 const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
-
-/** Returns the search attribute by which lists know a session: the agent that it begins with. The server carries it over. */
-function sessionAttributes(agent: string): SearchAttributePair[] {
-  return [{ key: SESSION, value: agent }];
-}
 
 /** Returns the memo of a session: the caller's, with its title. Unlike a search attribute, it is encrypted if payloads are. */
 function sessionMemo(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LonghaulError } from '../core/domain/errors.ts';
+import { LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { ifThere } from '../stores/payload-store.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
@@ -34,7 +34,7 @@ export async function withFileLock<Result>(file: string, work: () => Promise<Res
 }
 
 async function acquire(file: string, owner: string, options: LockOptions): Promise<void> {
-  const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = memoryUnavailable } = options;
+  const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = (message) => new LonghaulError('memory_unavailable', message) } = options;
   const draft = `${file}.${randomUUID()}`;
   // The lock appears with its owner in it: a link is made completely or not at all, and never over another file.
   await writeFile(draft, owner, { flag: 'wx' });
@@ -49,10 +49,6 @@ async function acquire(file: string, owner: string, options: LockOptions): Promi
   }
 }
 
-function memoryUnavailable(message: string): LonghaulError {
-  return new LonghaulError('memory_unavailable', message);
-}
-
 async function isLinked(draft: string, file: string): Promise<boolean> {
   try {
     // The age of a lock is counted from here, not from the beginning of the wait for it.
@@ -60,7 +56,7 @@ async function isLinked(draft: string, file: string): Promise<boolean> {
     await link(draft, file);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (memberOf(error, 'code') === 'EEXIST') return false;
     throw error;
   }
 }
@@ -90,14 +86,10 @@ function hasEnded(owner: string): boolean {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return hasCode(error, 'ESRCH');
+    return memberOf(error, 'code') === 'ESRCH';
   }
 }
 
 function ownerOf(file: string): Promise<string | undefined> {
   return ifThere(readFile(file, 'utf8'));
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -9,7 +9,7 @@ import {
   type StorageDriverStoreContext,
 } from '@temporalio/common';
 import type { SpilledContent } from '../core/domain/content.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../core/domain/json.ts';
 
 /** A run that stored data belongs to: all executions of one workflow id. */
@@ -230,7 +230,7 @@ export async function ifThere<Value>(reading: Promise<Value>): Promise<Value | u
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes(String(memberOf(error, 'code')))) return undefined;
     throw error;
   }
 }

@@ -37,10 +37,10 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
     const run = client.handle(sessionId);
     const status = await run.status();
     const { session } = status;
-    if (session === undefined)
-      throw new UsageError(
-        `Run "${sessionId}" is not a session, or has not begun: ${commandText('show', sessionId, flags, output)} shows a run`,
-      );
+    if (session === undefined) {
+      const command = shellCommand('show', { operands: [sessionId], options: serverOptions(flags), program: output.program });
+      throw new UsageError(`Run "${sessionId}" is not a session, or has not begun: ${command} shows a run`);
+    }
     const [exchanges, approvals] = await Promise.all([
       newestExchanges(run, { events: status.events, count: last }),
       isTerminal(status.status) ? undefined : run.approvals(),
@@ -55,10 +55,6 @@ export async function showSession(io: CommandIo, { sessionId: given, last, ...fl
       ...turnLines(exchanges, session, output),
     ]);
   });
-}
-
-function commandText(command: string, sessionId: string, flags: ServerFlags, { program }: Output): string {
-  return shellCommand(command, { operands: [sessionId], options: serverOptions(flags), program });
 }
 
 /** Returns the facts of a session, one per line. */

@@ -210,7 +210,9 @@ export async function followProgress(run: Progressing, output: Output, signal: A
   while (!signal.aborted) {
     const running = await callsWithProgress(run);
     const now = JSON.stringify(running);
-    if (now !== printed && !signal.aborted) for (const call of running) printProgress(call, output);
+    if (now !== printed && !signal.aborted) {
+      for (const call of running) output.result({ progress: call }, output.look('dim', `         ${progressText(call)}`));
+    }
     printed = now;
     await delay(everyMs, undefined, { signal }).catch(() => undefined);
   }
@@ -224,8 +226,4 @@ async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
   } catch {
     return [];
   }
-}
-
-function printProgress(call: RunningCall, output: Output): void {
-  output.result({ progress: call }, output.look('dim', `         ${progressText(call)}`));
 }

@@ -94,17 +94,13 @@ async function readView(handle: RunHandle<JsonValue>, { start, close }: Pick<Run
   try {
     return await endedView(handle);
   } catch (error) {
-    if (!isEndedFromOutside(error)) throw error;
-    // There is no result, but the record can still be read.
+    if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
+    // It was ended from outside: there is no result, but the record can still be read.
     const ending = { endTime: close.toISOString(), durationSeconds: (close.getTime() - start.getTime()) / 1000 };
     const failure = { stopReason: 'error', error: errorMessage(error), errorCode: errorCode(error) ?? null } as const;
     const [status, records] = await Promise.all([handle.status(), runRecords(handle, { live: false })]);
     return { ...viewOfStatus(status, records), ...ending, ...failure, status: 'error', lastError: null };
   }
-}
-
-function isEndedFromOutside(error: unknown): boolean {
-  return ['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '');
 }
 
 async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {

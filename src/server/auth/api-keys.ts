@@ -43,10 +43,11 @@ export async function createApiKey(
   store: ApiKeyStore,
   rights: Omit<ApiKey, 'id' | 'secretHash' | 'createdAt' | 'revokedAt'>,
 ): Promise<CreatedApiKey> {
-  const parts = newApiKeyParts();
-  const key: ApiKey = { ...rights, id: parts.id, secretHash: secretDigest(parts.secret).toString('hex'), createdAt: Date.now() };
+  const id = randomText(ID_LENGTH);
+  const secret = randomText(SECRET_LENGTH);
+  const key: ApiKey = { ...rights, id, secretHash: secretDigest(secret).toString('hex'), createdAt: Date.now() };
   await store.put(key);
-  return { key, text: apiKeyText(parts) };
+  return { key, text: `lh_${id}_${secret}` };
 }
 
 /** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */
@@ -107,16 +108,6 @@ const KEY_PATTERN = new RegExp(`^lh_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${S
 interface ApiKeyParts {
   id: string;
   secret: string;
-}
-
-/** Makes the parts of a new key by the random numbers of the system. */
-function newApiKeyParts(): ApiKeyParts {
-  return { id: randomText(ID_LENGTH), secret: randomText(SECRET_LENGTH) };
-}
-
-/** Returns the text that a caller sends. */
-function apiKeyText({ id, secret }: ApiKeyParts): string {
-  return `lh_${id}_${secret}`;
 }
 
 /** Returns the parts of a key; undefined for another text. */

@@ -309,7 +309,12 @@ const listProgramsRoute = defineRoute(
   },
   async ({ caller: { agents }, settings }) => {
     const programs = settings.programs.filter(({ name }) => agents === undefined || agents.includes(name));
-    return { status: 200, body: { programs: programs.map(programEntryOf) } };
+    const entries = programs.map(({ name, document: { input, units } }) => ({
+      name,
+      units: units.map((unit) => unit.name),
+      ...defined({ input }),
+    }));
+    return { status: 200, body: { programs: entries } };
   },
 );
 
@@ -451,8 +456,4 @@ function agentEntryOf({ name, description, depsSchema, output, tools }: AnyAgent
       description: tool.description,
     })),
   };
-}
-
-function programEntryOf({ name, document: { input, units } }: AnyProgram): z.input<typeof programEntry> {
-  return { name, units: units.map((unit) => unit.name), ...defined({ input }) };
 }

@@ -374,13 +374,10 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[], belo
   if (isProgram) return openCalls(events) === pending.length;
   const since = events.slice(response).flatMap(({ content }) => content);
   // A transfer starts once all other calls have ended.
-  const waits = (item: ContentItem): boolean => isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || isPending(item, pending));
+  const waits = (item: ContentItem): boolean =>
+    isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || pending.some(({ callId }) => callId === item.toolCallId));
   const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
   return since.filter(waits).length - results.length === pending.length + below;
-}
-
-function isPending({ toolCallId }: ToolCall, pending: readonly ApprovalView[]): boolean {
-  return pending.some(({ callId }) => callId === toolCallId);
 }
 
 /** Returns the number of calls that have no result yet. */

@@ -252,7 +252,9 @@ export function harnessActivities(harness: Harness): ActivityInterceptorsFactory
       execute: (input, next) => {
         if (info.workflowExecution?.workflowId !== harness.runId) return next(input);
         if (info.activityType === ACTIVITIES.callModel) return modelActivity(harness, input, next);
-        if (info.activityType === ACTIVITIES.askStep) return askActivity(harness, input, next);
+        if (info.activityType === ACTIVITIES.askStep) {
+          return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
+        }
         return OWN.includes(info.activityType) ? next(input) : toolActivity(harness, info, input, next);
       },
     },
@@ -264,10 +266,6 @@ async function modelActivity(harness: Harness, input: ActivityExecuteInput, next
   const output = (await callDuring(harness, harness.stepOf(through), () => next(input))) as CallModelOutput | undefined;
   if (output?.type === 'response') harness.answered(through);
   return output;
-}
-
-function askActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
-  return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
 }
 
 /** Calls the model of a step, after the faults that are planned before it. */

@@ -65,13 +65,9 @@ function commonParts(
 /** Returns the source of secrets. Values by name become a source like any other. */
 function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSource | readonly SecretSource[] {
   if (Array.isArray(secrets) || typeof secrets === 'function') return secrets;
-  if (isSource(secrets)) return secrets;
+  if ('read' in secrets && typeof secrets.read === 'function') return secrets as SecretSource;
   const values = new Map(Object.entries(secrets));
   return (name) => values.get(name);
-}
-
-function isSource(secrets: object): secrets is Exclude<SecretSource, (name: string) => unknown> {
-  return 'read' in secrets && typeof secrets.read === 'function';
 }
 
 /** Returns agents and all those that they hand over to or have as their flow, directly or not, as far as they are given as agents and not by name. Each name once. */

@@ -235,7 +235,6 @@ const stop = defineRoute(
     scope: 'runs:write',
     params: chatParams,
     body: emptyBody,
-    bodyIsOptional: true,
     responses: { 200: { description: 'The answer is interrupted, or there was none.', schema: interruptReceipt } },
     problems: REQUEST_PROBLEMS,
   },
@@ -336,17 +335,13 @@ async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, 
     if (signal.aborted) throw error;
     const { problem } = problemOf(error, reportedRequest(raw), settings.report);
     if (errorCode(error) === 'server_unreachable') throw error;
-    yield messageOf({ type: 'error', errorText: problemText(problem) });
+    yield messageOf({ type: 'error', errorText: problem.status < 500 ? problem.detail : problem.title });
   }
   yield { data: '[DONE]' };
 }
 
 function messageOf(chunk: UiChunk): StreamMessage {
   return { data: JSON.stringify(chunk) };
-}
-
-function problemText({ detail, status, title }: Problem): string {
-  return status < 500 ? detail : title;
 }
 
 /** A part of a chat, by the numbers of its turns. */
@@ -450,14 +445,10 @@ async function newestTurn(session: SessionHandle): Promise<number> {
  */
 async function requireUnchanged(run: Pick<RunHandle, 'context'>, place: RecordPlace, message: UserMessage | undefined): Promise<void> {
   if (message === undefined) return;
-  const text = messageText(message.content);
+  const text = recordedParts([{ type: 'message', role: 'user', content: message.content }]).text;
   for await (const [, event] of eventsFrom(run, place.offset)) {
     if (isOfUser(event) && recordedParts(event.content).text === text) return;
     // A turn that ends before it has read the message leaves it to the next one.
     if (event.turn !== undefined && event.turn.unanswered?.includes(message.id) !== true) throw changedMessage();
   }
-}
-
-function messageText(content: string | ContentPart[]): string {
-  return recordedParts([{ type: 'message', role: 'user', content }]).text;
 }

@@ -49,7 +49,7 @@ export async function startAgent(
     ...opening,
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
     ...(maxToolCalls === undefined ? {} : { limits: { toolCalls: maxToolCalls } }),
-    ...memoWith(memoOf(facts), digest),
+    ...memoWith({ [MEMO]: { createdAt: facts.createdAt, parameters: { ...parameters } } }, digest),
     ...defined({ runId }),
   } as StartOptions;
   const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
@@ -97,10 +97,6 @@ interface KeptFacts {
   /** Seconds since the epoch. */
   createdAt: number;
   parameters: RepeatedParameters;
-}
-
-function memoOf({ createdAt, parameters }: KeptFacts): JsonObject {
-  return { [MEMO]: { createdAt, parameters: { ...parameters } } };
 }
 
 /** Returns the facts that a run keeps; undefined if it was started in another way. */
