@@ -5,12 +5,12 @@ import { identityOf } from '../../core/domain/run.ts';
 import { isoTime, milliseconds } from '../../core/domain/time.ts';
 import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';
 import { actingPrincipal, printList } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
-import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from '../run-commands.ts';
+import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
-export async function createKey({ output, terminal }: CommandIo, flags: CreateKeyFlags): Promise<number> {
+export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   const principal = actingPrincipal(flags, terminal.env);
   const { key, text } = await createApiKey(fileApiKeys({ file }), {
@@ -27,7 +27,7 @@ export async function createKey({ output, terminal }: CommandIo, flags: CreateKe
 }
 
 /** Lists API keys in the order of their creation: a table, or one JSON object per line. Needs no server. */
-export async function listKeys(io: CommandIo, flags: KeysFlags): Promise<number> {
+export async function listKeys(io: CommandIo, flags: FlagsOf<typeof LIST_KEYS>): Promise<number> {
   const now = Date.now();
   const columns: EntryColumn<ApiKey>[] = [
     { title: 'KEY', of: ({ id }) => id },
@@ -48,7 +48,7 @@ export async function listKeys(io: CommandIo, flags: KeysFlags): Promise<number>
 }
 
 /** Revokes an API key: servers refuse it from their next request on. Needs no server. */
-export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: RevokeKeyFlags): Promise<number> {
+export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: FlagsOf<typeof REVOKE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   // A key that was found where it should not be may be given as it is. Its secret is not repeated.
   const id = parseApiKey(keyId)?.id ?? keyId;

@@ -7,15 +7,15 @@ import { fileMemory } from '../../memory/file-memory.ts';
 import { type MemoryEntry, memoryNamespace, memoryOwner, type MemoryStore } from '../../memory/memory-store.ts';
 import { sqliteMemory } from '../../memory/sqlite-memory.ts';
 import { actingPrincipal, printList } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
-import type { ForgetMemoryFlags, MemoryFlags } from '../run-commands.ts';
+import type { FORGET_MEMORY, LIST_MEMORY } from '../run-commands.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
 
 /** Lists the entries of a memory by their keys: a table, or one JSON object per line. Needs no server. */
-export async function listMemory(io: CommandIo, flags: MemoryFlags): Promise<number> {
+export async function listMemory(io: CommandIo, flags: FlagsOf<typeof LIST_MEMORY>): Promise<number> {
   const namespace = namespaceOf(flags, io.terminal.env);
   if (namespace === undefined) throw new UsageError('Whose entries? Write --agent <name>, or --scope <name> for those of programs');
   return printList(io, allEntries(memoryIn(flags.memory), namespace), {
@@ -46,7 +46,7 @@ async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerat
 }
 
 /** Removes one entry of a memory, those of an agent or a scope, or all of a user. Needs no server. */
-export async function forgetMemory({ output, terminal }: CommandIo, flags: ForgetMemoryFlags): Promise<number> {
+export async function forgetMemory({ output, terminal }: CommandIo, flags: FlagsOf<typeof FORGET_MEMORY>): Promise<number> {
   const { memory, key } = flags;
   const namespace = namespaceOf(flags, terminal.env);
   const user = actingPrincipal(flags, terminal.env);
@@ -68,7 +68,7 @@ export function memoryIn(file: string): MemoryStore {
 }
 
 /** Returns the namespace that the options name; undefined if they name neither an agent nor a scope. */
-export function namespaceOf({ agent, scope, ...flags }: MemoryFlags, env: NodeJS.ProcessEnv): string | undefined {
+export function namespaceOf({ agent, scope, ...flags }: FlagsOf<typeof LIST_MEMORY>, env: NodeJS.ProcessEnv): string | undefined {
   if (agent === undefined && scope === undefined) return undefined;
   if (agent !== undefined && scope !== undefined)
     throw new UsageError('An agent has no scopes: write --agent, or --scope for steps of programs');

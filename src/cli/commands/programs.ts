@@ -8,14 +8,14 @@ import { counted, printableLine } from '../../core/domain/text.ts';
 import { checkProgram, type KnownNames } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
 import { wholeRunId, withClient, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule, problemsOfDefinition, type ProgramFile, readJson, readProgramFile } from '../input-files.ts';
 import { sharedStartOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { traceLines } from '../render/tree-lines.ts';
 import { printStartedRun } from './start.ts';
-import type { RunFlags, CheckFlags, TraceFlags } from '../run-commands.ts';
+import type { RunFlags, CHECK, TRACE } from '../run-commands.ts';
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {
@@ -89,7 +89,7 @@ interface CheckReport {
 }
 
 /** Prints all problems of the programs of a file. The exit code says if there are any; warnings do not count. */
-export async function check(io: CommandIo, { file, agents }: CheckFlags): Promise<number> {
+export async function check(io: CommandIo, { file, agents }: FlagsOf<typeof CHECK>): Promise<number> {
   const { output, terminal } = io;
   const reports = await reportsOn(file, agents, terminal);
   for (const report of reports) output.result(report, reportLines(report, output));
@@ -155,7 +155,7 @@ export function namesOfModule({ agents, programs, tools, anchors, providers, mem
 }
 
 /** Prints the trace of a run, while it continues and after it has ended. */
-export async function trace(io: CommandIo, flags: TraceFlags): Promise<number> {
+export async function trace(io: CommandIo, flags: FlagsOf<typeof TRACE>): Promise<number> {
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());
   return io.output.result(found.toJSON(), traceLines(found, io.output));
 }

@@ -13,13 +13,13 @@ import { fileArchive } from '../../stores/file-archive.ts';
 import { fileStore, writeWhole } from '../../stores/payload-store.ts';
 import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
 import { memoryIn } from './memory.ts';
-import type { DeleteFlags, ForgetFlags, SaveFlags } from '../run-commands.ts';
+import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 
 /** Writes the context of a run as a JSON document, which a run can be started from. */
-export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {
+export async function saveRun(io: CommandIo, flags: FlagsOf<typeof SAVE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => writeSaved(io, client.handle(runId), flags.output));
 }
 
@@ -97,7 +97,7 @@ interface NamedStores {
 }
 
 /** Removes everything of a user; without `--yes`, says how many runs that are and which stores are named, and changes nothing. */
-export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number> {
+export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Promise<number> {
   const { output, terminal } = io;
   const user = actingPrincipal(flags, terminal.env);
   if (user?.user === undefined) throw new UsageError('There is no user: write --user, and --tenant if the user has one');
@@ -126,7 +126,7 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
   });
 }
 
-function namedStores({ memory, streams, without: list = '', ...folders }: ForgetFlags): NamedStores {
+function namedStores({ memory, streams, without: list = '', ...folders }: FlagsOf<typeof FORGET>): NamedStores {
   const stores: NamedStores['stores'] = {
     ...storesIn(folders),
     ...(memory === undefined ? {} : { memory: memoryIn(memory) }),

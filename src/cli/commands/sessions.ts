@@ -11,7 +11,7 @@ import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../..
 import type { StatusView } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { osUser, printList, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
 import { sessionLimitOptions } from '../options.ts';
 import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
@@ -20,18 +20,18 @@ import { turnText } from '../render/event-lines.ts';
 import { principalText, sessionFacts } from '../render/facts.ts';
 import { removeRun, storesIn, writeSaved } from './records.ts';
 import type {
-  ShowSessionFlags,
-  SessionsFlags,
-  RaiseSessionFlags,
-  ResetSessionFlags,
-  SaveSessionFlags,
-  LoadSessionFlags,
-  CloseSessionFlags,
-  DeleteSessionFlags,
+  SHOW_SESSION,
+  SESSIONS,
+  RAISE_SESSION,
+  RESET_SESSION,
+  SAVE_SESSION,
+  LOAD_SESSION,
+  CLOSE_SESSION,
+  DELETE_SESSION,
 } from '../session-commands.ts';
 
 /** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
-export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: ShowSessionFlags): Promise<number> {
+export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: FlagsOf<typeof SHOW_SESSION>): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const run = client.handle(sessionId);
@@ -80,7 +80,7 @@ function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, outpu
 const TITLE_BYTES = 60;
 
 /** Lists sessions, newest first: a table, or one JSON object per line. */
-export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<number> {
+export async function sessions(io: CommandIo, flags: FlagsOf<typeof SESSIONS>): Promise<number> {
   return withClient(io, flags, ({ client }) =>
     printList(io, client.sessions(filterOf(flags)), {
       json: (entry) => ({ ...entry, status: entry.status ?? null }),
@@ -90,7 +90,7 @@ export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<num
   );
 }
 
-function filterOf({ agent, status, tag, since, query, limit }: SessionsFlags): SessionFilter {
+function filterOf({ agent, status, tag, since, query, limit }: FlagsOf<typeof SESSIONS>): SessionFilter {
   return {
     limit,
     ...defined({ agent, status, tag, startedAfter: since, query }),
@@ -115,7 +115,7 @@ export function sessionLines(
 }
 
 /** Raises limits of a whole session, and prints its turns and amounts against the new limits. */
-export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Promise<number> {
+export async function raiseSession(io: CommandIo, flags: FlagsOf<typeof RAISE_SESSION>): Promise<number> {
   const { output } = io;
   const { sessionId: given, by = osUser() } = flags;
   const limits = sessionLimitOptions(flags);
@@ -139,7 +139,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
 }
 
 /** Empties the conversation of a session, after the turn that continues. */
-export async function resetSession(io: CommandIo, { sessionId: given, ...flags }: ResetSessionFlags): Promise<number> {
+export async function resetSession(io: CommandIo, { sessionId: given, ...flags }: FlagsOf<typeof RESET_SESSION>): Promise<number> {
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
     return io.output.result({ sessionId, beforeTurn }, `Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);
@@ -147,14 +147,17 @@ export async function resetSession(io: CommandIo, { sessionId: given, ...flags }
 }
 
 /** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
-export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
+export async function saveSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof SAVE_SESSION>): Promise<number> {
   return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
     writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
   );
 }
 
 /** Begins a session with the conversation and the deps of a saved context. It waits for its first message. */
-export async function loadSession(io: CommandIo, { sessionId, file, agent, title, ...flags }: LoadSessionFlags): Promise<number> {
+export async function loadSession(
+  io: CommandIo,
+  { sessionId, file, agent, title, ...flags }: FlagsOf<typeof LOAD_SESSION>,
+): Promise<number> {
   const { output, terminal } = io;
   const saved = (await readJson(file, 'saved context', terminal)) as SavedContext;
   return withClient(io, flags, async ({ client }) => {
@@ -167,7 +170,10 @@ export async function loadSession(io: CommandIo, { sessionId, file, agent, title
 }
 
 /** Closes a session, after the turn that continues. */
-export async function closeSession(io: CommandIo, { sessionId: given, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
+export async function closeSession(
+  io: CommandIo,
+  { sessionId: given, by = osUser(), ...flags }: FlagsOf<typeof CLOSE_SESSION>,
+): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
@@ -184,7 +190,7 @@ const CLOSING_MS = 30_000;
  * Closes a session that is idle and removes it, with its archive and its spilled results. One that does not exist is no error. Throws
  * `run_open`, and changes nothing, while a turn continues, unless `end` cancels it.
  */
-export async function deleteSession(io: CommandIo, { sessionId, ...flags }: DeleteSessionFlags): Promise<number> {
+export async function deleteSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof DELETE_SESSION>): Promise<number> {
   const stores = storesIn(flags);
   return withClient(io, flags, async ({ client }) => {
     if (flags.end !== true) await closeIfIdle(client, sessionId);

@@ -8,7 +8,7 @@ import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, tableLines } from '../output.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { eventLines } from '../render/event-lines.ts';
@@ -18,13 +18,13 @@ import { hookLines, indented, programLines, timelineLines } from '../render/time
 import { programTimelineOf, timelineOf } from '../render/timeline.ts';
 import { treeLines } from '../render/tree-lines.ts';
 import { waitForResult } from './start.ts';
-import type { ShowFlags, TreeFlags, EventsFlags, ResultFlags } from '../run-commands.ts';
+import type { SHOW, TREE, EVENTS, RESULT } from '../run-commands.ts';
 
 /**
  * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
  * only says that it could be read.
  */
-export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
+export async function show(io: CommandIo, flags: FlagsOf<typeof SHOW>): Promise<number> {
   const { output, terminal } = io;
   const { view, link } = await withRun(io, flags, async ({ client, server, runId }) => {
     const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
@@ -116,13 +116,13 @@ export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = 
 }
 
 /** Prints a run with the its descendants, while they continue and after they have ended. */
-export async function tree(io: CommandIo, flags: TreeFlags): Promise<number> {
+export async function tree(io: CommandIo, flags: FlagsOf<typeof TREE>): Promise<number> {
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
   return io.output.result(found, treeLines(found, io.output));
 }
 
 /** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
-export async function events(io: CommandIo, { follow = false, from, ...flags }: EventsFlags): Promise<number> {
+export async function events(io: CommandIo, { follow = false, from, ...flags }: FlagsOf<typeof EVENTS>): Promise<number> {
   const { output, terminal } = io;
   const { signal, stdout } = terminal;
   await withRun(io, flags, async ({ client, runId }) => {
@@ -147,7 +147,7 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
 }
 
 /** Waits for the end of a run and prints its answer. */
-export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
+export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: FlagsOf<typeof RESULT>): Promise<number> {
   return await withRun(io, flags, async ({ client, runId }) =>
     waitForResult(io, client, client.handle<unknown>(runId), {
       flags,

@@ -6,14 +6,14 @@ import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
 import { osUser, serverOptions, sendWithId, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
 import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
-import type { CancelFlags, PauseFlags, RaiseFlags, RetryFlags, SendFlags, SetPermissionsFlags } from '../run-commands.ts';
+import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND, SET_PERMISSIONS } from '../run-commands.ts';
 
 /** Sends a message to a running run and prints the event and the step at which it is read. */
-export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
+export async function send(io: CommandIo, flags: FlagsOf<typeof SEND>): Promise<number> {
   const text = await textOrStdin(flags.text, io.terminal);
   return withRun(io, flags, async ({ client, runId }) => sendText(io, client.handle<unknown>(runId), { ...flags, text }));
 }
@@ -21,7 +21,7 @@ export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
 export async function sendText(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
-  { text, mode, id: ownId }: SendFlags,
+  { text, mode, id: ownId }: FlagsOf<typeof SEND>,
 ): Promise<number> {
   const receipt = await sendWithId(ownId, (id) => run.send(text, { id, mode }));
   const { id, status, offset, beforeStep } = receipt;
@@ -34,14 +34,14 @@ export async function sendText(
 }
 
 /** Pauses a run: it starts nothing new after its current step. */
-export async function pause(io: CommandIo, flags: PauseFlags): Promise<number> {
+export async function pause(io: CommandIo, flags: FlagsOf<typeof PAUSE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => {
     const { paused } = await client.handle(runId).pause();
     return io.output.result({ runId, paused }, `Run "${runId}" is paused: it begins nothing new after the current step`);
   });
 }
 
-export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> {
+export async function resume(io: CommandIo, flags: FlagsOf<typeof PAUSE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => {
     const { paused } = await client.handle(runId).resume();
     return io.output.result({ runId, paused }, `Run "${runId}" continues`);
@@ -49,7 +49,7 @@ export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> 
 }
 
 /** Requests the cancellation of a run. A run that has ended already is no error. */
-export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: CancelFlags): Promise<number> {
+export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: FlagsOf<typeof CANCEL>): Promise<number> {
   const who = defined({ by });
   return withRun(io, flags, async ({ client, runId }) => {
     const outcome = await client.handle(runId).cancel(reason, who);
@@ -64,7 +64,7 @@ export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }:
 }
 
 /** Continues a run that has ended from one of its steps. */
-export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
+export async function retry(io: CommandIo, flags: FlagsOf<typeof RETRY>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
 }
 
@@ -72,7 +72,7 @@ export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
 export async function retryOf(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
-  { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
+  { fromStep, ...flags }: Omit<FlagsOf<typeof RETRY>, 'runId'>,
 ): Promise<number> {
   const receipt = await run.retry(defined({ fromStep }));
   output.result(receipt, run.runId);
@@ -114,7 +114,7 @@ function limitsOf(flags: RaiseFlags): LimitOptions {
 }
 
 /** Sets the permissions of a run, and prints if they hold already. */
-export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags): Promise<number> {
+export async function setPermissions(io: CommandIo, flags: FlagsOf<typeof SET_PERMISSIONS>): Promise<number> {
   const permissions = permissionsIn(flags.permissions);
   return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
 }
@@ -122,7 +122,7 @@ export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags):
 export async function setPermissionsOfRun(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
-  { permissions, by = osUser(), id: ownId }: Pick<SetPermissionsFlags, 'by' | 'id'> & { permissions: PermissionOptions },
+  { permissions, by = osUser(), id: ownId }: Pick<FlagsOf<typeof SET_PERMISSIONS>, 'by' | 'id'> & { permissions: PermissionOptions },
 ): Promise<number> {
   const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...defined({ by }) }));
   const texts = {

@@ -11,10 +11,10 @@ import type { Handler } from '../../server/create-handler.ts';
 import { listen } from '../../server/node-server.ts';
 import { readBytes } from '../../server/requests.ts';
 import { chosenCodec, encodes } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { untilEnded } from '../terminal.ts';
-import type { CodecServerFlags } from '../serve-commands.ts';
+import type { CODEC_SERVER } from '../serve-commands.ts';
 
 /** The environment variable with the token that callers must send as `Authorization: Bearer <token>`. */
 const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
@@ -26,7 +26,7 @@ export const USUAL_CODEC_PORT = 8234;
 const USUAL_ORIGINS = ['http://localhost:8233', 'http://127.0.0.1:8233'];
 
 /** Serves `/encode` and `/decode` for the Temporal UI and CLI, until Ctrl-C. */
-export async function codecServer({ terminal, output }: CommandIo, flags: CodecServerFlags): Promise<number> {
+export async function codecServer({ terminal, output }: CommandIo, flags: FlagsOf<typeof CODEC_SERVER>): Promise<number> {
   const { env, signal } = terminal;
   const codec = chosenCodec(flags, env);
   const token = env[TOKEN_VARIABLE] || undefined;

@@ -14,14 +14,14 @@ import { reportText } from '../../server/problems.ts';
 import { memoryStreams } from '../../streams/memory-streams.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
 import { actingPrincipal, chosenCodec, type ConnectedClient, userKeyOf, withClient } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { keysFile } from '../commands/keys.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
 import { Interruption, untilEnded } from '../terminal.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
-import type { ServeFlags } from '../serve-commands.ts';
+import type { SERVE } from '../serve-commands.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8787;
@@ -29,7 +29,7 @@ const DEFAULT_DRAIN_MS = 5_000;
 const DEFAULT_GRACE_MS = 30_000;
 
 /** Serves runs over HTTP until SIGTERM or Ctrl-C, with a worker inside if there are agents. */
-export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
+export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promise<number> {
   const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
   const hasWorker = flags.agents !== undefined && flags.worker;
@@ -70,7 +70,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
 interface Service extends Announced {
   server: HttpServer;
   connected: ConnectedClient;
-  flags: ServeFlags;
+  flags: FlagsOf<typeof SERVE>;
 }
 
 /** Resolves once the terminal's signal is aborted and the requests under way are answered. */
