@@ -1,4 +1,4 @@
-import type { RunHandle } from '../../client/run-handle.ts';
+import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
@@ -45,12 +45,8 @@ async function decide(
   waiting: ApprovalView,
   decision: Extract<EnteredDecision, { type: 'approve' | 'reject' | 'respond' }>,
 ): Promise<boolean> {
-  const name = osUser();
-  const by = defined({ by: name });
   try {
-    if (decision.type === 'approve') await run.approve(waiting, { ...by, ...defined({ arguments: decision.arguments }) });
-    else if (decision.type === 'reject') await run.reject(waiting, { ...by, ...defined({ reason: decision.reason }) });
-    else await run.respond(waiting, decision.content, by);
+    await sendDecision(run, waiting, decision, defined({ by: osUser() }));
     return true;
   } catch (error) {
     const code = errorCode(error);

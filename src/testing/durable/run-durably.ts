@@ -7,7 +7,7 @@ import { installLog } from '../../../worker/install-log.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
 import { queryRun } from '../../client/executions.ts';
-import type { RunHandle } from '../../client/run-handle.ts';
+import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
@@ -194,24 +194,7 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
     cancel: (reason) => run.cancel(reason),
     raise: (id, limits) => run.raise(limits, { id }),
     setPermissions: (id, permissions) => run.setPermissions(permissions, { id }),
-    decide: (id, waiting, decision) => {
-      const by = defined({ by: decision.by });
-      const options = { id, ...by };
-      switch (decision.type) {
-        case 'approve': {
-          const { arguments: edited, remember } = decision;
-          const more = defined({ arguments: edited, remember });
-          return run.approve(waiting, { ...options, ...more });
-        }
-        case 'reject': {
-          const { reason, remember } = decision;
-          const more = defined({ reason, remember });
-          return run.reject(waiting, { ...options, ...more });
-        }
-        case 'respond':
-          return run.respond(waiting, decision.content, options);
-      }
-    },
+    decide: (id, waiting, decision) => sendDecision(run, waiting, decision, { id, ...defined({ by: decision.by }) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sendDecision } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import type { Duration } from '../../../core/domain/time.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
@@ -229,23 +230,9 @@ const decideRoute = defineRoute(
     ],
   },
   async ({ params: { runId, callId }, body, caller, client, idempotencyKey }): Promise<Reply> => {
-    const { digest, runId: waiting } = body;
-    const handle = client.handle(runId);
-    const about = { callId, digest, ...defined({ runId: waiting }) };
+    const about = { callId, digest: body.digest, ...defined({ runId: body.runId }) };
     const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
-    const remembered = 'remember' in body ? { remember: body.remember } : {};
-    switch (body.type) {
-      case 'approve': {
-        const edited = defined({ arguments: body.arguments });
-        return { status: 200, body: await handle.approve(about, { ...options, ...edited, ...remembered }) };
-      }
-      case 'reject': {
-        const reason = defined({ reason: body.reason });
-        return { status: 200, body: await handle.reject(about, { ...options, ...reason, ...remembered }) };
-      }
-      case 'respond':
-        return { status: 200, body: await handle.respond(about, body.content, options) };
-    }
+    return { status: 200, body: await sendDecision(client.handle(runId), about, body, options) };
   },
 );
 
