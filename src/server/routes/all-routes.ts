@@ -128,11 +128,11 @@ const openSessionRoute = defineRoute(
       runId: id,
       isOfKey: given === undefined,
       digest,
-      start: async () => {
+      start: async (ifExists) => {
+        if (ifExists !== 'fail') return ownSession(id, () => client.handle(id).status());
         await client.session(known, options).open();
         return id;
       },
-      existing: digest === undefined ? undefined : async () => ownSession(id, () => client.handle(id).status()),
     });
     const { runId: sessionId, repeated } = outcome;
     const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { IfExists } from '../../../client/client-options.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StartOptions } from '../../../client/start.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
@@ -52,15 +53,8 @@ export async function startAgent(
     ...memoWith({ [MEMO]: { createdAt: facts.createdAt, parameters: { ...parameters } } }, digest),
     ...defined({ runId }),
   } as StartOptions;
-  const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
-  const outcome = await startOnce({
-    client: client.temporal,
-    runId,
-    isOfKey: true,
-    digest,
-    start: () => start('fail'),
-    existing: digest === undefined ? undefined : () => start('return'),
-  });
+  const start = async (ifExists: IfExists): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
+  const outcome = await startOnce({ client: client.temporal, runId, isOfKey: true, digest, start });
   if (!outcome.repeated && typeof agent === 'string') {
     const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent });
     if (hint !== undefined) throw modelNotFound(agent, {}, hint);
