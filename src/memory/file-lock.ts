@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, memberOf } from '../core/domain/errors.ts';
-import { ifThere } from '../stores/payload-store.ts';
+import { ifThere, removeDrafts, writeWhole } from '../stores/payload-store.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
 const STALE_MS = 10_000;
@@ -19,17 +21,27 @@ export interface LockOptions {
 }
 
 /**
- * Runs `work` while no other process of this machine runs its own with the same lock file. Takes over the lock of a process that has
- * ended. Throws a LonghaulError if the lock does not become free.
+ * Replaces a file by the text that `next` makes, unless that is undefined, while no other process of this machine does the same: its lock is
+ * a file next to it. Takes over the lock of a process that has ended. `mode` has the rights of the file. Throws a LonghaulError if the lock
+ * does not become free.
  */
-export async function withFileLock<Result>(file: string, work: () => Promise<Result>, options: LockOptions = {}): Promise<Result> {
+export async function changeFile(
+  file: string,
+  next: () => Promise<string | undefined>,
+  { mode, ...options }: LockOptions & { mode?: number } = {},
+): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const lock = `${file}.lock`;
   const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
-  await acquire(file, owner, options);
+  await acquire(lock, owner, options);
   try {
-    return await work();
+    // The process that left a draft has ended, or has lost the lock. It may hold what was forgotten since.
+    await removeDrafts(file);
+    const text = await next();
+    if (text !== undefined) await writeWhole(file, [text], defined({ mode }));
   } finally {
     // A lock that was taken over belongs to another process.
-    if ((await ownerOf(file)) === owner) await rm(file, { force: true });
+    if ((await ownerOf(lock)) === owner) await rm(lock, { force: true });
   }
 }
 

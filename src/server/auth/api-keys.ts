@@ -1,13 +1,13 @@
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
-import { withFileLock } from '../../memory/file-lock.ts';
-import { ifThere, removeDrafts, writeWhole } from '../../stores/payload-store.ts';
+import { changeFile } from '../../memory/file-lock.ts';
+import { ifThere } from '../../stores/payload-store.ts';
 import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
 
 const DIGEST_BYTES = 32;
@@ -146,18 +146,13 @@ export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {
   const file = path.resolve(options.file);
   const read = keptReading(file);
   const change = async (changed: (keys: ReadonlyMap<string, ApiKey>) => ApiKey[] | undefined): Promise<boolean> => {
-    await mkdir(path.dirname(file), { recursive: true });
-    return withFileLock(
-      `${file}.lock`,
-      async () => {
-        await removeDrafts(file);
-        const after = changed(await keysIn(file));
-        if (after === undefined) return false;
-        await writeWhole(file, [keysText(after)], { mode: OWNER_ONLY });
-        return true;
-      },
-      { notFree: (message) => new LonghaulError('authorization_failed', message) },
-    );
+    let after: ApiKey[] | undefined;
+    const next = async (): Promise<string | undefined> => {
+      after = changed(await keysIn(file));
+      return after && keysText(after);
+    };
+    await changeFile(file, next, { mode: OWNER_ONLY, notFree: (message) => new LonghaulError('authorization_failed', message) });
+    return after !== undefined;
   };
   return {
     get: async (id) => (await read()).get(id),
