@@ -259,7 +259,7 @@ interface ShownResult {
  */
 export function resultLines({ text, isError, durationMs = null, full = false }: ShownResult, output: Pick<Output, 'look'>): string[] {
   const whole = printable(text).trimEnd();
-  const kept = full ? whole : beginning(whole);
+  const kept = full ? whole : utf8Prefix(whole, RESULT_BYTES).split('\n').slice(0, RESULT_LINES).join('\n');
   const left = Array.from(whole.slice(kept.length)).length;
   const took = durationMs === null ? '' : output.look('dim', ` (${Math.round(durationMs)} ms)`);
   const style = (line: string): string => (isError ? output.look('red', line) : line);
@@ -271,10 +271,6 @@ export function resultLines({ text, isError, durationMs = null, full = false }: 
     ...lines.map((line) => `${output.look('dim', '│')} ${style(line)}`.trimEnd()),
     ...note,
   ];
-}
-
-function beginning(text: string): string {
-  return utf8Prefix(text, RESULT_BYTES).split('\n').slice(0, RESULT_LINES).join('\n');
 }
 
 /**

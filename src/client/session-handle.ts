@@ -221,7 +221,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.#allowed.for(async () => {
       if (number === undefined && turn === 0) return this.#wait(1, options);
       const ended = await readTurn(this.#session, turn);
-      return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
+      return ended === undefined ? this.#wait(turn, options) : new TurnResult<Output, Unfinished>(ended);
     });
   }
 
@@ -267,15 +267,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
     try {
-      return this.#result(await waitForTurn(this.#session, turn, signal));
+      return new TurnResult<Output, Unfinished>(await waitForTurn(this.#session, turn, signal));
     } catch (error) {
       if (signal?.aborted !== true) throw error;
       throw waitEnded(this.id, options, []);
     }
-  }
-
-  #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
-    return new TurnResult<Output, Unfinished>(fields);
   }
 
   get #session(): ReadSession {

@@ -395,7 +395,7 @@ export async function sendMessage(
 export interface RaiseOptions extends UpdateOptions {
   /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
   id?: string;
-  /** The person or service that raises them. */
+  /** The person or service that asks for it. */
   by?: string;
 }
 
@@ -421,12 +421,7 @@ export async function raiseLimits(
 }
 
 /** The options of setting permissions. */
-export interface SetPermissionsOptions extends UpdateOptions {
-  /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
-  id?: string;
-  /** The person or service that sets them. */
-  by?: string;
-}
+export type SetPermissionsOptions = RaiseOptions;
 
 /** Sets the permissions of a run. Throws `invalid_input`, before anything is sent, for permissions that the run would refuse by their form. */
 export async function setRunPermissions(

@@ -365,8 +365,9 @@ async function whenFree<Result>(file: string, work: () => Result): Promise<Resul
     try {
       return work();
     } catch (error) {
-      if (isBusy(error) && performance.now() < end) continue;
       if (!isSqlite(error)) throw error;
+      // SQLITE_BUSY and SQLITE_LOCKED, with any detail in the higher bits.
+      if ([5, 6].includes(error.errcode & 0xff) && performance.now() < end) continue;
       throw new LonghaulError('memory_unavailable', `the file "${file}" cannot be used: ${errorMessage(error)}`, { cause: error });
     }
   }
@@ -374,11 +375,6 @@ async function whenFree<Result>(file: string, work: () => Result): Promise<Resul
 
 function isSqlite(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
-}
-
-/** True for SQLITE_BUSY and SQLITE_LOCKED, with any detail in the higher bits. */
-function isBusy(error: unknown): boolean {
-  return isSqlite(error) && [5, 6].includes(error.errcode & 0xff);
 }
 
 /** The version of the tables, in the file's `user_version`. */

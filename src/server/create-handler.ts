@@ -217,7 +217,10 @@ function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient 
  */
 export async function requireCaller(request: Request, authenticate: Authenticate): Promise<Caller> {
   const caller = await verified(request, authenticate);
-  if (caller === undefined) throw bearsCredentials(request) ? wrongCredentials() : missingCredentials();
+  if (caller === undefined) {
+    const bearsSome = request.headers.has('authorization') || new URL(request.url).searchParams.has('token');
+    throw bearsSome ? wrongCredentials() : missingCredentials();
+  }
   checkCaller(caller);
   // A time that is no number counts as over.
   if (caller.expiresAt !== undefined && !(Date.now() < caller.expiresAt)) throw wrongCredentials();
@@ -231,10 +234,6 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
     if (errorCode(cause) !== undefined) throw cause;
     throw new LonghaulError('authorization_failed', 'The credentials of the request could not be verified: try again later', { cause });
   }
-}
-
-function bearsCredentials(request: Request): boolean {
-  return request.headers.has('authorization') || new URL(request.url).searchParams.has('token');
 }
 
 /** Checks a caller that code of the operator has made: a mistake there must not widen the rights. */

@@ -56,7 +56,11 @@ export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'l
     { title: owner, least: LEAST.agent, of: ({ agentName = '?' }) => agentName },
     { title: 'STATUS', of: ({ status = '?' }) => status },
     { title: 'STARTED', leaves: 3, of: ({ startTime }) => pointInTime(startTime) },
-    { title: 'DURATION', leaves: 1, of: durationText },
+    {
+      title: 'DURATION',
+      leaves: 1,
+      of: ({ startTime, endTime }) => (endTime === null ? '' : `${secondsBetween(startTime, endTime).toFixed(1)}s`),
+    },
     { title: 'FOR', least: LEAST.text, leaves: 5, ifAny: true, of: (entry) => principalText(entry) ?? '' },
     { title: 'WAITING FOR', least: LEAST.text, leaves: 7, ifAny: true, of: ({ waitingFor }) => waitingFor.join(', ') },
     { title: 'TITLE', least: LEAST.text, leaves: 4, ifAny: true, of: ({ title = '' }) => title },
@@ -64,8 +68,4 @@ export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'l
     { title: 'TAGS', least: LEAST.text, leaves: 2, ifAny: true, of: ({ tags = [] }) => tags.join(', ') },
   ];
   return entryLines(entries, columns, output);
-}
-
-function durationText({ startTime, endTime }: RunListEntry): string {
-  return endTime === null ? '' : `${secondsBetween(startTime, endTime).toFixed(1)}s`;
 }

@@ -223,11 +223,9 @@ export class RunFeed {
       return;
     }
     // The sink may hold older statuses: the run itself says which one it has.
-    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) this.#askSoon();
-  }
-
-  #askSoon(): void {
-    this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
+    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) {
+      this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
+    }
   }
 
   /** Puts live output into the log, behind the events that came before it. */

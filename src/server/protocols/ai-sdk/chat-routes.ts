@@ -410,7 +410,13 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   // A page that continues with a message is about its answers, and one that asks for a recorded answer once more is not.
   if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
   if (goesOn && applied.length > 0) return continuedTurn(to, applied);
-  const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
+  const {
+    id,
+    queued,
+    beforeStep,
+    offset = Number.MAX_SAFE_INTEGER,
+    turn = Math.max(1, (await session.status()).session?.turns ?? 1),
+  } = receipt ?? {};
   const place = await placeOfTurn(run, turn, offset);
   if (isRepeated && posted.mayBeChanged && receipt.turn !== undefined) await requireUnchanged(run, place, message);
   // A session that has just been started counts its first message before it has recorded it.
@@ -433,10 +439,6 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
   const after = Math.min(...ofTurn.map(({ subject }) => subject.offset));
   const answers = await answeredCalls(client, run.runId, ofTurn);
   return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
-}
-
-async function newestTurn(session: SessionHandle): Promise<number> {
-  return Math.max(1, (await session.status()).session?.turns ?? 1);
 }
 
 /**
