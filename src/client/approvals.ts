@@ -136,17 +136,14 @@ async function isBelow({ client, runId }: DecidedRun, other: string): Promise<bo
   return id === runId;
 }
 
-/** The id of a call, and its digest if it is known. */
-interface SoughtCall {
-  callId: string;
-  digest?: string;
-}
-
 /**
  * Returns the approval that waits under the id of a call, in the run or a descendant; undefined if there is none. Throws
  * `ambiguous_call` if calls of several runs have that id.
  */
-async function waitingCall({ runId, reader }: DecidedRun, { callId, digest }: SoughtCall): Promise<ListedApproval | undefined> {
+async function waitingCall(
+  { runId, reader }: DecidedRun,
+  { callId, digest }: { callId: string; digest?: string },
+): Promise<ListedApproval | undefined> {
   // Nothing waits in a run that has ended, and there may be no worker that could answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();

@@ -56,7 +56,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
-  const refuse = (error: unknown, { req: { method, path } }: RefusedRequest): Response =>
+  const refuse = (error: unknown, { req: { method, path } }: { req: { method: string; path: string } }): Response =>
     isOpenaiPath(path.slice(settings.prefix.length))
       ? openaiErrorResponse(error, { method, path }, report)
       : responseOf(error, { method, path }, report);
@@ -106,10 +106,6 @@ function routeNotFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix
     return new RequestError('route_not_found', `The service has nothing at this path: see "${prefix}/v1/openapi.json"`);
   const allow = methods.join(', ');
   return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
-}
-
-interface RefusedRequest {
-  req: { method: string; path: string };
 }
 
 function responseOf(error: unknown, request: { method: string; path: string }, report: ReportError): Response {

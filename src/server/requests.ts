@@ -171,9 +171,6 @@ export function requestId(id: string | undefined, key: string | undefined): { id
   return { id: key.length <= LONGEST_ID ? key : createHash('sha256').update(key).digest('hex') };
 }
 
-/** The beginnings of the ids that the service derives: of runs of idempotency keys, and of sessions of chats. */
-type DerivedKind = 'run' | 'chat';
-
 /** Also of what is below such a run: the steps of a program have ids that begin with its own. */
 const DERIVED = /^(?:run|chat)-[\da-f]{40}(?:\/|$)/;
 
@@ -182,8 +179,8 @@ function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Returns the id that follows from what it names. */
-export function derivedId(kind: DerivedKind, named: JsonValue): string {
+/** Returns the id that follows from what it names: that of the run of an idempotency key, or of the session of a chat. */
+export function derivedId(kind: 'run' | 'chat', named: JsonValue): string {
   return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 

@@ -34,7 +34,10 @@ export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number
 }
 
 /** Returns the program to start. Names have no dots, and a file has one, or a slash before it. */
-async function programOf({ terminal }: CommandIo, { target, program: chosen, inputFile }: RunFlags): Promise<NamedProgram> {
+async function programOf(
+  { terminal }: CommandIo,
+  { target, program: chosen, inputFile }: RunFlags,
+): Promise<{ program: StartedProgram; name: string }> {
   if (!/[./\\]/.test(target) && target !== '-') {
     if (chosen === undefined) return { program: target, name: target };
     throw new UsageError(`--program chooses among the programs of a module, and "${target}" is the name of a program: leave it out`);
@@ -54,11 +57,6 @@ async function programOf({ terminal }: CommandIo, { target, program: chosen, inp
 function resumeOf({ resume: run, from }: RunFlags): { run: string; from?: string } | undefined {
   if (run === undefined && from !== undefined) throw new UsageError('--from is a step of an earlier run: add --resume <run>');
   return run === undefined ? undefined : { run, ...defined({ from }) };
-}
-
-interface NamedProgram {
-  program: StartedProgram;
-  name: string;
 }
 
 /** Returns the name of a document that may be anything: the client checks it. */

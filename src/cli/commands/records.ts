@@ -45,9 +45,6 @@ async function writeFileWhole(file: string, text: string): Promise<void> {
   }
 }
 
-/** The options of commands that delete a run or a session. */
-type DeletionFlags = Omit<DeleteFlags, 'runId'>;
-
 /** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
 export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
   const stores = storesIn(flags);
@@ -59,7 +56,7 @@ export interface Removal {
   kind: 'run' | 'session';
   id: string;
   stores: RunStores;
-  flags: DeletionFlags;
+  flags: Omit<DeleteFlags, 'runId'>;
 }
 
 /** The commands that show the ids. A beginning of an id deletes nothing: what it means may be gone, and another run begin like it. */

@@ -82,13 +82,10 @@ function argumentsText({ arguments: args, argumentsCut }: Pick<ApprovalView, 'ar
 /** Milliseconds between two queries of a run's pending approvals. Most runs have ended before the first. */
 const EVERY_MS = 1_000;
 
-/** The part of a run handle that is needed. */
-type QueriedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
-
 /** Reports on stderr each approval that becomes pending, with the commands that decide it, until the signal is aborted. Never rejects. */
 export async function noteWaitingApprovals(
   { output }: CommandIo,
-  run: QueriedRun,
+  run: Pick<RunHandle<unknown>, 'runId' | 'approvals'>,
   { flags, ended, everyMs = EVERY_MS }: { flags: ServerFlags; ended: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const { runId } = run;

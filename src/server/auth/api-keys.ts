@@ -32,17 +32,11 @@ function storedDigest(hash: string | undefined): Buffer {
   return digest.length === DIGEST_BYTES ? digest : NO_SECRET;
 }
 
-/** A key that was created, with the text that its caller sends. The text is nowhere else: it cannot be shown again. */
-interface CreatedApiKey {
-  key: ApiKey;
-  text: string;
-}
-
-/** Creates an API key, and stores it without its secret. */
+/** Creates an API key, and stores it without its secret: the text for its caller is nowhere else, and cannot be shown again. */
 export async function createApiKey(
   store: ApiKeyStore,
   rights: Omit<ApiKey, 'id' | 'secretHash' | 'createdAt' | 'revokedAt'>,
-): Promise<CreatedApiKey> {
+): Promise<{ key: ApiKey; text: string }> {
   const id = randomText(ID_LENGTH);
   const secret = randomText(SECRET_LENGTH);
   const key: ApiKey = { ...rights, id, secretHash: secretDigest(secret).toString('hex'), createdAt: Date.now() };
@@ -104,14 +98,8 @@ const SECRET_LENGTH = 43;
 
 const KEY_PATTERN = new RegExp(`^lh_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
-/** The two parts of the text of a key. */
-interface ApiKeyParts {
-  id: string;
-  secret: string;
-}
-
 /** Returns the parts of a key; undefined for another text. */
-export function parseApiKey(text: string): ApiKeyParts | undefined {
+export function parseApiKey(text: string): { id: string; secret: string } | undefined {
   const [, id, secret] = KEY_PATTERN.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }

@@ -52,7 +52,7 @@ function paged<Filter extends z.ZodObject>(
       problems: ['invalid_cursor', 'invalid_input'],
     },
     async ({ query: given, caller, client }) => {
-      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as PageParameters;
+      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as { limit?: number; cursor?: string };
       const filtered = rest as z.output<Filter>;
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
@@ -75,11 +75,6 @@ interface PagedList<Filter> {
   summary: string;
   filter: Filter;
   page: ReturnType<typeof ok>;
-}
-
-interface PageParameters {
-  limit?: number;
-  cursor?: string;
 }
 
 const runsRoute = paged(

@@ -37,16 +37,10 @@ export function workerParts(harness: Harness, agent: AnyAgent, options: TestOpti
   };
 }
 
-/** The thing that a test runs, and the models that it names. */
-interface TestedModels {
-  what: string;
-  models: readonly string[];
-}
-
 /** Returns the parts of a worker that do not depend on what is run. Throws a UsageError for a test without a model. */
 function commonParts(
   harness: Harness,
-  { what, models }: TestedModels,
+  { what, models }: { what: string; models: readonly string[] },
   options: TestWorkerParts & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {

@@ -29,9 +29,6 @@ import { within } from '../../streams/waits.ts';
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
-/** An activity with any input and output. */
-type AnyActivity = (input: unknown) => Promise<unknown>;
-
 /** The part of a worker that a run in memory needs: its activities, and their shared runtime. */
 export class MemoryWorker {
   readonly runtime: ActivityRuntime;
@@ -58,7 +55,7 @@ export class MemoryWorker {
   }
 
   /** Returns the activity of that name. Throws if a worker would not find it. */
-  activity(name: string): AnyActivity {
+  activity(name: string): (input: unknown) => Promise<unknown> {
     const activity = this.#activities[name] ?? this.#activities[DEFAULT];
     if (activity === undefined) throw new Error(`Activity function ${name} is not registered on this Worker`);
     return (input) => activity(input as never);

@@ -400,10 +400,8 @@ function completionUsage(result: Pick<EndedRun, 'usage' | 'below'>): CompletionU
   };
 }
 
-type ChatMessage = z.output<typeof chatMessage>;
-
 /** Returns the messages of a request as items of a conversation. */
-function itemsOfMessages(messages: readonly ChatMessage[]): ContentItem[] {
+function itemsOfMessages(messages: readonly z.output<typeof chatMessage>[]): ContentItem[] {
   const calls = new Map<string, ToolCall>();
   return messages.flatMap((message, index): ContentItem[] => {
     const param = `messages[${index}]`;
