@@ -4,7 +4,7 @@ import { defined } from '../../core/domain/defined.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
-import type { LimitChanges, LimitRaise } from '../../core/domain/limits.ts';
+import type { LimitChanges } from '../../core/domain/limits.ts';
 import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
 import type { Event, MemoryNote, RefreshNote, TurnNote } from '../../core/domain/record.ts';
 import { oneLine, printable, printableLine } from '../../core/domain/text.ts';

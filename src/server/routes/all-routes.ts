@@ -11,7 +11,6 @@ import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { type Caller, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';

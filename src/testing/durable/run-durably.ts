@@ -11,7 +11,7 @@ import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
-import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content.ts';
+import { type ContentItem, isToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import type { Event } from '../../core/domain/record.ts';

@@ -55,10 +55,9 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
   let pauseMs = SHORTEST_PAUSE_MS;
-  const cursor = cursorAt(run.runId, { ...place, live: new Map() });
   const stopped = new AbortController();
   const reading = AbortSignal.any([signal, stopped.signal]);
-  const stream = run.stream({ cursor, signal: reading });
+  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: reading });
   const items = new NextValue(stream);
   const pass = function* (chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (held === undefined) yield* chunks;
@@ -91,9 +90,8 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, staysOpen: answerOf !== undefined }));
       if (item === undefined && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
-        const release = held;
+        yield* held;
         held = undefined;
-        yield* release;
       }
     }
   } finally {
