@@ -55,9 +55,8 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
   let pauseMs = SHORTEST_PAUSE_MS;
-  const stopped = new AbortController();
-  const reading = AbortSignal.any([signal, stopped.signal]);
-  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: reading });
+  const end = new AbortController();
+  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: AbortSignal.any([signal, end.signal]) });
   const items = new NextValue(stream);
   const pass = function* (chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (held === undefined) yield* chunks;
@@ -66,8 +65,8 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   try {
     yield* pass([encoder.begin(), ...encoder.answered(answers)]);
     while (!encoder.isOver) {
-      const got = await items.within(status === 'pending_confirmation' ? pauseMs : MAX_TIMER_MS, reading);
-      reading.throwIfAborted();
+      const got = await items.within(status === 'pending_confirmation' ? pauseMs : MAX_TIMER_MS, signal);
+      signal.throwIfAborted();
       if (got?.done) break;
       const item = got?.value;
       if (item === undefined) pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
@@ -95,7 +94,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
       }
     }
   } finally {
-    stopped.abort();
+    end.abort();
     stream.return(undefined).catch(() => undefined);
   }
 }
