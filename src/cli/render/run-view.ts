@@ -12,36 +12,27 @@ import type { StepKind } from '../../core/domain/program-document.ts';
 import type { ProgramStepResult, UnitResult } from '../../core/domain/program-run.ts';
 import { type Event, recordsInOrder, type RunRecord } from '../../core/domain/record.ts';
 import { ProgramResult } from '../../core/domain/result.ts';
-import type { Archiving, NotArchived, RunStatus, RunSubject, StopReason } from '../../core/domain/run.ts';
+import type { Archiving, NotArchived, StopReason } from '../../core/domain/run.ts';
 import type { SessionView } from '../../core/domain/sessions.ts';
-import type { CallsNotRun, StepResult } from '../../core/domain/tool-calls.ts';
-import type { AggregatedUsage } from '../../core/domain/usage.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
 import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
 import { attemptProblems } from './event-lines.ts';
 import { type EndOf, programTimelineOf, type StepItem } from './timeline.ts';
 
+/** What a run shows of itself as it is, live or ended. */
+type StatusField = 'version' | 'runId' | 'agentName' | 'about' | 'status' | 'usage' | 'toolCallsTotal' | 'toolCallsNotRun' | 'queued';
+
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
-export interface RunView {
-  version: 1;
-  runId: string;
-  /** The name of the agent or the program. */
-  agentName: string;
+export interface RunView extends Pick<StatusView, StatusField> {
   /** The agent that acts, or acted last, if the run was handed over; otherwise null. */
   currentAgent: string | null;
-  /** For whom and for what the run acts. */
-  about: RunSubject;
-  status: RunStatus;
   stopReason: StopReason | null;
   /** Why the model ended its last answer; null before the end of the run, and for a program. */
   finishReason: string | null;
   steps: StepResult[];
   stepsUsed: number;
-  usage: AggregatedUsage;
-  toolCallsTotal: number;
-  /** The calls that did not run. Absent if all have run. */
-  toolCallsNotRun?: CallsNotRun;
   output: JsonValue;
   outputText: string;
   error: string | null;
@@ -54,8 +45,6 @@ export interface RunView {
   durationSeconds: number | null;
   /** The current limits; null if the agent was never resolved. */
   limits: RunLimits | null;
-  /** The number of messages in the queue. */
-  queued: number;
   /** The newest error of a tool or a request in a live run. */
   lastError: string | null;
   /** Everything that the run waits for because no worker that took its tasks has had it so far. */
