@@ -1,7 +1,5 @@
 import { bind, type BoundCommand } from './define-command.ts';
-import * as records from './run-commands.ts';
 import * as runs from './run-commands.ts';
-import * as steering from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
 
@@ -58,38 +56,38 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: 'Decide and steer',
     commands: [
-      bind(steering.APPROVALS, async () => (await import('./commands/decisions.ts')).approvals),
-      bind(steering.APPROVE, async () => (await import('./commands/decisions.ts')).approve),
-      bind(steering.REJECT, async () => (await import('./commands/decisions.ts')).reject),
-      bind(steering.RESPOND, async () => (await import('./commands/decisions.ts')).respond),
-      bind(steering.REVOKE, async () => (await import('./commands/decisions.ts')).revoke),
-      bind(steering.SEND, async () => (await import('./commands/steer.ts')).send),
-      bind(steering.PAUSE, async () => (await import('./commands/steer.ts')).pause),
-      bind(steering.RESUME, async () => (await import('./commands/steer.ts')).resume),
-      bind(steering.RAISE, async () => (await import('./commands/steer.ts')).raise),
-      bind(steering.SET_PERMISSIONS, async () => (await import('./commands/steer.ts')).setPermissions),
-      bind(steering.CANCEL, async () => (await import('./commands/steer.ts')).cancel),
-      bind(steering.RETRY, async () => (await import('./commands/steer.ts')).retry),
+      bind(runs.APPROVALS, async () => (await import('./commands/decisions.ts')).approvals),
+      bind(runs.APPROVE, async () => (await import('./commands/decisions.ts')).approve),
+      bind(runs.REJECT, async () => (await import('./commands/decisions.ts')).reject),
+      bind(runs.RESPOND, async () => (await import('./commands/decisions.ts')).respond),
+      bind(runs.REVOKE, async () => (await import('./commands/decisions.ts')).revoke),
+      bind(runs.SEND, async () => (await import('./commands/steer.ts')).send),
+      bind(runs.PAUSE, async () => (await import('./commands/steer.ts')).pause),
+      bind(runs.RESUME, async () => (await import('./commands/steer.ts')).resume),
+      bind(runs.RAISE, async () => (await import('./commands/steer.ts')).raise),
+      bind(runs.SET_PERMISSIONS, async () => (await import('./commands/steer.ts')).setPermissions),
+      bind(runs.CANCEL, async () => (await import('./commands/steer.ts')).cancel),
+      bind(runs.RETRY, async () => (await import('./commands/steer.ts')).retry),
     ],
   },
   {
     heading: 'Keep, move and remove data',
     commands: [
-      bind(records.EXPORT, async () => (await import('./commands/export.ts')).exportRun),
-      bind(records.SAVE, async () => (await import('./commands/records.ts')).saveRun),
-      bind(records.DELETE, async () => (await import('./commands/records.ts')).deleteRun),
-      bind(records.FORGET, async () => (await import('./commands/records.ts')).forget),
-      bind(records.LIST_MEMORY, async () => (await import('./commands/memory.ts')).listMemory),
-      bind(records.FORGET_MEMORY, async () => (await import('./commands/memory.ts')).forgetMemory),
+      bind(runs.EXPORT, async () => (await import('./commands/export.ts')).exportRun),
+      bind(runs.SAVE, async () => (await import('./commands/records.ts')).saveRun),
+      bind(runs.DELETE, async () => (await import('./commands/records.ts')).deleteRun),
+      bind(runs.FORGET, async () => (await import('./commands/records.ts')).forget),
+      bind(runs.LIST_MEMORY, async () => (await import('./commands/memory.ts')).listMemory),
+      bind(runs.FORGET_MEMORY, async () => (await import('./commands/memory.ts')).forgetMemory),
     ],
   },
   {
     heading: 'Operate',
     commands: [
-      bind(records.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
-      bind(records.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
-      bind(records.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),
-      bind(records.REPLAY, async () => (await import('./commands/replay.ts')).replay),
+      bind(runs.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
+      bind(runs.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
+      bind(runs.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),
+      bind(runs.REPLAY, async () => (await import('./commands/replay.ts')).replay),
     ],
   },
 ];

@@ -47,14 +47,8 @@ export async function wholeRunId({ output }: CommandIo, client: LonghaulClient, 
 }
 
 async function runExists({ temporal }: LonghaulClient, runId: string): Promise<boolean> {
-  const { withoutMemos } = await import('../temporal/run-workflow.ts');
-  try {
-    await withoutMemos(temporal).workflow.getHandle(runId).describe();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return false;
-    throw error;
-  }
+  const { runState } = await import('../temporal/run-workflow.ts');
+  return (await runState(temporal, runId)) !== 'gone';
 }
 
 /** Runs that are looked at: those below a run may be many. */
@@ -66,6 +60,33 @@ async function topmostIds(client: LonghaulClient, beginning: string): Promise<st
   for await (const { runId } of client.list({ runIdPrefix: beginning, limit: LOOKED_AT })) found.push(runId);
   const ids = [...new Set(found)];
   return ids.filter((id) => !ids.some((other) => id !== other && id.startsWith(`${other}/`)));
+}
+
+/** How a list is printed. */
+interface ListForms<Entry> {
+  json: (entry: Entry) => unknown;
+  /** The table for people. */
+  lines: (entries: readonly Entry[]) => Iterable<string>;
+  /** The note if there are no entries. */
+  none: string;
+}
+
+/** Prints entries: as they come, one JSON value per line, for machines; otherwise as a table, or a note that there are none. Returns the exit code. */
+export async function printList<Entry>(
+  { output, terminal }: CommandIo,
+  entries: AsyncIterable<Entry> | Iterable<Entry>,
+  { json, lines, none }: ListForms<Entry>,
+): Promise<number> {
+  const found: Entry[] = [];
+  for await (const entry of entries) {
+    terminal.signal.throwIfAborted();
+    if (output.json) output.printJson(json(entry));
+    else found.push(entry);
+  }
+  if (output.json) return 0;
+  if (found.length === 0) output.note(none);
+  else for (const line of lines(found)) output.print(line);
+  return 0;
 }
 
 /** The server that a command uses. */

@@ -3,34 +3,32 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../worker/index.ts';
 import { defined } from '../core/domain/defined.ts';
-import { errorMessage, UsageError } from '../core/domain/errors.ts';
+import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
+import { isJsonObject } from '../core/domain/json.ts';
 import type { ModelClient } from '../core/domain/model.ts';
 import type { Problem } from '../core/program/check/problems.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { Resources } from '../define/context.ts';
 import { isCompiledProgram } from '../define/program/from-compiled-program.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import { NEEDED_NODE } from '../node-version/node-version.ts';
 import { type Terminal, textOrStdin } from './terminal.ts';
 
+/** Worker options that a module may export under their own names, and that the worker checks. */
+const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
+
 /** The exports of a module of agents that a worker uses. */
-export interface AgentsModule extends ProgramParts {
+export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'> {
   agents: AnyAgent[];
+  programs: AnyProgram[];
+  /** Tools that the steps of documents may name. Those of the programs are not among them. */
+  tools: NonNullable<CreateWorkerOptions['tools']>;
+  anchors: NonNullable<CreateWorkerOptions['anchors']>;
   /** Undefined if the module exports none: the command then provides defaults. */
   providers: Record<string, ModelClient> | undefined;
   resources: Resources;
-  /** The store for large tool results. Undefined if the module exports none. */
-  payloadStore: PayloadStore | undefined;
-  /** The archive for finished executions. Undefined if the module exports none. */
-  archive: ArchiveSink | undefined;
-  /** Other options of the worker, which the worker checks. */
-  more: MoreOptions;
 }
-
-const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
-
-/** Worker options that a module may export under their own names. */
-type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
 
 /** Loads the module that the user named. Throws a UsageError that explains what is wrong with it. */
 export async function loadAgentsModule(path: string): Promise<AgentsModule> {
@@ -52,9 +50,12 @@ async function importModule(path: string, file: string): Promise<Record<string, 
 }
 
 function readExports(path: string, exported: Record<string, unknown>): AgentsModule {
-  const agents = agentsIn(path, exported);
-  const parts = readProgramParts(path, exported);
-  if (agents.length + parts.programs.length + parts.tools.length === 0) {
+  const read = <Value>(name: keyof typeof EXPORTS): Value | undefined => exportIn(path, exported, name) as Value | undefined;
+  // Agents and programs are found under any name. Documents of every client may name tools and anchors, so these are those of the lists alone.
+  const agents = read<AnyAgent[]>('agents') ?? elementsIn<AnyAgent>(exported, 'agents');
+  const programs = read<AnyProgram[]>('programs') ?? elementsIn<AnyProgram>(exported, 'programs');
+  const tools = read<AgentsModule['tools']>('tools') ?? [];
+  if (agents.length + programs.length + tools.length === 0) {
     const names = Object.keys(exported).map((name) => `"${name}"`);
     throw new UsageError(
       `The agents module "${path}" exports no agents and no programs (it exports: ${names.join(', ') || 'nothing'}): ` +
@@ -63,87 +64,81 @@ function readExports(path: string, exported: Record<string, unknown>): AgentsMod
   }
   return {
     agents,
-    ...parts,
-    providers: providersIn(path, exported['providers']),
-    resources: resourcesIn(path, exported['resources']),
-    payloadStore: payloadStoreIn(path, exported['payloadStore']),
-    archive: archiveIn(path, exported['archive']),
-    more: Object.fromEntries(MORE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
+    programs,
+    tools,
+    anchors: read('anchors') ?? [],
+    providers: providersIn(path, read('providers')),
+    resources: read('resources') ?? {},
+    ...defined({
+      payloadStore: read<PayloadStore>('payloadStore'),
+      archive: read<ArchiveSink>('archive'),
+      memory: read<MemoryStore>('memory'),
+    }),
+    ...Object.fromEntries(AS_THEY_ARE.flatMap((name) => (exported[name] === undefined ? [] : [[name, exported[name]]]))),
   };
 }
 
-/** Returns the agents of `agents` if it is exported; otherwise every exported agent, alone or in an exported list. */
-function agentsIn(path: string, exported: Record<string, unknown>): AnyAgent[] {
-  const listed = exported['agents'];
-  if (listed === undefined) return [...new Set(Object.values(exported).flat().filter(isAgent))];
-  if (!Array.isArray(listed))
-    throw new UsageError(`"agents" of the agents module "${path}" is not a list: write export const agents = [...]`);
-  const wrong = listed.findIndex((one) => !isAgent(one));
-  if (wrong < 0) return listed;
-  throw new UsageError(`"agents[${wrong}]" of the agents module "${path}" is not an agent: make it with defineAgent`);
+/** The exports that are checked: what each is, or its elements are if it is a list, and how to write it. */
+const EXPORTS = {
+  agents: { element: 'an agent', made: 'defineAgent', is: (value) => isOfKind(value, 'agent') },
+  programs: { element: 'a program', made: 'defineProgram', is: (value) => isOfKind(value, 'program') },
+  tools: { element: 'a tool', made: 'defineTool', is: (value) => isOfKind(value, 'tool') },
+  anchors: {
+    element: 'an anchor',
+    made: 'defineAnchor',
+    is: (value) => typeof memberOf(value, 'name') === 'string' && hasMethods(value, 'check'),
+  },
+  providers: { what: 'an object', write: 'providers = { openai: openai() }', is: isJsonObject },
+  resources: { what: 'an object', write: 'resources = { pool }', is: isJsonObject },
+  payloadStore: {
+    what: 'a payload store',
+    write: 'payloadStore = fileStore({ directory })',
+    is: (value) => typeof memberOf(value, 'name') === 'string' && hasMethods(value, 'store', 'deleteRun'),
+  },
+  archive: { what: 'an archive', write: 'archive = fileArchive({ directory })', is: (value) => hasMethods(value, 'append', 'deleteRun') },
+  memory: {
+    what: 'a memory',
+    write: 'memory = sqliteMemory({ file })',
+    is: (value) => hasMethods(value, 'remember', 'recall', 'forget', 'list'),
+  },
+} as const satisfies Record<
+  string,
+  ({ what: string; write: string } | { element: string; made: string }) & { is: (value: unknown) => boolean }
+>;
+
+/** Definitions are recognised by their `kind` and not by their class: the module may use another copy of this package. */
+function isOfKind(value: unknown, kind: string): boolean {
+  return memberOf(value, 'kind') === `longhaul.${kind}`;
 }
 
-/**
- * True for an agent, recognised by its `kind` and not by its class: the module may use another copy of this package.
- */
-function isAgent(value: unknown): value is AnyAgent {
-  return isObject(value) && value['kind'] === 'longhaul.agent';
+function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof memberOf(value, name) === 'function');
 }
 
-function providersIn(path: string, providers: unknown): Record<string, ModelClient> | undefined {
-  if (providers === undefined) return undefined;
-  if (!isObject(providers)) {
-    throw new UsageError(
-      `"providers" of the agents module "${path}" is not an object: write export const providers = { openai: openai() }`,
-    );
+function exportIn(path: string, exported: Record<string, unknown>, name: keyof typeof EXPORTS): unknown {
+  const value = exported[name];
+  const kind = EXPORTS[name];
+  if (value === undefined) return undefined;
+  if (!('element' in kind)) {
+    if (kind.is(value)) return value;
+    throw new UsageError(`"${name}" of the agents module "${path}" is not ${kind.what}: write export const ${kind.write}`);
   }
-  const wrong = Object.entries(providers).find(([, client]) => !isModelClient(client));
-  if (wrong !== undefined) {
-    throw new UsageError(
-      `"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`,
-    );
-  }
-  return providers as Record<string, ModelClient>;
+  if (!Array.isArray(value))
+    throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
+  const wrong = value.findIndex((one) => !kind.is(one));
+  if (wrong < 0) return value;
+  throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${kind.element}: make it with ${kind.made}`);
 }
 
-function isModelClient(value: unknown): value is ModelClient {
-  return isObject(value) && typeof value['call'] === 'function' && isObject(value['capabilities']);
+/** Returns the agents or programs that are exported under any name, alone or in a list, each once. */
+function elementsIn<Element>(exported: Record<string, unknown>, name: 'agents' | 'programs'): Element[] {
+  return [...new Set(Object.values(exported).flat().filter(EXPORTS[name].is))] as Element[];
 }
 
-function resourcesIn(path: string, resources: unknown): Resources {
-  if (resources === undefined) return {};
-  if (isObject(resources)) return resources;
-  throw new UsageError(`"resources" of the agents module "${path}" is not an object: write export const resources = { pool }`);
-}
-
-function payloadStoreIn(path: string, store: unknown): PayloadStore | undefined {
-  if (store === undefined) return undefined;
-  if (isPayloadStore(store)) return store;
-  throw new UsageError(
-    `"payloadStore" of the agents module "${path}" is not a payload store: write export const payloadStore = fileStore({ directory })`,
-  );
-}
-
-function isPayloadStore(value: unknown): value is PayloadStore {
-  return (
-    isObject(value) && typeof value['name'] === 'string' && typeof value['store'] === 'function' && typeof value['deleteRun'] === 'function'
-  );
-}
-
-function archiveIn(path: string, archive: unknown): ArchiveSink | undefined {
-  if (archive === undefined) return undefined;
-  if (isArchive(archive)) return archive;
-  throw new UsageError(
-    `"archive" of the agents module "${path}" is not an archive: write export const archive = fileArchive({ directory })`,
-  );
-}
-
-function isArchive(value: unknown): value is ArchiveSink {
-  return isObject(value) && typeof value['append'] === 'function' && typeof value['deleteRun'] === 'function';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function providersIn(path: string, providers: Record<string, ModelClient> | undefined): Record<string, ModelClient> | undefined {
+  const wrong = Object.entries(providers ?? {}).find(([, client]) => !hasMethods(client, 'call') || !isJsonObject(client.capabilities));
+  if (wrong === undefined) return providers;
+  throw new UsageError(`"providers.${wrong[0]}" of the agents module "${path}" is not a model client: it has no "call" and "capabilities"`);
 }
 
 const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
@@ -242,83 +237,6 @@ async function nearestManifest(folder: string): Promise<{ path: string; type: un
   return above === folder ? undefined : nearestManifest(above);
 }
 
-/** The exports of a module of agents that concern programs, as a worker takes them. */
-interface ProgramParts extends Pick<CreateWorkerOptions, 'memory'> {
-  programs: readonly AnyProgram[];
-  /** Tools that the steps of documents may name. Those of the programs are not among them. */
-  tools: NonNullable<CreateWorkerOptions['tools']>;
-  anchors: NonNullable<CreateWorkerOptions['anchors']>;
-}
-
-type Tool = ProgramParts['tools'][number];
-type Anchor = ProgramParts['anchors'][number];
-type Memory = NonNullable<ProgramParts['memory']>;
-
-/**
- * Reads the parts of programs. Programs are found under any name, like agents. Tools and anchors are those of the lists with these
- * names alone, because the documents of every client may name them.
- */
-function readProgramParts(path: string, exported: Record<string, unknown>): ProgramParts {
-  const memory = memoryIn(path, exported['memory']);
-  return {
-    programs: programsIn(path, exported),
-    tools: listIn(path, exported, { name: 'tools', isElement: isTool, element: 'a tool', made: 'defineTool' }) ?? [],
-    anchors: listIn(path, exported, { name: 'anchors', isElement: isAnchor, element: 'an anchor', made: 'defineAnchor' }) ?? [],
-    ...defined({ memory }),
-  };
-}
-
-function programsIn(path: string, exported: Record<string, unknown>): readonly AnyProgram[] {
-  const listed = listIn(path, exported, { name: 'programs', isElement: isProgram, element: 'a program', made: 'defineProgram' });
-  return listed ?? [...new Set(Object.values(exported).flat().filter(isProgram))];
-}
-
-/** An export that is a list of definitions of one kind. */
-interface ListExport<Element> {
-  name: string;
-  isElement: (value: unknown) => value is Element;
-  element: string;
-  /** The name of the function that makes one. */
-  made: string;
-}
-
-function listIn<Element>(
-  path: string,
-  exported: Record<string, unknown>,
-  { name, isElement, element, made }: ListExport<Element>,
-): Element[] | undefined {
-  const listed = exported[name];
-  if (listed === undefined) return undefined;
-  if (!Array.isArray(listed)) {
-    throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
-  }
-  const wrong = listed.findIndex((one) => !isElement(one));
-  if (wrong < 0) return listed;
-  throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${element}: make it with ${made}`);
-}
-
-/** True for a program. It is recognised by its `kind`, like an agent: the module may use another copy of this package. */
-function isProgram(value: unknown): value is AnyProgram {
-  return isObject(value) && value['kind'] === 'longhaul.program';
-}
-
-function isTool(value: unknown): value is Tool {
-  return isObject(value) && value['kind'] === 'longhaul.tool';
-}
-
-function isAnchor(value: unknown): value is Anchor {
-  return isObject(value) && typeof value['name'] === 'string' && typeof value['check'] === 'function';
-}
-
-function memoryIn(path: string, memory: unknown): Memory | undefined {
-  if (memory === undefined || isMemory(memory)) return memory;
-  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = sqliteMemory({ file })`);
-}
-
-function isMemory(value: unknown): value is Memory {
-  return isObject(value) && ['remember', 'recall', 'forget', 'list'].every((name) => typeof value[name] === 'function');
-}
-
 /** The programs of a file: one document of a JSON file, or those that a module exports. */
 export interface ProgramFile {
   /** The name of the file, for messages. */
@@ -341,7 +259,7 @@ export async function readProgramFile(path: string, terminal: Pick<Terminal, 'st
   }
   if (!MODULES.includes(extname(path))) {
     const document = await readJson(path, 'program', terminal);
-    if (!isCompiledProgram(document)) return { label: labelOf(path), documents: [document] };
+    if (!isCompiledProgram(document)) return { label: path === '-' ? 'stdin' : basename(path), documents: [document] };
     throw new UsageError(`The program in "${path}" is one that AXON has compiled: convert it with ${CONVERT}, and check the result`);
   }
   const module = await loadAgentsModule(path);
@@ -375,8 +293,4 @@ export function problemsOfDefinition(error: unknown): readonly Problem[] | undef
     if ('problems' in cause && Array.isArray(cause.problems)) return cause.problems as Problem[];
   }
   return undefined;
-}
-
-function labelOf(path: string): string {
-  return path === '-' ? 'stdin' : basename(path);
 }

@@ -280,7 +280,8 @@ export type HttpFlags = Values<typeof HTTP_OPTIONS>;
 /** Returns the options of the handler that the flags set. */
 export function handlerOptions(flags: HttpFlags): Pick<HandlerOptions, 'cors' | 'limits' | 'chats'> {
   const { allowOrigin, requestsPerMinute: requests, startsPerMinute: starts, openStreams: streams } = flags;
-  const chat = chatLimits(flags);
+  const { chatTurns: turns, chatTokens: tokens, chatCost: cost, chatDeadline: deadline } = flags;
+  const chat = sessionLimitOptions(defined({ turns, tokens, cost, deadline }));
   return {
     ...(allowOrigin === undefined ? {} : { cors: { origins: allowOrigin } }),
     limits: {
@@ -290,10 +291,6 @@ export function handlerOptions(flags: HttpFlags): Pick<HandlerOptions, 'cors' | 
     },
     ...(Object.keys(chat).length === 0 ? {} : { chats: () => ({ limits: chat }) }),
   };
-}
-
-function chatLimits({ chatTurns, chatTokens, chatCost, chatDeadline }: HttpFlags): SessionLimitOptions {
-  return sessionLimitOptions(defined({ turns: chatTurns, tokens: chatTokens, cost: chatCost, deadline: chatDeadline }));
 }
 
 function perMinute(count: number | 'none'): { count: number; per: '1m' } | false {

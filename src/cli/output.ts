@@ -50,6 +50,13 @@ export class Output {
     this.#stdout.write(`${JSON.stringify(value)}\n`);
   }
 
+  /** Prints the result of a command: as JSON for machines, and as one or more lines for people. Returns the exit code of a command that is done. */
+  result(json: unknown, text: string | Iterable<string>): number {
+    if (this.json) this.printJson(json);
+    else for (const line of typeof text === 'string' ? [text] : text) this.print(line);
+    return 0;
+  }
+
   /** Prints a remark that is not part of the result. */
   note(line: string): void {
     this.#stderr.write(`${line}\n`);
@@ -64,6 +71,14 @@ export class Output {
 /** True on a terminal, unless the user has turned colours off (NO_COLOR) or the terminal cannot show them. */
 export function showsColour({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>): boolean {
   return stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+}
+
+/** A fact for people. One without a value is left out. */
+export type Fact = readonly [name: string, value: string | undefined];
+
+/** Returns facts, one per line, with their names in a column. */
+export function factLines(facts: readonly Fact[], output: Pick<Output, 'look'>, width = 9): string[] {
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [`${output.look('dim', name.padEnd(width))} ${value}`]));
 }
 
 /** A column of a table. A title alone is a column that stays as wide as its cells. */
@@ -96,6 +111,24 @@ export function tableLines(
     return cutToWidth(padded.join(GAP).trimEnd(), room);
   };
   return [output.look('bold', line(columns.map(({ title }) => title))), ...rows.map(line)];
+}
+
+/** A column of a list of entries, with its text for each of them. */
+export interface EntryColumn<Entry> extends Column {
+  of: (entry: Entry) => string;
+  /** It is there only if an entry has a text for it. */
+  ifAny?: true;
+}
+
+/** Returns entries as a table. */
+export function entryLines<Entry>(
+  entries: readonly Entry[],
+  columns: readonly EntryColumn<Entry>[],
+  output: Parameters<typeof tableLines>[2],
+): string[] {
+  const shown = columns.filter(({ of, ifAny }) => ifAny === undefined || entries.some((entry) => of(entry) !== ''));
+  const rows = entries.map((entry) => shown.map(({ of }) => printableLine(of(entry))));
+  return tableLines(shown, rows, output);
 }
 
 /** A column that is shown, and its width. */
@@ -226,7 +259,7 @@ interface ShownResult {
  */
 export function resultLines({ text, isError, durationMs = null, full = false }: ShownResult, output: Pick<Output, 'look'>): string[] {
   const whole = printable(text).trimEnd();
-  const kept = full ? whole : beginning(whole);
+  const kept = full ? whole : utf8Prefix(whole, RESULT_BYTES).split('\n').slice(0, RESULT_LINES).join('\n');
   const left = Array.from(whole.slice(kept.length)).length;
   const took = durationMs === null ? '' : output.look('dim', ` (${Math.round(durationMs)} ms)`);
   const style = (line: string): string => (isError ? output.look('red', line) : line);
@@ -238,10 +271,6 @@ export function resultLines({ text, isError, durationMs = null, full = false }: 
     ...lines.map((line) => `${output.look('dim', '│')} ${style(line)}`.trimEnd()),
     ...note,
   ];
-}
-
-function beginning(text: string): string {
-  return utf8Prefix(text, RESULT_BYTES).split('\n').slice(0, RESULT_LINES).join('\n');
 }
 
 /**

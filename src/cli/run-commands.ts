@@ -57,7 +57,6 @@ export const SHOW = defineCommand({
   args: { runId: COMMON.run },
   options: { full: flag('print long results, arguments and messages whole, not only their beginning') },
 });
-export type ShowFlags = FlagsOf<typeof SHOW>;
 
 export const TREE = defineCommand({
   name: 'tree',
@@ -67,7 +66,6 @@ export const TREE = defineCommand({
     'that wait for a decision. Works during the runs and after them, with and without a worker.',
   args: { runId: COMMON.run },
 });
-export type TreeFlags = FlagsOf<typeof TREE>;
 
 export const EVENTS = defineCommand({
   name: 'events',
@@ -79,7 +77,6 @@ export const EVENTS = defineCommand({
     from: option('<offset>', 'the offset of the first event to print', { read: wholeNumber(0), default: 0 }),
   },
 });
-export type EventsFlags = FlagsOf<typeof EVENTS>;
 
 export const RESULT = defineCommand({
   name: 'result',
@@ -91,7 +88,6 @@ export const RESULT = defineCommand({
     withSteps: flag('also print the steps'),
   },
 });
-export type ResultFlags = FlagsOf<typeof RESULT>;
 
 export const LIST = defineCommand({
   name: 'list',
@@ -124,7 +120,6 @@ export const CHECK = defineCommand({
     ),
   },
 });
-export type CheckFlags = FlagsOf<typeof CHECK>;
 
 export const RUN = defineCommand({
   name: 'run',
@@ -158,7 +153,6 @@ export const TRACE = defineCommand({
     'with and without a worker.',
   args: { runId: COMMON.run },
 });
-export type TraceFlags = FlagsOf<typeof TRACE>;
 
 export const APPROVALS = defineCommand({
   name: 'approvals',
@@ -215,7 +209,6 @@ export const APPROVE = defineCommand({
     ...DECISION_OPTIONS,
   },
 });
-export type ApproveFlags = FlagsOf<typeof APPROVE>;
 
 export const REJECT = defineCommand({
   name: 'reject',
@@ -224,7 +217,6 @@ export const REJECT = defineCommand({
   args: DECISION_ARGUMENTS,
   options: { reason: option('<text>', 'the reason, for the model to read'), remember, ...DECISION_OPTIONS },
 });
-export type RejectFlags = FlagsOf<typeof REJECT>;
 
 export const RESPOND = defineCommand({
   name: 'respond',
@@ -237,7 +229,6 @@ export const RESPOND = defineCommand({
     ...DECISION_OPTIONS,
   },
 });
-export type RespondFlags = FlagsOf<typeof RESPOND>;
 
 export const REVOKE = defineCommand({
   name: 'revoke',
@@ -248,7 +239,6 @@ export const REVOKE = defineCommand({
     decisionId: argument('<decision>', 'the id of the decision, as "longhaul approvals <run>" shows it'),
   },
 });
-export type RevokeFlags = FlagsOf<typeof REVOKE>;
 
 export const SEND = defineCommand({
   name: 'send',
@@ -269,7 +259,6 @@ export const SEND = defineCommand({
     id: COMMON.id('message'),
   },
 });
-export type SendFlags = FlagsOf<typeof SEND>;
 
 export const PAUSE = defineCommand({
   name: 'pause',
@@ -284,7 +273,6 @@ export const RESUME = defineCommand({
   description: 'Resumes a paused run. Does nothing to a run that is not paused.',
   args: { runId: COMMON.run },
 });
-export type PauseFlags = FlagsOf<typeof PAUSE>;
 
 export const RAISE = defineCommand({
   name: 'raise',
@@ -306,7 +294,6 @@ export const SET_PERMISSIONS = defineCommand({
   },
   options: { by: COMMON.by('sets the permissions'), id: COMMON.id('request') },
 });
-export type SetPermissionsFlags = FlagsOf<typeof SET_PERMISSIONS>;
 
 export const CANCEL = defineCommand({
   name: 'cancel',
@@ -318,7 +305,6 @@ export const CANCEL = defineCommand({
     by: COMMON.by('cancels the run'),
   },
 });
-export type CancelFlags = FlagsOf<typeof CANCEL>;
 
 export const RETRY = defineCommand({
   name: 'retry',
@@ -331,7 +317,6 @@ export const RETRY = defineCommand({
     fromStep: option('<number>', 'the step to continue from (default: the last one that called the model)', { read: wholeNumber(1) }),
   },
 });
-export type RetryFlags = FlagsOf<typeof RETRY>;
 
 export const EXPORT = defineCommand({
   name: 'export',
@@ -345,7 +330,6 @@ export const EXPORT = defineCommand({
     archive: option('<folder>', 'the folder of a file archive, for the events that the server has removed'),
   },
 });
-export type ExportFlags = FlagsOf<typeof EXPORT>;
 
 export const SAVE = defineCommand({
   name: 'save',
@@ -356,7 +340,6 @@ export const SAVE = defineCommand({
   args: { runId: COMMON.run },
   options: { output: COMMON.output },
 });
-export type SaveFlags = FlagsOf<typeof SAVE>;
 
 export const DELETE = defineCommand({
   name: 'delete',
@@ -390,7 +373,6 @@ export const FORGET = defineCommand({
     ),
   },
 });
-export type ForgetFlags = FlagsOf<typeof FORGET>;
 
 export const REPLAY = defineCommand({
   name: 'replay',
@@ -434,7 +416,6 @@ export const LIST_MEMORY = defineCommand({
   description: 'Lists the entries of a memory by their keys. Without --user and --tenant: the entries of runs without a principal.',
   options: MEMORY_OPTIONS,
 });
-export type MemoryFlags = FlagsOf<typeof LIST_MEMORY>;
 
 export const FORGET_MEMORY = defineCommand({
   name: 'memory forget',
@@ -443,7 +424,6 @@ export const FORGET_MEMORY = defineCommand({
     'Removes one entry, all entries of an agent or a scope, or, without either, all of the user. "longhaul forget" also removes runs.',
   options: { ...MEMORY_OPTIONS, key: option('<key>', 'only the entry with this key') },
 });
-export type ForgetMemoryFlags = FlagsOf<typeof FORGET_MEMORY>;
 
 const file = option('<file>', 'the file of the keys (default: LONGHAUL_KEYS_FILE, then ./longhaul-keys.json)');
 
@@ -466,7 +446,6 @@ export const CREATE_KEY = defineCommand({
     expires: option('<time>', 'the time after which the key expires, such as 12h or 30d (default: never)', { read: duration }),
   },
 });
-export type CreateKeyFlags = FlagsOf<typeof CREATE_KEY>;
 
 function readScope(text: string, before: readonly Scope[] = []): Scope[] {
   if (isScope(text)) return [...before, text];
@@ -479,7 +458,6 @@ export const LIST_KEYS = defineCommand({
   description: 'Lists the API keys with their rights, in the order of their creation.',
   options: { file },
 });
-export type KeysFlags = FlagsOf<typeof LIST_KEYS>;
 
 export const REVOKE_KEY = defineCommand({
   name: 'keys revoke',
@@ -488,4 +466,3 @@ export const REVOKE_KEY = defineCommand({
   args: { keyId: argument('<key>', 'the id of the key, as "longhaul keys list" shows it') },
   options: { file },
 });
-export type RevokeKeyFlags = FlagsOf<typeof REVOKE_KEY>;

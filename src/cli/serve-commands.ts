@@ -51,7 +51,6 @@ export const WORKER = defineCommand({
   },
   notes: AGENTS_HELP,
 });
-export type WorkerFlags = FlagsOf<typeof WORKER>;
 
 export const SERVE = defineCommand({
   name: 'serve',
@@ -91,7 +90,6 @@ export const SERVE = defineCommand({
   },
   notes: AGENTS_HELP,
 });
-export type ServeFlags = FlagsOf<typeof SERVE>;
 
 export const CODEC_SERVER = defineCommand({
   name: 'codec-server',
@@ -109,4 +107,3 @@ export const CODEC_SERVER = defineCommand({
     ),
   },
 });
-export type CodecServerFlags = FlagsOf<typeof CODEC_SERVER>;

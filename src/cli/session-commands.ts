@@ -34,7 +34,6 @@ export const SESSIONS = defineCommand({
     query: COMMON.query,
   },
 });
-export type SessionsFlags = FlagsOf<typeof SESSIONS>;
 
 export const SHOW_SESSION = defineCommand({
   name: 'session show',
@@ -44,7 +43,6 @@ export const SHOW_SESSION = defineCommand({
   args: { sessionId: COMMON.session },
   options: { last: option('<number>', 'the number of turns to print', { read: wholeNumber(1), default: 5 }) },
 });
-export type ShowSessionFlags = FlagsOf<typeof SHOW_SESSION>;
 
 export const RAISE_SESSION = defineCommand({
   name: 'session raise',
@@ -54,7 +52,6 @@ export const RAISE_SESSION = defineCommand({
   args: { sessionId: COMMON.session },
   options: { ...SESSION_LIMIT_OPTIONS, by: COMMON.by('raises the limits'), id: COMMON.id('request') },
 });
-export type RaiseSessionFlags = FlagsOf<typeof RAISE_SESSION>;
 
 export const RESET_SESSION = defineCommand({
   name: 'session reset',
@@ -62,7 +59,6 @@ export const RESET_SESSION = defineCommand({
   description: 'Empties the conversation of a session after the current turn. Its deps, limits and record stay.',
   args: { sessionId: COMMON.session },
 });
-export type ResetSessionFlags = FlagsOf<typeof RESET_SESSION>;
 
 export const SAVE_SESSION = defineCommand({
   name: 'session save',
@@ -71,7 +67,6 @@ export const SAVE_SESSION = defineCommand({
   args: { sessionId: COMMON.session },
   options: { output: COMMON.output },
 });
-export type SaveSessionFlags = FlagsOf<typeof SAVE_SESSION>;
 
 export const LOAD_SESSION = defineCommand({
   name: 'session load',
@@ -85,7 +80,6 @@ export const LOAD_SESSION = defineCommand({
   },
   options: { agent: option('<name>', 'the agent of the session', { required: true }), title: COMMON.title },
 });
-export type LoadSessionFlags = FlagsOf<typeof LOAD_SESSION>;
 
 export const CLOSE_SESSION = defineCommand({
   name: 'session close',
@@ -94,7 +88,6 @@ export const CLOSE_SESSION = defineCommand({
   args: { sessionId: COMMON.session },
   options: { by: COMMON.by('closes the session') },
 });
-export type CloseSessionFlags = FlagsOf<typeof CLOSE_SESSION>;
 
 export const DELETE_SESSION = defineCommand({
   name: 'session delete',
@@ -109,4 +102,3 @@ export const DELETE_SESSION = defineCommand({
     payloadStore: option('<folder>', 'the folder of a file store, from which the spilled results of the session are removed as well'),
   },
 });
-export type DeleteSessionFlags = FlagsOf<typeof DELETE_SESSION>;

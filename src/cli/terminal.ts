@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { realpathSync, statSync } from 'node:fs';
 import { basename, delimiter, dirname, join, sep } from 'node:path';
 
@@ -161,6 +162,11 @@ export async function untilInterrupted<Value>(signal: AbortSignal, work: Promise
   } finally {
     signal.removeEventListener('abort', abort);
   }
+}
+
+/** Waits for the end of a command that serves. */
+export async function untilEnded(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Returns a text from the command line; for "-", the whole of stdin. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
 import {
   alreadyDecided,
   type ApprovalView,
@@ -94,7 +95,7 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     if (waiting !== undefined) return decideCall(run, { ...again, about: waiting });
   }
   if (owner !== undefined && owner !== runId) {
-    if (await isBelow(run, owner)) return decideCall(runOf(client, owner), { ...again, about });
+    if (await isBelow(run, owner)) return decideCall({ client, runId: owner, reader: new RunReader(client, owner) }, { ...again, about });
     const where = `it waits in run "${owner}", not in run "${runId}"`;
     throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${where}`);
   }
@@ -135,21 +136,14 @@ async function isBelow({ client, runId }: DecidedRun, other: string): Promise<bo
   return id === runId;
 }
 
-function runOf(client: Client, runId: string): DecidedRun {
-  return { client, runId, reader: new RunReader(client, runId) };
-}
-
-/** The id of a call, and its digest if it is known. */
-interface SoughtCall {
-  callId: string;
-  digest?: string;
-}
-
 /**
  * Returns the approval that waits under the id of a call, in the run or a descendant; undefined if there is none. Throws
  * `ambiguous_call` if calls of several runs have that id.
  */
-async function waitingCall({ runId, reader }: DecidedRun, { callId, digest }: SoughtCall): Promise<ListedApproval | undefined> {
+async function waitingCall(
+  { runId, reader }: DecidedRun,
+  { callId, digest }: { callId: string; digest?: string },
+): Promise<ListedApproval | undefined> {
   // Nothing waits in a run that has ended, and there may be no worker that could answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
@@ -295,7 +289,7 @@ const LONGEST_PAUSE_MS = 2_000;
 /** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
 export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
-  const seen = new SeenApprovals();
+  const seen = approvalsSeen();
   let listed = 0;
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
@@ -304,13 +298,12 @@ export async function* listApprovals(client: Client, filter: ConditionedApproval
     for await (const waiting of waitingNow(client, filter)) {
       signal?.throwIfAborted();
       if (listed >= limit) return;
-      if (seen.has(waiting, Date.now())) continue;
+      if (isSeen(seen, waiting)) continue;
       listed += 1;
       isNew = true;
       yield waiting;
     }
     if (!follow || listed >= limit) return;
-    seen.forgetBefore(begun - REMEMBERED_MS);
     wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
     await sleep(Math.max(wait, Date.now() - begun), signal);
   }
@@ -319,26 +312,17 @@ export async function* listApprovals(client: Client, filter: ConditionedApproval
 /** The time (milliseconds) after which an approval that no list had is forgotten. A run can be missing from a list for a moment. */
 const REMEMBERED_MS = 600_000;
 
-/** The approvals that were listed already. */
-export class SeenApprovals {
-  readonly #lastSeen = new Map<string, number>();
+/** Returns the approvals that were listed already: none yet. */
+function approvalsSeen(): LRUCache<string, true> {
+  return new LRUCache({ ttl: REMEMBERED_MS, ttlAutopurge: true });
+}
 
-  /** True for an approval that was seen before. Marks it as seen. */
-  has({ runId, key }: Pick<RunApproval, 'runId' | 'key'>, now: number): boolean {
-    const id = JSON.stringify([runId, key]);
-    const isKnown = this.#lastSeen.has(id);
-    this.#lastSeen.set(id, now);
-    return isKnown;
-  }
-
-  /** Forgets the approvals that were not seen since that time. */
-  forgetBefore(time: number): void {
-    for (const [id, lastSeen] of this.#lastSeen) if (lastSeen < time) this.#lastSeen.delete(id);
-  }
-
-  get size(): number {
-    return this.#lastSeen.size;
-  }
+/** True for an approval that was seen before. Marks it as seen. */
+function isSeen(seen: LRUCache<string, true>, { runId, key }: RunApproval): boolean {
+  const id = JSON.stringify([runId, key]);
+  const isKnown = seen.has(id);
+  seen.set(id, true);
+  return isKnown;
 }
 
 /** Yields the pending approvals, run by run. */
@@ -354,15 +338,14 @@ export async function approvalsPage(client: Client, filter: ConditionedApprovals
   const { agent, tool } = filter;
   const { items: runs, ...next } = await runsPage(client, waitingFilter(filter), page);
   const items: RunApproval[] = [];
-  const seen = new SeenApprovals();
-  const now = Date.now();
+  const seen = approvalsSeen();
   const ofRun = async (runId: string): Promise<RunApproval[]> => {
     const waiting = await approvalsOf(client, runId);
     // A run below another one waits itself, and is listed: maybe on another page. With an agent, only runs of that agent are.
     return agent === undefined ? waiting.filter((one) => one.runId === runId) : waiting;
   };
   for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => ofRun(runId))) {
-    items.push(...waiting.filter((one) => (tool === undefined || one.toolName === tool) && !seen.has(one, now)));
+    items.push(...waiting.filter((one) => (tool === undefined || one.toolName === tool) && !isSeen(seen, one)));
   }
   return { items, ...next };
 }

@@ -1,12 +1,11 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { isGone } from '../history/history-events.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { PayloadStore } from '../stores/payload-store.ts';
 import type { StreamChannel } from '../streams/stream-sink.ts';
-import { requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
+import { findExecution, requestCancel, runState, type RunState, withoutMemos } from '../temporal/run-workflow.ts';
 import { inBatches, sleep } from '../temporal/waiting.ts';
 import { RunChain } from './executions.ts';
 import { IS_RUN, quoted } from './visibility.ts';
@@ -164,7 +163,11 @@ async function runsBelow(client: Client, runId: string): Promise<string[]> {
   for await (const { workflowId, parentExecution, rootExecution } of withoutMemos(client).workflow.list({ query })) {
     places.set(workflowId, { parent: parentExecution?.workflowId ?? undefined, root: rootExecution?.workflowId ?? undefined });
   }
-  return runIdsBelow(runId, places, places.size === 0 ? undefined : await rootOf(client, runId));
+  return runIdsBelow(
+    runId,
+    places,
+    places.size === 0 ? undefined : ((await findExecution(client, runId))?.rootExecution?.workflowId ?? undefined),
+  );
 }
 
 /**
@@ -187,16 +190,6 @@ export function runIdsBelow(runId: string, places: ReadonlyMap<string, TreePlace
 /** Compares ids so that a run comes after its descendants: their ids begin with its own. */
 export function deepestFirst(one: string, other: string): number {
   return other.length - one.length;
-}
-
-async function rootOf(client: Client, runId: string): Promise<string | undefined> {
-  try {
-    const { rootExecution } = await withoutMemos(client).workflow.getHandle(runId).describe();
-    return rootExecution?.workflowId ?? undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { refusalDetails } from '../core/domain/model.ts';
 import type { RunStatus, RunSubject } from '../core/domain/run.ts';
 import { type ApprovalsPage, PROGRAM_RUN, QUERIES, type RunningCall } from '../core/protocol.ts';
 import type { ChainedExecution } from '../history/execution-reader.ts';
-import { hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { describeRun, hasEndedAs, runNotFound } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../temporal/server-calls.ts';
 import { sleep } from '../temporal/waiting.ts';
 import { missingThings } from './missing-workers.ts';
@@ -45,17 +45,12 @@ export class RunChain {
 
   /** Returns the newest execution. Throws `run_not_found`, and `not_a_run` for a workflow of the user's own. */
   async newest(): Promise<NewestExecution> {
-    try {
-      const description = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
-      const { status, runId, type } = description;
-      requireRun(this.#client, this.#runId, type);
-      const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
-      const kind = type === PROGRAM_RUN ? 'program' : 'agent';
-      return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
-      throw error;
-    }
+    const description = await describeRun(this.#client, this.#runId);
+    const { status, runId, type } = description;
+    requireRun(this.#client, this.#runId, type);
+    const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
+    const kind = type === PROGRAM_RUN ? 'program' : 'agent';
+    return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
   }
 
   /** Returns all executions that the server has, the oldest first: it removes the oldest first. Throws `run_not_found`. */
@@ -167,17 +162,13 @@ async function sendQuery<Answer>(client: Client, runId: string, { query, argumen
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
-      else if (isQueryUnderWay(error) && Date.now() < deadline) await sleep(retryQueryAfterMs(attempt));
+      // The server refused the query because another one waits for the same workflow task.
+      else if (grpcCode(error) === GRPC.resourceExhausted && Date.now() < deadline) await sleep(retryQueryAfterMs(attempt));
       else if (isRetryableQueryError(error) && Date.now() - begun < askAgainForMs) await sleep(retryQueryAfterMs(attempt));
       else if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return undefined;
       else throw error;
     }
   }
-}
-
-/** True if the server refused the query because another one waits for the same workflow task. */
-function isQueryUnderWay(error: unknown): boolean {
-  return grpcCode(error) === GRPC.resourceExhausted;
 }
 
 /** True if the execution has no first task yet. */

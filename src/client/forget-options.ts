@@ -76,7 +76,8 @@ export function forgottenUser(own: Identity | undefined, options: ForgetOptions)
  */
 export function missingStores(stores: UserStores, without: readonly MissingStore[] = []): MissingStore[] {
   const unknown = without.find((name) => !USER_STORES.includes(name));
-  if (unknown !== undefined) throw new UsageError(`"forget": "without" names "${unknown}": it takes ${listed(USER_STORES)}`);
+  if (unknown !== undefined)
+    throw new UsageError(`"forget": "without" names "${unknown}": it takes ${USER_STORES.map((name) => `"${name}"`).join(', ')}`);
   const had = without.find((name) => stores[name] !== undefined);
   if (had !== undefined) throw new UsageError(`"forget": "without" names "${had}", which the client has: leave it out of one of both`);
   const unnamed = unnamedStores(stores, without);
@@ -95,8 +96,4 @@ export function missingStores(stores: UserStores, without: readonly MissingStore
 /** Returns the stores that the client lacks and the caller does not name. */
 export function unnamedStores(stores: Partial<Record<MissingStore, unknown>>, without: readonly MissingStore[] = []): MissingStore[] {
   return USER_STORES.filter((name) => stores[name] === undefined && !without.includes(name));
-}
-
-function listed(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }

@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type Identity, isSameIdentity } from '../core/domain/run.ts';
@@ -7,7 +6,7 @@ import { milliseconds } from '../core/domain/time.ts';
 import { SEARCH_ATTRIBUTES } from '../core/protocol.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { memoryOwner } from '../memory/memory-store.ts';
-import { runState, withoutMemos } from '../temporal/run-workflow.ts';
+import { findExecution, runState, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { inBatches, sleep, waitSignal } from '../temporal/waiting.ts';
 import { deepestFirst, endRuns, GRACE, LISTING_DELAY_MS, removeContentOfRun, removeExecutionsOf } from './delete-run.ts';
@@ -285,13 +284,9 @@ class ExecutionOwners {
 
   /** Returns the owner of the newest execution of a run; undefined if the server has none. */
   async ofNewest(runId: string): Promise<ExecutionOwner | undefined> {
-    try {
-      const { runId: executionId, type } = await withoutMemos(this.#client).workflow.getHandle(runId).describe();
-      return isRunType(type) ? await this.of(runId, executionId) : 'other';
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
+    const newest = await findExecution(this.#client, runId);
+    if (newest === undefined) return undefined;
+    return isRunType(newest.type) ? this.of(runId, newest.runId) : 'other';
   }
 
   /** True if the server has an execution with this id that belongs to someone else: to another principal, or to a workflow of another type. */

@@ -1,69 +1,68 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../node-version/require-node.ts';
-export { connect, type ConnectOptions } from './longhaul-client.ts';
+export { connect, type ConnectOptions, LonghaulClient } from './longhaul-client.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/encryption.ts';
-export type { ApproveOptions, DecisionOptions, RejectOptions } from './approvals.ts';
-export type { DecidedOn, ListedApproval } from './approvals.ts';
+export type {
+  ApprovalFilter,
+  ApproveOptions,
+  DecidedOn,
+  DecisionOptions,
+  ListedApproval,
+  RejectOptions,
+  RunApproval,
+} from './approvals.ts';
 export type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
 export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts';
-export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, MissingRange } from './export-run.ts';
-export type { ExportOptions } from './export-run.ts';
+export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
 export type { FollowOptions } from './reader.ts';
-export type { ApprovalFilter, RunApproval } from './approvals.ts';
-export type { IfExists } from './client-options.ts';
-export type { ListFilter, RunListEntry } from './list.ts';
-export type { SessionFilter, SessionListEntry } from './list.ts';
+export type { IfExists, LonghaulClientOptions } from './client-options.ts';
+export type { ListFilter, RunListEntry, SessionFilter, SessionListEntry } from './list.ts';
 export type { ListPage, PageOptions } from './visibility.ts';
-export { LonghaulClient } from './longhaul-client.ts';
-export type { LonghaulClientOptions } from './client-options.ts';
-export type { RaiseOptions } from './updates.ts';
-export type { SetPermissionsOptions } from './updates.ts';
+export type { RaiseOptions, SendOptions, SetPermissionsOptions, UpdateOptions } from './updates.ts';
 export type { RetryOptions, RetryReceipt } from './retry-run.ts';
 export type { RunApprovals } from './executions.ts';
 export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/domain/trace.ts';
-export type { TraceEvent, TraceEventType } from '../core/domain/trace.ts';
-export type { TraceSpan } from '../core/domain/trace.ts';
-export type { RunTree } from './run-tree.ts';
-export type { TreeEvent, TreeEventOptions } from './run-tree.ts';
-export { SessionHandle, type SessionOf } from './session-handle.ts';
+export type { ExecutionTrace, ExecutionTraceJson, TraceEvent, TraceEventType, TraceSpan, TraceSpanJson } from '../core/domain/trace.ts';
+export type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
+export { SessionHandle, type SessionOf, TurnResult } from './session-handle.ts';
 export type { SessionLimitOptions, SessionOptions, SessionSettings } from './session-options.ts';
-export { TurnResult } from './session-handle.ts';
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
 export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-view.ts';
-export type { UpdateOptions } from './updates.ts';
-export type { SendOptions } from './updates.ts';
-export type { StartCircumstances } from './start-workflow.ts';
+export type { StartCircumstances, StartSettings } from './start-workflow.ts';
 export type { EarlierOpening } from './saved-context.ts';
-export type { RunOptions, StartOptions, StartSettings } from './start.ts';
-export type { ProgramOptions, StartedProgram } from './start.ts';
+export type { ProgramOptions, RunOptions, StartedProgram, StartOptions } from './start.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
-export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../stores/file-archive.ts';
-export { fileArchive, type FileArchiveOptions } from '../stores/file-archive.ts';
-export { fileStore, type FileStoreOptions } from '../stores/payload-store.ts';
-export type { PayloadStore, StoredRun } from '../stores/payload-store.ts';
-export type { SpilledContent } from '../core/domain/content.ts';
-export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/result.ts';
-export { ProgramResult } from '../core/domain/result.ts';
+export {
+  type ArchiveBatch,
+  type ArchivedPrincipal,
+  type ArchiveSink,
+  fileArchive,
+  type FileArchiveOptions,
+} from '../stores/file-archive.ts';
+export { fileStore, type FileStoreOptions, type PayloadStore, type StoredRun } from '../stores/payload-store.ts';
+export type { MessageMode, SpilledContent } from '../core/domain/content.ts';
+export { type CompletedRun, ProgramResult, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/result.ts';
 export type { ProgramStepResult, UnitResult } from '../core/domain/program-run.ts';
 export type { RunRecord } from '../core/domain/record.ts';
-export type { SessionLimits } from '../core/domain/limits.ts';
-export type { CloseReceipt, InterruptReceipt, RefreshReceipt } from '../core/domain/sessions.ts';
-export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions.ts';
-export type { SessionLimitReached, SessionView } from '../core/domain/sessions.ts';
+export type { LimitOptions, RunLimits, SessionLimits } from '../core/domain/limits.ts';
+export type {
+  CloseReceipt,
+  InterruptReceipt,
+  RefreshReceipt,
+  SessionLimitReached,
+  SessionView,
+  SpentByTurns,
+  TurnResultFields,
+} from '../core/domain/sessions.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals.ts';
-export type { RunSubject } from '../core/domain/run.ts';
+export type { Archiving, NotArchived, RunSubject } from '../core/domain/run.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
 export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
 export type { Duration } from '../core/domain/time.ts';
-export type { LimitOptions } from '../core/domain/limits.ts';
-export type { RunLimits } from '../core/domain/limits.ts';
 export type { ModelName } from '../core/domain/model.ts';
-export type { Archiving, NotArchived } from '../core/domain/run.ts';
-export type { MessageMode } from '../core/domain/content.ts';
 export type {
   ContextPage,
   RefusedCall,
@@ -88,5 +87,4 @@ export type {
   StreamSink,
   StreamSinkContext,
 } from '../streams/stream-sink.ts';
-export type { StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
-export type { Delta, ModelDelta } from '../core/domain/stream.ts';
+export type { Delta, ModelDelta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';

@@ -14,19 +14,19 @@ export interface ListFilter extends PrincipalFilter {
   /** The name of the agent or the program. */
   agent?: string;
   status?: RunStatus;
-  /** Only runs that were started with this tag, possibly among others. */
+  /** Only those that were started with this tag, possibly among others. */
   tag?: string;
   /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
   waitingFor?: string | true;
   /** Only runs whose id begins with this text. */
   runIdPrefix?: string;
-  /** Only runs that were started at that time or later. ISO 8601. */
+  /** Only those that were started at that time or later. ISO 8601. */
   startedAfter?: string;
-  /** Only runs that were started before that time. ISO 8601. */
+  /** Only those that were started before that time. ISO 8601. */
   startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
-  /** The largest number of runs. Default: all. */
+  /** The largest number. Default: all. */
   limit?: number;
 }
 
@@ -241,23 +241,8 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
   });
 }
 
-/** The sessions to list. */
-export interface SessionFilter extends PrincipalFilter {
-  /** The name of the agent that they began with. */
-  agent?: string;
-  /** `idle` between two turns; `completed` once they are closed. */
-  status?: RunStatus;
-  /** Only sessions that were started with this tag, possibly among others. */
-  tag?: string;
-  /** Only sessions that were started at that time or later. ISO 8601. */
-  startedAfter?: string;
-  /** Only sessions that were started before that time. ISO 8601. */
-  startedBefore?: string;
-  /** A further condition in Temporal's list filter language. */
-  query?: string;
-  /** The largest number of sessions. Default: all. */
-  limit?: number;
-}
+/** The sessions to list. `agent` is the one that they began with; `idle` is their status between two turns, `completed` once they are closed. */
+export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'runIdPrefix'>;
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName'> {

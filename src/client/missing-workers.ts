@@ -212,10 +212,6 @@ async function missingFor(client: Client, { lastFailure }: Pending): Promise<Mis
 /** Returns what the run waits for as it reports it, with the newest information of the server: the worker that lacked it last. */
 export function withNewest(reported: readonly Missing[], newest: readonly Missing[]): Missing[] {
   const isSame = (one: Missing, other: Missing): boolean => one.kind === other.kind && one.name === other.name;
-  const known = reported.map((one) => ({ ...one, ...workerOf(newest.find((other) => isSame(one, other))) }));
+  const known = reported.map((one) => ({ ...one, ...defined({ worker: newest.find((other) => isSame(one, other))?.worker }) }));
   return [...known, ...newest.filter((one) => !reported.some((other) => isSame(one, other)))];
-}
-
-function workerOf(missing: Missing | undefined): Pick<Missing, 'worker'> {
-  return defined({ worker: missing?.worker });
 }

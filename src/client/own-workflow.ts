@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { isJsonObject } from '../core/domain/json.ts';
 import { AGENT_RUN } from '../core/protocol.ts';
 import { executionChain, type HistoryEvent, runHistory } from '../history/history-events.ts';
-import { runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { describeRun } from '../temporal/run-workflow.ts';
 
 /** The status of a child run as its parent workflow has it. A `failed` run ended with an error or was ended from outside. */
 export type ChildRunStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'not_started';
@@ -32,24 +31,19 @@ export interface OwnWorkflow {
 
 /** Reads a workflow of the user's own. Needs no worker. Throws `run_not_found`. */
 export async function readOwnWorkflow(client: Client, workflowId: string): Promise<OwnWorkflow> {
-  try {
-    const { type, status, startTime, closeTime, runId } = await withoutMemos(client).workflow.getHandle(workflowId).describe();
-    const children = new Map<string, ChildRun>();
-    for (const executionId of (await executionChain(client, workflowId, runId)).executionIds) {
-      for await (const event of runHistory(client, workflowId, executionId)) await readChild(client, children, event);
-    }
-    return {
-      workflowId,
-      workflowType: type,
-      status: status.name,
-      startTime: startTime.toISOString(),
-      endTime: closeTime?.toISOString() ?? null,
-      childRuns: [...children.values()],
-    };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, workflowId);
-    throw error;
+  const { type, status, startTime, closeTime, runId } = await describeRun(client, workflowId);
+  const children = new Map<string, ChildRun>();
+  for (const executionId of (await executionChain(client, workflowId, runId)).executionIds) {
+    for await (const event of runHistory(client, workflowId, executionId)) await readChild(client, children, event);
   }
+  return {
+    workflowId,
+    workflowType: type,
+    status: status.name,
+    startTime: startTime.toISOString(),
+    endTime: closeTime?.toISOString() ?? null,
+    childRuns: [...children.values()],
+  };
 }
 
 async function readChild(client: Client, children: Map<string, ChildRun>, event: HistoryEvent): Promise<void> {

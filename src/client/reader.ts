@@ -52,9 +52,9 @@ export class RunReader {
     const own = answer === undefined ? await this.#recordedApprovals(execution) : asEnded(answer, execution);
     const { children = [], ...approvals } = own;
     if (execution.closed) return { ...approvals, pending: [] };
-    const ofChildren = await approvalsOfChildren(children, (runId) => new RunReader(this.#client, runId).approvals());
+    const ofChildren = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => approvalsOfChild(this.#client, runId)));
     const ofRun = approvals.pending.map((waiting) => ({ ...waiting, runId: this.#runId }));
-    return { ...approvals, pending: [...ofRun, ...ofChildren] };
+    return { ...approvals, pending: [...ofRun, ...ofChildren.flat()] };
   }
 
   /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
@@ -71,14 +71,35 @@ export class RunReader {
     return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? this.#recordedContext(Number.MAX_SAFE_INTEGER);
   }
 
-  /** Yields the events from an offset on. Throws `history_removed` if the server has removed the event at that offset. */
-  events(options: FollowOptions): AsyncGenerator<Event> {
-    const source = {
-      page: (from: number) => this.#page(from),
-      recorded: (from: number, answer: ContextPage | undefined) => this.#history(from, answer),
-      closed: async () => (await this.chain.newest()).closed,
-    };
-    return followEvents(source, options);
+  /**
+   * Yields the events from an offset on, until the end of the record or, with `follow`, of the run. Throws `history_removed` if the server
+   * has removed the event at that offset.
+   */
+  async *events({ from = 0, follow = false, signal }: FollowOptions): AsyncGenerator<Event> {
+    let offset = from;
+    let wait = SHORTEST_PAUSE_MS;
+    let silent = false;
+    for (;;) {
+      signal?.throwIfAborted();
+      // Asked before anything is read: the events up to the end are then among those that are read.
+      const ended = (silent || wait > SHORTEST_PAUSE_MS) && (await this.chain.newest()).closed;
+      const before = offset;
+      const page = await this.#page(offset);
+      for await (const events of page !== undefined && beginsAtOffset(page, offset) ? [page.events] : this.#history(offset, page)) {
+        for (const event of events) {
+          signal?.throwIfAborted();
+          yield event;
+        }
+        offset += events.length;
+      }
+      silent = page === undefined;
+      // History alone does not say whether there is more to come.
+      const isAll = page === undefined ? !follow || ended || offset === before : offset >= page.total;
+      if (!isAll) continue;
+      if (!follow || ended || (page !== undefined && isTerminal(page.status))) return;
+      wait = offset > before ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
+      await sleep(wait, signal);
+    }
   }
 
   /** Yields all events that the server still has, from history. */
@@ -87,14 +108,9 @@ export class RunReader {
     for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
   }
 
-  /** Returns the trace of the run so far. */
+  /** Returns the trace of the run so far: of a program by query as long as one execution has all of it, otherwise from the events. */
   async trace(): Promise<ExecutionTrace> {
-    return readTrace({
-      page: (from) => queryRun<TracePage>(this.#client, this.#runId, QUERIES.trace, { from }),
-      events: () => this.events({}),
-      steps: () => this.steps(),
-      newest: () => this.#newest(),
-    });
+    return (await this.#queriedTrace()) ?? this.#recordedTrace();
   }
 
   /** Returns all steps that are left. */
@@ -121,29 +137,19 @@ export class RunReader {
     return steps;
   }
 
-  /** Returns the result as the loop returned it, with an output of any size. Undefined if history does not have it. */
-  async recordedResult(): Promise<RunResultFields | undefined> {
-    return (await this.#newest()).result;
-  }
-
-  /** Returns the newest execution as its history has it. Throws `run_not_found`, and `history_removed` if the server has removed it. */
-  async recordedRun(): Promise<ReadBackRun> {
-    return this.#newest();
-  }
-
   async #recordedStatus(execution: NewestExecution): Promise<StatusView> {
     const { statusFrom } = await import('./recorded-views.ts');
-    return statusFrom(this.#runId, execution, await this.#newest());
+    return statusFrom(this.#runId, execution, await this.recordedRun());
   }
 
   async #recordedApprovals(execution: NewestExecution): Promise<OwnApprovals> {
     const { approvalsFrom } = await import('./recorded-views.ts');
-    return approvalsFrom(this.#runId, execution, await this.#newest());
+    return approvalsFrom(this.#runId, execution, await this.recordedRun());
   }
 
   async #recordedContext(from: number): Promise<ContextPage> {
     const { contextFrom } = await import('./recorded-views.ts');
-    return contextFrom(this.#runId, await this.#newest(), from);
+    return contextFrom(this.#runId, await this.recordedRun(), from);
   }
 
   async #page(from: number): Promise<ContextPage | undefined> {
@@ -172,7 +178,42 @@ export class RunReader {
     }
   }
 
-  async #newest(): Promise<ReadBackRun> {
+  async #queriedTrace(): Promise<ExecutionTrace | undefined> {
+    const entries: TraceEntry[] = [];
+    for (let from = 0; ;) {
+      const answer = await queryRun<TracePage>(this.#client, this.#runId, QUERIES.trace, { from });
+      if (answer?.model !== undefined) {
+        const { programName: agentName, startTime, model } = answer;
+        return this.#traceOfAgent({ agentName, model, startTime });
+      }
+      if (answer === undefined || answer.firstOffset > 0) return undefined;
+      entries.push(...answer.entries);
+      if (answer.next >= answer.total) {
+        const { assembleTrace } = await import('../core/program/trace.ts');
+        return assembleTrace(answer, entries);
+      }
+      from = answer.next;
+    }
+  }
+
+  async #recordedTrace(): Promise<ExecutionTrace> {
+    const { agentName, startedAt, state } = await this.recordedRun();
+    const startTime = startedAt / 1000;
+    if (state === undefined) return new ExecutionTrace({ programName: agentName, backendName: '', startTime, spans: [] });
+    if (state.program === undefined) return this.#traceOfAgent({ agentName, model: state.snapshot.model, startTime });
+    const { traceOf } = await import('../core/program/trace.ts');
+    return traceOf(state.program.document, await Array.fromAsync(this.events({})));
+  }
+
+  /** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
+  async #traceOfAgent(header: AgentTraceHeader): Promise<ExecutionTrace> {
+    const { agentTrace } = await import('../core/domain/agent-trace.ts');
+    const events = await Array.fromAsync(this.events({}));
+    return agentTrace(header, { events, steps: await this.steps() });
+  }
+
+  /** Returns the newest execution as its history has it. Throws `run_not_found`, and `history_removed` if the server has removed it. */
+  async recordedRun(): Promise<ReadBackRun> {
     const { executionId } = await this.chain.newest();
     const { readExecution } = await import('../history/read-run.ts');
     const read = await readExecution(this.#client, this.#runId, executionId);
@@ -197,81 +238,16 @@ function eventsRemoved(runId: string, from: number, through: number): LonghaulEr
 /** Children that are queried at once. */
 const ASKED_AT_ONCE = 10;
 
-/** Returns the pending approvals of children, each with the run that waits: the child, or a descendant it. */
-async function approvalsOfChildren(
-  children: readonly string[],
-  approvals: (runId: string) => Promise<RunApprovals>,
-): Promise<ApprovalView[]> {
-  const listed = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => approvalsOfChild(runId, approvals)));
-  return listed.flat();
-}
-
-async function approvalsOfChild(runId: string, approvals: (runId: string) => Promise<RunApprovals>): Promise<ApprovalView[]> {
+/** Returns the pending approvals of a child, each with the run that waits: the child, or a descendant of it. */
+async function approvalsOfChild(client: Client, runId: string): Promise<ApprovalView[]> {
   try {
-    const { pending, about } = await approvals(runId);
+    const { pending, about } = await new RunReader(client, runId).approvals();
     return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
   } catch (error) {
     // It has not started yet, or was deleted.
     if (errorCode(error) === 'run_not_found') return [];
     throw error;
   }
-}
-
-/** The sources that `readTrace` reads from. */
-interface TraceSource {
-  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
-  page: (from: number) => Promise<TracePage | undefined>;
-  /** Yields all events of the run. */
-  events: () => AsyncGenerator<Event>;
-  /** Returns all steps of the run. */
-  steps: () => Promise<StepResult[]>;
-  /** Reads the newest execution from history. */
-  newest: () => Promise<ReadBackRun>;
-}
-
-/** Returns the trace of a run: of a program by query as long as one execution has all of it, otherwise from the events. */
-async function readTrace(source: TraceSource): Promise<ExecutionTrace> {
-  return (await queriedTrace(source)) ?? recordedTrace(source);
-}
-
-async function queriedTrace(source: TraceSource): Promise<ExecutionTrace | undefined> {
-  const entries: TraceEntry[] = [];
-  for (let from = 0; ;) {
-    const answer = await source.page(from);
-    if (answer?.model !== undefined) {
-      const { programName: agentName, startTime, model } = answer;
-      return traceOfAgent(source, { agentName, model, startTime });
-    }
-    if (answer === undefined || answer.firstOffset > 0) return undefined;
-    entries.push(...answer.entries);
-    if (answer.next >= answer.total) {
-      const { assembleTrace } = await import('../core/program/trace.ts');
-      return assembleTrace(answer, entries);
-    }
-    from = answer.next;
-  }
-}
-
-async function recordedTrace(source: TraceSource): Promise<ExecutionTrace> {
-  const { agentName, startedAt, state } = await source.newest();
-  const startTime = startedAt / 1000;
-  if (state === undefined) return new ExecutionTrace({ programName: agentName, backendName: '', startTime, spans: [] });
-  if (state.program === undefined) return traceOfAgent(source, { agentName, model: state.snapshot.model, startTime });
-  const { traceOf } = await import('../core/program/trace.ts');
-  return traceOf(state.program.document, await allEvents(source));
-}
-
-/** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
-async function traceOfAgent(source: TraceSource, header: AgentTraceHeader): Promise<ExecutionTrace> {
-  const { agentTrace } = await import('../core/domain/agent-trace.ts');
-  const events = await allEvents(source);
-  return agentTrace(header, { events, steps: await source.steps() });
-}
-
-async function allEvents({ events }: TraceSource): Promise<Event[]> {
-  const recorded: Event[] = [];
-  for await (const event of events()) recorded.push(event);
-  return recorded;
 }
 
 /** The options of reading events. */
@@ -283,47 +259,9 @@ export interface FollowOptions {
   signal?: AbortSignal;
 }
 
-/** The sources that `followEvents` reads from. */
-interface EventSource {
-  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
-  page(from: number): Promise<ContextPage | undefined>;
-  /** Reads from history the events that the answer lacks; without an answer, all events from the offset on. */
-  recorded(from: number, answer: ContextPage | undefined): AsyncGenerator<Event[]>;
-  closed(): Promise<boolean>;
-}
-
 /** The pauses between two queries: short while events come, long while none do, since an idle run must not keep its worker busy. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-
-/** Yields events by offset until the end of the record or, if it follows, of the run. */
-async function* followEvents(source: EventSource, options: FollowOptions): AsyncGenerator<Event> {
-  const { follow = false, signal } = options;
-  let offset = options.from ?? 0;
-  let wait = SHORTEST_PAUSE_MS;
-  let silent = false;
-  for (;;) {
-    signal?.throwIfAborted();
-    // Asked before anything is read: the events up to the end are then among those that are read.
-    const ended = (silent || wait > SHORTEST_PAUSE_MS) && (await source.closed());
-    const before = offset;
-    const page = await source.page(offset);
-    for await (const events of page !== undefined && beginsAtOffset(page, offset) ? [page.events] : source.recorded(offset, page)) {
-      for (const event of events) {
-        signal?.throwIfAborted();
-        yield event;
-      }
-      offset += events.length;
-    }
-    silent = page === undefined;
-    // History alone does not say whether there is more to come.
-    const isAll = page === undefined ? !follow || ended || offset === before : offset >= page.total;
-    if (!isAll) continue;
-    if (!follow || ended || (page !== undefined && isTerminal(page.status))) return;
-    wait = offset > before ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
-    await sleep(wait, signal);
-  }
-}
 
 /** True if the page begins at the requested offset, and is not empty because of an event too large for an answer. */
 function beginsAtOffset(page: ContextPage, from: number): boolean {
@@ -365,7 +303,7 @@ export class AwaitedResult {
   /** Adds the fields that the closing event leaves out, from the history. */
   async #whole(fields: RunResultFields, steps: boolean): Promise<RunResultFields> {
     const { outputTruncated, ...rest } = fields;
-    const recorded = outputTruncated ? await this.#reader.recordedResult() : undefined;
+    const recorded = outputTruncated ? (await this.#reader.recordedRun()).result : undefined;
     const output = recorded === undefined ? fields : { ...rest, output: recorded.output };
     return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
   }

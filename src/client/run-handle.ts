@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Remember } from '../core/domain/approvals.ts';
 import { defined } from '../core/domain/defined.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
@@ -7,7 +8,7 @@ import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult } from '../core/domain/result.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
-import type { JsonValue } from '../core/domain/json.ts';
+import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
 import {
@@ -307,4 +308,24 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
       return decideCall({ client: this.#client, runId: this.runId, reader: this.#reader }, decision);
     });
   }
+}
+
+/** A decision as a value, with what belongs to its type. */
+type TypedDecision =
+  | { type: 'approve'; arguments?: JsonObject; remember?: Remember }
+  | { type: 'reject'; reason?: string; remember?: Remember }
+  | { type: 'respond'; content: JsonValue };
+
+/** Sends a run a decision of any type. */
+export function sendDecision(
+  run: Pick<RunHandle<unknown>, TypedDecision['type']>,
+  about: DecidedOn,
+  decision: TypedDecision,
+  { id, by }: DecisionOptions,
+): Promise<DecisionReceipt> {
+  const options = defined({ id, by });
+  if (decision.type === 'respond') return run.respond(about, decision.content, options);
+  const { remember } = decision;
+  if (decision.type === 'reject') return run.reject(about, { ...options, ...defined({ reason: decision.reason, remember }) });
+  return run.approve(about, { ...options, ...defined({ arguments: decision.arguments, remember }) });
 }

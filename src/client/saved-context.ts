@@ -132,17 +132,11 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };
 }
 
-/** A conversation, and the number of results of tools whose content was replaced by a marker. */
-interface FittingMessages {
-  messages: ContentItem[];
-  evicted: number;
-}
-
 /**
  * Replaces the content of the oldest results of tools by a marker, as the compaction of a run does, until the conversation has at
- * most `bytes` of JSON. The conversation may still be larger if its messages alone are.
+ * most `bytes` of JSON. The conversation may still be larger if its messages alone are. `evicted`: the number of those results.
  */
-export function fitMessages(messages: readonly ContentItem[], bytes: number): FittingMessages {
+export function fitMessages(messages: readonly ContentItem[], bytes: number): { messages: ContentItem[]; evicted: number } {
   let over = jsonBytes(messages) - bytes;
   let evicted = 0;
   const fitting = messages.map((item) => {
@@ -163,12 +157,6 @@ interface GivenMessages {
   notices: string[];
 }
 
-/** A call whose result has not been found yet, and the results that stand after its message. */
-interface OpenCall {
-  call: ToolCall;
-  results: ToolResult[];
-}
-
 /**
  * Returns the conversation of a saved context. The instructions at its beginning are left out, because the agent of a run has
  * its own. A result is put after the message that asked for it, wherever it stands; one that no message has asked for is left out,
@@ -176,7 +164,8 @@ interface OpenCall {
  */
 export function givenMessages({ messages, system_prompt }: Pick<SavedContext, 'messages' | 'system_prompt'>): GivenMessages {
   const groups: ContentItem[][] = [];
-  const open = new Map<string, OpenCall>();
+  // The calls whose results have not been found yet, and the results that stand after their messages.
+  const open = new Map<string, { call: ToolCall; results: ToolResult[] }>();
   const ids = new Set<string>();
   const notices: string[] = [];
   for (const [index, message] of messages.entries()) {

@@ -5,7 +5,6 @@ import {
   type SearchAttributePair,
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
 } from '@temporalio/common';
 import type { ContentPart } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
@@ -44,7 +43,7 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { checkRunId, hasEndedAs, runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { checkRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
@@ -125,7 +124,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     // The limits of a run are those of a turn; those of the session are part of `session`.
     const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
-    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
+    // Lists know a session by the first one: the agent that it begins with. The server carries it over.
+    this.#attributes = [{ key: SESSION, value: input.agent }, ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
     this.#startOptions = (attributes) => ({
@@ -221,7 +221,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.#allowed.for(async () => {
       if (number === undefined && turn === 0) return this.#wait(1, options);
       const ended = await readTurn(this.#session, turn);
-      return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
+      return ended === undefined ? this.#wait(turn, options) : new TurnResult<Output, Unfinished>(ended);
     });
   }
 
@@ -267,15 +267,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
     try {
-      return this.#result(await waitForTurn(this.#session, turn, signal));
+      return new TurnResult<Output, Unfinished>(await waitForTurn(this.#session, turn, signal));
     } catch (error) {
       if (signal?.aborted !== true) throw error;
       throw waitEnded(this.id, options, []);
     }
-  }
-
-  #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
-    return new TurnResult<Output, Unfinished>(fields);
   }
 
   get #session(): ReadSession {
@@ -284,11 +280,6 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 }
 
 const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
-
-/** Returns the search attribute by which lists know a session: the agent that it begins with. The server carries it over. */
-function sessionAttributes(agent: string): SearchAttributePair[] {
-  return [{ key: SESSION, value: agent }];
-}
 
 /** Returns the memo of a session: the caller's, with its title. Unlike a search attribute, it is encrypted if payloads are. */
 function sessionMemo(
@@ -405,14 +396,9 @@ interface SessionPlace {
 }
 
 async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace> {
-  try {
-    const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
-    const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
-    return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
-    throw error;
-  }
+  const { raw, runId, historyLength, status } = await describeRun(client, sessionId);
+  const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+  return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
 }
 
 /** The place of a turn in its session. */

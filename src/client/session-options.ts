@@ -1,17 +1,14 @@
-import type { ModelSettings } from '../core/domain/agent.ts';
 import type { ContentItem } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
 import type { LimitOptions, SessionLimits } from '../core/domain/limits.ts';
-import type { ModelName } from '../core/domain/model.ts';
 import type { SessionInput } from '../core/domain/run-input.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { MessageReceipt } from '../core/protocol.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { DepsOption } from '../define/agent-definition.ts';
-import type { WorkflowOptions } from './start-workflow.ts';
+import { SESSION_START_OPTIONS, type SessionStart } from './start-workflow.ts';
 
 /** The limits of a whole session. The agent's own hold for each turn. `null`: no limit. */
 export interface SessionLimitOptions extends Omit<SessionLimits, 'deadlineMs'> {
@@ -20,13 +17,11 @@ export interface SessionLimitOptions extends Omit<SessionLimits, 'deadlineMs'> {
 }
 
 /** The options of a session without its deps. Those besides `id` count when the first message starts it. */
-export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExists'> {
+export interface SessionSettings extends SessionStart {
   /** Identifies the session: choose it yourself, one for each conversation. */
   id: string;
   /** The user that the session acts for: short for `principal: {user}`. */
   user?: string;
-  /** The identity on whose behalf the session and its children act. */
-  principal?: Principal;
   /** Limits of the whole session. Default: 200,000 tokens, and no limit of turns. */
   limits?: SessionLimitOptions;
   /** Limits of each turn, in place of the agent's. */
@@ -43,13 +38,6 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   messages?: readonly ContentItem[];
   /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
   saved?: SavedContext;
-  /** The state that the session begins with: JSON that tools read and change. Secrets are refused, as in deps. */
-  state?: JsonObject;
-  model?: ModelName;
-  settings?: ModelSettings;
-  tags?: readonly string[];
-  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
-  live?: boolean;
 }
 
 /** The options of a session. */
@@ -57,9 +45,9 @@ export type SessionOptions<GivenDeps = unknown> = SessionSettings & DepsOption<G
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
+  ...SESSION_START_OPTIONS,
   id: true,
   user: true,
-  principal: true,
   limits: true,
   turnLimits: true,
   compactAfter: true,
@@ -69,16 +57,6 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   messages: true,
   saved: true,
   deps: true,
-  state: true,
-  model: true,
-  settings: true,
-  tags: true,
-  live: true,
-  taskQueue: true,
-  searchAttributes: true,
-  memo: true,
-  priority: true,
-  fairnessKey: true,
 };
 
 /** Returns what the input of a run says about its session. */

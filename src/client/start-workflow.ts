@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
-import {
-  type SearchAttributePair,
-  TypedSearchAttributes,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-} from '@temporalio/common';
+import { type SearchAttributePair, TypedSearchAttributes, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { ModelSettings } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { defined } from '../core/domain/defined.ts';
@@ -39,7 +34,8 @@ import {
 import { checkRunInput } from '../core/wire-schemas/run-input-schema.ts';
 import { type AnyAgent, parseDeps } from '../define/agent-definition.ts';
 import { checkOverrides, withOverrides } from '../define/model-settings.ts';
-import { checkRunId, withoutMemos } from '../temporal/run-workflow.ts';
+import type { OptionTable } from '../define/option-checks.ts';
+import { checkRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { checkIfExists, type IfExists } from './client-options.ts';
 import type { RunAccess } from './run-access.ts';
@@ -57,6 +53,57 @@ export interface WorkflowOptions extends StartCircumstances {
   ifExists?: IfExists;
   taskQueue?: string;
 }
+
+/** The options that starts of agents and of programs share. */
+export interface CommonStart extends WorkflowOptions {
+  /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
+  state?: JsonObject;
+  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  principal?: Principal;
+  /** Overrides limits of the agent or the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
+  limits?: LimitOptions;
+  /** The longest duration of the run, from its start: the limit `deadline`. */
+  deadline?: Duration;
+  /** Up to 20 words of up to 100 characters. Runs are found by them (`list({tag})`), and a provider may choose its key by them. They are always in clear text. */
+  tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
+}
+
+/** The options of the start of a run without the deps and without the conversation that it begins with. */
+export interface StartSettings extends CommonStart {
+  /** The model of this run instead of the agent's: `provider/model`, with a provider of the worker. */
+  model?: ModelName;
+  /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
+  settings?: ModelSettings;
+}
+
+/** The options of a session that a start has too. */
+export type SessionStart = Omit<StartSettings, 'runId' | 'ifExists' | 'limits' | 'deadline'>;
+
+/** All of them by name: the compiler reports one that is added to the type and missing here. */
+export const SESSION_START_OPTIONS: OptionTable<SessionStart> = {
+  state: true,
+  principal: true,
+  model: true,
+  settings: true,
+  tags: true,
+  live: true,
+  taskQueue: true,
+  searchAttributes: true,
+  memo: true,
+  priority: true,
+  fairnessKey: true,
+};
+
+/** All options of `StartSettings` by name. */
+export const START_SETTINGS: OptionTable<StartSettings> = {
+  ...SESSION_START_OPTIONS,
+  runId: true,
+  ifExists: true,
+  limits: true,
+  deadline: true,
+};
 
 /** The type of the workflow, for the Temporal Client. */
 type RunWorkflow = (input: RunInput | ProgramInput) => Promise<unknown>;
@@ -180,14 +227,10 @@ const FAILED = new Set(['FAILED', 'TERMINATED', 'TIMED_OUT']);
  * meanwhile. Throws `not_a_run` for a workflow of the user's own.
  */
 async function failedExecution(client: Client, runId: string): Promise<string | undefined> {
-  try {
-    const { status, runId: executionId, type } = await withoutMemos(client).workflow.getHandle(runId).describe();
-    requireRun(client, runId, type);
-    return FAILED.has(status.name) ? executionId : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
+  const newest = await findExecution(client, runId);
+  if (newest === undefined) return undefined;
+  requireRun(client, runId, newest.type);
+  return FAILED.has(newest.status.name) ? newest.runId : undefined;
 }
 
 /** Returns the error for attributes that the namespace does not have, or has with another type. */
@@ -202,20 +245,13 @@ function attributeProblem(error: unknown, { searchAttributes }: WorkflowOptions)
 }
 
 /** The options of a start that are in the input of the run. */
-type RunInputOptions = Partial<RunOpening> & {
-  /** The run is a session. */
-  session?: SessionInput;
-  deps?: unknown;
-  state?: unknown;
-  /** The identity on whose behalf the run acts. */
-  principal?: Principal;
-  limits?: LimitOptions;
-  deadline?: Duration;
-  model?: ModelName;
-  settings?: ModelSettings;
-  tags?: readonly string[];
-  live?: boolean;
-};
+type RunInputOptions = Partial<RunOpening> &
+  Omit<StartSettings, 'state'> & {
+    /** The run is a session. */
+    session?: SessionInput;
+    deps?: unknown;
+    state?: unknown;
+  };
 
 /**
  * Returns the input of a run as it is sent. Throws `invalid_input` and `payload_too_large` for input with which no run can start, and

@@ -1,15 +1,12 @@
 import type { Client } from '@temporalio/client';
-import type { ModelSettings } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { depsProblem } from '../core/domain/deps.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
-import { type LimitOptions, limitsWithDeadline, plainLimits } from '../core/domain/limits.ts';
-import type { ModelName } from '../core/domain/model.ts';
+import { limitsWithDeadline, plainLimits } from '../core/domain/limits.ts';
 import type { ProgramDocument } from '../core/domain/program-document.ts';
 import { openingText, type RunOpening } from '../core/domain/run-input.ts';
-import { claimsProblem, type Principal } from '../core/domain/run.ts';
-import type { Duration } from '../core/domain/time.ts';
+import { claimsProblem } from '../core/domain/run.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../core/program/check/check-program.ts';
 import { invalidProgram } from '../core/program/check/problems.ts';
@@ -22,11 +19,13 @@ import { AWAIT_OPTIONS } from './client-options.ts';
 import { type EarlierOpening, readEarlier, withEarlier } from './saved-context.ts';
 import {
   type ClientSettings,
+  type CommonStart,
   liveOf,
   plainState,
   runInput,
+  START_SETTINGS,
+  type StartSettings,
   startWorkflow,
-  type WorkflowOptions,
   type WorkflowStart,
 } from './start-workflow.ts';
 
@@ -42,48 +41,14 @@ type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
 /** The options of a start without the deps. */
 export type RunOptions = StartSettings & RunOpening;
 
-/** The options of a start without the deps and without the conversation that the run begins with. */
-export interface StartSettings extends WorkflowOptions {
-  /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
-  state?: JsonObject;
-  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
-  principal?: Principal;
-  /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
-  limits?: LimitOptions;
-  /** The longest duration of the run, from its start: the limit `deadline`. */
-  deadline?: Duration;
-  /** The model of this run instead of the agent's: `provider/model`, with a provider of the worker. */
-  model?: ModelName;
-  /** Settings of the model, each instead of the agent's own (`extra` as a whole). At most 16,000 bytes of JSON. */
-  settings?: ModelSettings;
-  /** Up to 20 words of up to 100 characters. Runs are found by them (`list({tag})`), and a provider may choose its key by them. They are always in clear text. */
-  tags?: readonly string[];
-  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
-  live?: boolean;
-}
-
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps', true> = {
+  ...START_SETTINGS,
   input: true,
   messages: true,
   saved: true,
   previousRunId: true,
   deps: true,
-  state: true,
-  principal: true,
-  runId: true,
-  ifExists: true,
-  limits: true,
-  deadline: true,
-  model: true,
-  settings: true,
-  tags: true,
-  live: true,
-  taskQueue: true,
-  searchAttributes: true,
-  memo: true,
-  priority: true,
-  fairnessKey: true,
 };
 
 /** The client's own settings that the start of a run uses. */
@@ -120,49 +85,21 @@ export type StartedInputOf<Program> = Program extends AnyProgram ? GivenInputOf<
 export type StartedOutputOf<Program> = Program extends AnyProgram ? ProgramOutputOf<Program> : JsonValue;
 
 /** The options of the start of a program. */
-export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
+export interface ProgramOptions<Input = JsonObject> extends CommonStart {
   /** The input of the program, as its schema has it. Defaults of a zod schema are filled in before it is sent. */
   input?: Input;
   /** Data of the run for its tools. */
   deps?: JsonObject;
-  /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
-  state?: JsonObject;
-  /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
-  principal?: Principal;
-  /** Overrides limits of the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
-  limits?: LimitOptions;
-  /** The longest duration of the run, from its start: the limit `deadline`. */
-  deadline?: Duration;
   /**
    * Takes over the results of an earlier run of the same or an edited program: of each step whose definition and inputs are
    * equal, and that comes before `from` (`unit.step`), if that is given. They cost nothing, and nothing in them is asked again. Both
    * runs must act for the same principal.
    */
   resume?: { run: string; from?: string };
-  /** Up to 20 words of up to 100 characters by which runs are found. They are always in clear text. */
-  tags?: readonly string[];
-  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
-  live?: boolean;
 }
 
-const OPTIONS: OptionTable<ProgramOptions> = {
-  input: true,
-  deps: true,
-  state: true,
-  principal: true,
-  limits: true,
-  deadline: true,
-  tags: true,
-  live: true,
-  resume: true,
-  runId: true,
-  ifExists: true,
-  taskQueue: true,
-  searchAttributes: true,
-  memo: true,
-  priority: true,
-  fairnessKey: true,
-};
+const { model: _model, settings: _settings, ...COMMON_OPTIONS } = START_SETTINGS;
+const OPTIONS: OptionTable<ProgramOptions> = { ...COMMON_OPTIONS, input: true, deps: true, resume: true };
 
 /**
  * Starts the workflow of a program's run and returns its id. Throws, before anything is sent, `invalid_program` with all

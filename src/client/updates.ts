@@ -26,7 +26,7 @@ import {
 import { messageProblem, raiseProblem, setPermissionsProblem } from '../core/wire-schemas/request-schemas.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
-import { runNotFound, withoutMemos } from '../temporal/run-workflow.ts';
+import { describeRun } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, unreachableError } from '../temporal/server-calls.ts';
 import { jitter, patienceMs, sleep } from '../temporal/waiting.ts';
 import { requireRun } from './visibility.ts';
@@ -110,7 +110,7 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
     } catch (error) {
       if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError)
         throw await goneError(client, runId);
-      if (isUnknownUpdate(error)) await requireRunOf(client, runId);
+      if (isUnknownUpdate(error)) requireRun(client, runId, (await describeRun(client, runId)).type);
       if (!isPassing(error)) throw refusal(error);
       // A timeout alone says less than the obstacle that took the time.
       if (obstacle === undefined || error instanceof WorkflowUpdateFailedError) obstacle = error;
@@ -151,11 +151,6 @@ function isUnknownUpdate(error: unknown): boolean {
   return !(cause instanceof ApplicationFailure && isErrorCode(cause.type));
 }
 
-async function requireRunOf(client: Client, runId: string): Promise<void> {
-  const { type } = await withoutMemos(client).workflow.getHandle(runId).describe();
-  requireRun(client, runId, type);
-}
-
 function isPassing(error: unknown): boolean {
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return true;
   if (error instanceof WorkflowUpdateFailedError)
@@ -185,13 +180,8 @@ function refusal(error: unknown): unknown {
 
 /** Returns the error for a workflow that does not exist or has closed: Temporal says "not found" of both. */
 async function goneError(client: Client, runId: string): Promise<LonghaulError> {
-  try {
-    await withoutMemos(client).workflow.getHandle(runId).describe();
-    return new LonghaulError('run_ended', `Run "${runId}" has ended: start a new one`);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return runNotFound(client, runId);
-    throw error;
-  }
+  await describeRun(client, runId);
+  return new LonghaulError('run_ended', `Run "${runId}" has ended: start a new one`);
 }
 
 function serverUnreachable(client: Client, { id }: RunUpdate, error: unknown): LonghaulError {
@@ -246,7 +236,7 @@ async function waitForWorkflowTask(client: Client, runId: string, deadline: numb
 /** Returns the execution with the length of its history. Undefined if the server does not answer: the caller learns the reason when it tries again. */
 async function lookAt(client: Client, runId: string): Promise<{ progress: string; isIdle: boolean } | undefined> {
   try {
-    const { runId: executionId, historyLength, raw } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    const { runId: executionId, historyLength, raw } = await describeRun(client, runId);
     return { progress: `${executionId} ${historyLength}`, isIdle: !raw.pendingWorkflowTask };
   } catch {
     return undefined;
@@ -405,7 +395,7 @@ export async function sendMessage(
 export interface RaiseOptions extends UpdateOptions {
   /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
   id?: string;
-  /** The person or service that raises them. */
+  /** The person or service that asks for it. */
   by?: string;
 }
 
@@ -431,12 +421,7 @@ export async function raiseLimits(
 }
 
 /** The options of setting permissions. */
-export interface SetPermissionsOptions extends UpdateOptions {
-  /** Your id, at most 64 characters: the same id is accepted once. Default: a UUID. */
-  id?: string;
-  /** The person or service that sets them. */
-  by?: string;
-}
+export type SetPermissionsOptions = RaiseOptions;
 
 /** Sets the permissions of a run. Throws `invalid_input`, before anything is sent, for permissions that the run would refuse by their form. */
 export async function setRunPermissions(

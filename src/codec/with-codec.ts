@@ -13,7 +13,7 @@ import {
   type PayloadConverter,
   type SerializationContext,
 } from '@temporalio/common';
-import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { errorCode, errorMessage, LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { readOrMark, UNREADABLE_ENCODING } from '../core/domain/json.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import { type CodecOptions, EncryptionCodec, environmentKeys, Keyring, KEYS_VARIABLE } from './encryption.ts';
@@ -212,13 +212,12 @@ async function restored({ data }: Payload): Promise<Payload> {
   try {
     return unpackPayload(bytes.length < POOL_BYTES ? zlib.zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
   } catch (cause) {
-    const why = isTooLarge(cause) ? `it would grow to more than ${MAX_BYTES} bytes` : 'it was changed, or is no zstd frame';
+    const why =
+      memberOf(cause, 'code') === 'ERR_BUFFER_TOO_LARGE'
+        ? `it would grow to more than ${MAX_BYTES} bytes`
+        : 'it was changed, or is no zstd frame';
     throw new LonghaulError('decompression_failed', `A compressed payload of ${bytes.length} bytes does not decompress: ${why}`, { cause });
   }
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }
 
 function thresholdOf(compression: CodecOptions['compression']): number {

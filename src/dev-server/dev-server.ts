@@ -6,7 +6,7 @@ import { errorMessage } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import { findServer, type FindServerOptions, type FoundServer } from './find-server.ts';
 import { type GuardedProcess, startProcess } from './guarded-process.ts';
-import { cliEnvironment, DevServerError, freePorts, isReachable, type SearchAttributeType, SERVER_IP, startFlags } from './start-flags.ts';
+import { cliEnvironment, DevServerError, freePorts, isReachable, SERVER_IP, type StartFlags, startFlags } from './start-flags.ts';
 
 const NAMESPACE = 'default';
 const READY_MS = 30_000;
@@ -18,14 +18,9 @@ const START_ATTEMPTS = 3;
  * Temporal UI on, which decodes payloads at `uiCodecEndpoint`. `dbFile` keeps runs across restarts.
  * `searchAttributes` are registered before the first run, and `dynamicConfig` are settings of the server, as `key=JSON`.
  */
-export interface DevServerOptions extends FindServerOptions {
+export interface DevServerOptions extends FindServerOptions, Omit<StartFlags, 'port'> {
   port?: number | undefined;
   ui?: boolean | undefined;
-  uiPort?: number | undefined;
-  uiCodecEndpoint?: string | undefined;
-  dbFile?: string | undefined;
-  searchAttributes?: Readonly<Record<string, SearchAttributeType>> | undefined;
-  dynamicConfig?: readonly string[] | undefined;
 }
 
 /**

@@ -94,7 +94,7 @@ export async function findServer(options: FindServerOptions = {}): Promise<Found
       return { type: 'cli', source: link.source, ...(await link.find(search)) };
     } catch (error) {
       signal?.throwIfAborted();
-      miss(link.source, oneLine(errorMessage(error)));
+      miss(link.source, joinedLines(errorMessage(error), ' · '));
       // What is there and cannot be used is for the user to know, before minutes go by with another way.
       if (!(error instanceof NothingThere)) say(misses.at(-1) ?? '');
     }
@@ -156,10 +156,6 @@ async function provideCli(make: (directory: string, context: ProvisionContext) =
     return executable;
   });
   return { cliPath: search.cache.cliPath, serverVersion, provisionMs: performance.now() - start };
-}
-
-function oneLine(text: string): string {
-  return joinedLines(text, ' · ');
 }
 
 function nothingFound(misses: readonly string[]): string {
@@ -226,7 +222,10 @@ export async function probeCli(cliPath: string, context: ProbeContext): Promise<
   }
   // With --help the CLI still parses every flag before it, and starts nothing.
   const flags = await runCli(cliPath, [...allStartFlags(), '--help'], context);
-  if (flags.code !== 0) throw new Error(`"${cliPath}" cannot take the flags it is started with: ${flagComplaint(flags.output)}`);
+  if (flags.code !== 0)
+    throw new Error(
+      `"${cliPath}" cannot take the flags it is started with: ${/unknown (?:shorthand )?flag[^\n]*/.exec(flags.output)?.[0] ?? firstLine(flags.output)}`,
+    );
   return number;
 }
 
@@ -241,10 +240,6 @@ async function runCli(cliPath: string, args: readonly string[], context: ProbeCo
 
 function isOlder(major: number, minor: number): boolean {
   return major < OLDEST_SERVER[0] || (major === OLDEST_SERVER[0] && minor < OLDEST_SERVER[1]);
-}
-
-function flagComplaint(output: string): string {
-  return /unknown (?:shorthand )?flag[^\n]*/.exec(output)?.[0] ?? firstLine(output);
 }
 
 function firstLine(output: string): string {

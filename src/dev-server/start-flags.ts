@@ -8,7 +8,7 @@ export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool'
  * The options that the flags of a dev server depend on. Without `uiPort` there is no UI, and without `dbFile` the
  * server keeps its data in memory. The UI decodes payloads at `uiCodecEndpoint`. `dynamicConfig` is set in addition to the tuning.
  */
-interface StartFlags {
+export interface StartFlags {
   port: number;
   uiPort?: number | undefined;
   uiCodecEndpoint?: string | undefined;

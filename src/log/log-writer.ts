@@ -19,7 +19,7 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   const trouble = new ServerTrouble();
   return (entry) => {
     const isOfAuthors = OF_AUTHORS.includes(entry.meta?.['sdkComponent']);
-    if (severity(levelOf(entry)) < (isOfAuthors ? least : leastOfSdk)) return;
+    if ((LOG_LEVELS as readonly string[]).indexOf(levelOf(entry)) < (isOfAuthors ? least : leastOfSdk)) return;
     // Who debugs reads the SDK's own words.
     const plain = isOfAuthors || least < LOG_LEVELS.indexOf('INFO') ? entry : trouble.inPlainWords(entry);
     if (plain !== undefined) write(asText(plain));
@@ -30,10 +30,6 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
 function levelOf({ level, meta }: LogEntry): string {
   const error = meta?.['error'];
   return error !== undefined && errorMessage(error).startsWith(ASK_AGAIN) ? 'DEBUG' : level;
-}
-
-function severity(level: string): number {
-  return (LOG_LEVELS as readonly string[]).indexOf(level);
 }
 
 /** The time for which a trouble is said once, in nanoseconds: each of a worker's many polls reports it, again and again. */
@@ -147,11 +143,7 @@ function visibleText(member: unknown): unknown {
  * Returns the stack of an error, a line for each frame, then the same for its causes, each with its message. Empty
  * for a value without a stack.
  */
-function stackLines(error: unknown): string[] {
-  return linesOf(error, 0);
-}
-
-function linesOf(error: unknown, depth: number): string[] {
+function stackLines(error: unknown, depth = 0): string[] {
   const stack = memberOf(error, 'stack');
   const lines = typeof stack === 'string' ? stack.split('\n').map((line) => line.trim()) : [];
   const all = lines.filter((line) => line.startsWith('at '));
@@ -160,7 +152,7 @@ function linesOf(error: unknown, depth: number): string[] {
   const frames = all.slice(0, caller > 0 ? caller : undefined).filter((line) => !HIDDEN_FRAME.test(line));
   const cause = memberOf(error, 'cause');
   if (typeof cause !== 'object' || cause === null || depth >= MOST_CAUSES) return frames;
-  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...linesOf(cause, depth + 1)];
+  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...stackLines(cause, depth + 1)];
 }
 
 /** The log levels, from everything to nothing. */

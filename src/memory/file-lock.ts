@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LonghaulError } from '../core/domain/errors.ts';
+import { defined } from '../core/domain/defined.ts';
+import { LonghaulError, memberOf } from '../core/domain/errors.ts';
+import { ifThere, removeDrafts, writeWhole } from '../stores/payload-store.ts';
 
 /** A process holds the lock for the time of one write. A lock that is older belongs to one that was stopped. */
 const STALE_MS = 10_000;
@@ -18,22 +21,32 @@ export interface LockOptions {
 }
 
 /**
- * Runs `work` while no other process of this machine runs its own with the same lock file. Takes over the lock of a process that has
- * ended. Throws a LonghaulError if the lock does not become free.
+ * Replaces a file by the text that `next` makes, unless that is undefined, while no other process of this machine does the same: its lock is
+ * a file next to it. Takes over the lock of a process that has ended. `mode` has the rights of the file. Throws a LonghaulError if the lock
+ * does not become free.
  */
-export async function withFileLock<Result>(file: string, work: () => Promise<Result>, options: LockOptions = {}): Promise<Result> {
+export async function changeFile(
+  file: string,
+  next: () => Promise<string | undefined>,
+  { mode, ...options }: LockOptions & { mode?: number } = {},
+): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const lock = `${file}.lock`;
   const owner = JSON.stringify({ pid: process.pid, host: hostname(), id: randomUUID() });
-  await acquire(file, owner, options);
+  await acquire(lock, owner, options);
   try {
-    return await work();
+    // The process that left a draft has ended, or has lost the lock. It may hold what was forgotten since.
+    await removeDrafts(file);
+    const text = await next();
+    if (text !== undefined) await writeWhole(file, [text], defined({ mode }));
   } finally {
     // A lock that was taken over belongs to another process.
-    if ((await ownerOf(file)) === owner) await rm(file, { force: true });
+    if ((await ownerOf(lock)) === owner) await rm(lock, { force: true });
   }
 }
 
 async function acquire(file: string, owner: string, options: LockOptions): Promise<void> {
-  const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = memoryUnavailable } = options;
+  const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = (message) => new LonghaulError('memory_unavailable', message) } = options;
   const draft = `${file}.${randomUUID()}`;
   // The lock appears with its owner in it: a link is made completely or not at all, and never over another file.
   await writeFile(draft, owner, { flag: 'wx' });
@@ -48,10 +61,6 @@ async function acquire(file: string, owner: string, options: LockOptions): Promi
   }
 }
 
-function memoryUnavailable(message: string): LonghaulError {
-  return new LonghaulError('memory_unavailable', message);
-}
-
 async function isLinked(draft: string, file: string): Promise<boolean> {
   try {
     // The age of a lock is counted from here, not from the beginning of the wait for it.
@@ -59,7 +68,7 @@ async function isLinked(draft: string, file: string): Promise<boolean> {
     await link(draft, file);
     return true;
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false;
+    if (memberOf(error, 'code') === 'EEXIST') return false;
     throw error;
   }
 }
@@ -67,26 +76,18 @@ async function isLinked(draft: string, file: string): Promise<boolean> {
 /** Removes a lock whose process has ended. Another process may do the same: the lock is moved first, and put back if it is a new one. */
 async function removeIfStale(file: string, staleMs: number): Promise<void> {
   const owner = await ownerOf(file);
-  if (owner === undefined || !(await isStale(file, owner, staleMs))) return;
+  if (owner === undefined || !(hasEnded(owner) || (await isOld(file, staleMs)))) return;
   const moved = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, moved);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  if ((await ownerOf(moved)) !== owner) await isLinked(moved, file);
+  await ifThere(rename(file, moved));
+  // Undefined: the other process has moved it.
+  const movedOwner = await ownerOf(moved);
+  if (movedOwner !== undefined && movedOwner !== owner) await isLinked(moved, file);
   await rm(moved, { force: true });
 }
 
-async function isStale(file: string, owner: string, staleMs: number): Promise<boolean> {
-  if (hasEnded(owner)) return true;
-  try {
-    return Date.now() - (await stat(file)).mtimeMs > staleMs;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false;
-    throw error;
-  }
+async function isOld(file: string, ms: number): Promise<boolean> {
+  const found = await ifThere(stat(file));
+  return found !== undefined && Date.now() - found.mtimeMs > ms;
 }
 
 /** True if the owner is a process of this machine that does not run any more. */
@@ -97,19 +98,10 @@ function hasEnded(owner: string): boolean {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return hasCode(error, 'ESRCH');
+    return memberOf(error, 'code') === 'ESRCH';
   }
 }
 
-async function ownerOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+function ownerOf(file: string): Promise<string | undefined> {
+  return ifThere(readFile(file, 'utf8'));
 }

@@ -1,9 +1,10 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
-import { removeDrafts, writeWhole } from '../stores/payload-store.ts';
-import { type LockOptions, withFileLock } from './file-lock.ts';
+import { parsedJson } from '../core/domain/json.ts';
+import { ifThere } from '../stores/payload-store.ts';
+import { changeFile, type LockOptions } from './file-lock.ts';
 import type { ForgottenEntries, FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
 import { cosineOf, foldedText, foldedValue, textScore, weakScore, wordShares } from './search.ts';
 import { checkedEntry, checkedQuery, compareKeys, keyBefore, pageOf, pageSize, requireNamespace, requirePrefix } from './stored-entries.ts';
@@ -34,19 +35,15 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
   }
   const file = path.resolve(options.file);
   const change = async (changed: (entries: ListedEntry[]) => ListedEntry[]): Promise<number> => {
-    await mkdir(path.dirname(file), { recursive: true });
-    return withFileLock(
-      `${file}.lock`,
-      async () => {
-        // The process that left a draft has ended, or has lost the lock. It may hold what was forgotten since.
-        await removeDrafts(file);
-        const before = await readEntries(file);
-        const after = changed(before);
-        await writeWhole(file, [JSON.stringify({ version: VERSION, entries: after })]);
-        return before.length - after.length;
-      },
-      lock,
-    );
+    let removed = 0;
+    const next = async (): Promise<string> => {
+      const before = await readEntries(file);
+      const after = changed(before);
+      removed = before.length - after.length;
+      return JSON.stringify({ version: VERSION, entries: after });
+    };
+    await changeFile(file, next, lock);
+    return removed;
   };
   return {
     remember: async (given) => {
@@ -63,24 +60,11 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
 
 /** Reads the entries of a file; none if there is no file. A file with another content is never replaced. */
 async function readEntries(file: string): Promise<ListedEntry[]> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-  const { version, entries } = parse(text);
+  const text = await ifThere(readFile(file, 'utf8'));
+  if (text === undefined) return [];
+  const { version, entries } = Object(parsedJson(text)) as { version?: unknown; entries?: unknown };
   if (version === VERSION && Array.isArray(entries)) return entries as ListedEntry[];
   throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
-}
-
-function parse(text: string): { version?: unknown; entries?: unknown } {
-  try {
-    return Object(JSON.parse(text)) as { version?: unknown; entries?: unknown };
-  } catch {
-    return {};
-  }
 }
 
 /** Creates a memory that lasts as long as the process, for tests. */

@@ -96,7 +96,18 @@ function insertion(entries: string): string {
 function valuesOf({ namespace, entry, vector }: CheckedEntry): unknown[] {
   const [foldedKey, folded] = [foldedText(entry.key), foldedValue(entry.value)];
   const { key, value, metadata, source, timestamp } = rowOf(entry);
-  return [namespace, key, value, metadata, source, timestamp, foldedKey, folded, lexemesOf(foldedKey, folded), vector ?? null];
+  return [
+    namespace,
+    key,
+    value,
+    metadata,
+    source,
+    timestamp,
+    foldedKey,
+    folded,
+    [...new Set(wordsOf(`${foldedKey} ${folded}`).map(lexeme))],
+    vector ?? null,
+  ];
 }
 
 /** An entry that fits, by its number: a text, because it may have more bits than a number. */
@@ -165,11 +176,6 @@ const MOST_CHARS = 200;
 /** Returns a word as the index has it. */
 function lexeme(word: string): string {
   return word.slice(0, MOST_CHARS).toWellFormed();
-}
-
-/** Returns the words of folded texts for the index. */
-function lexemesOf(...folded: readonly string[]): string[] {
-  return [...new Set(wordsOf(folded.join(' ')).map(lexeme))];
 }
 
 /** A lock of all processes that create the tables of a memory: an arbitrary number, the same in each of them. */

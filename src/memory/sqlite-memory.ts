@@ -365,8 +365,9 @@ async function whenFree<Result>(file: string, work: () => Result): Promise<Resul
     try {
       return work();
     } catch (error) {
-      if (isBusy(error) && performance.now() < end) continue;
       if (!isSqlite(error)) throw error;
+      // SQLITE_BUSY and SQLITE_LOCKED, with any detail in the higher bits.
+      if ([5, 6].includes(error.errcode & 0xff) && performance.now() < end) continue;
       throw new LonghaulError('memory_unavailable', `the file "${file}" cannot be used: ${errorMessage(error)}`, { cause: error });
     }
   }
@@ -374,11 +375,6 @@ async function whenFree<Result>(file: string, work: () => Result): Promise<Resul
 
 function isSqlite(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
-}
-
-/** True for SQLITE_BUSY and SQLITE_LOCKED, with any detail in the higher bits. */
-function isBusy(error: unknown): boolean {
-  return isSqlite(error) && [5, 6].includes(error.errcode & 0xff);
 }
 
 /** The version of the tables, in the file's `user_version`. */
@@ -419,9 +415,11 @@ INSERT INTO words (words, rank) VALUES ('secure-delete', 1);`;
 /** Creates the tables of a memory in a new file. Returns true if its words are indexed. Throws as `requireMemory`. Belongs in a transaction. */
 function createTables(sqlite: DatabaseSync, file: string, { isPlain }: { isPlain: boolean }): boolean {
   // Another process may have created them since the file was opened.
-  if (requireMemory(sqlite, file) === 'memory') return hasTable(sqlite, 'words');
+  if (requireMemory(sqlite, file) === 'memory') {
+    return sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'words'").get() !== undefined;
+  }
   sqlite.exec(TABLES);
-  const isIndexed = !isPlain && hasFts5(sqlite);
+  const isIndexed = !isPlain && sqlite.prepare("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").get() !== undefined;
   if (isIndexed) sqlite.exec(INDEX);
   sqlite.exec(`PRAGMA user_version = ${VERSION}`);
   return isIndexed;
@@ -434,12 +432,4 @@ function requireMemory(sqlite: DatabaseSync, file: string): 'memory' | 'new' {
   const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (version === 0 && tables === 0) return 'new';
   throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
-}
-
-function hasFts5(sqlite: DatabaseSync): boolean {
-  return sqlite.prepare("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").get() !== undefined;
-}
-
-function hasTable(sqlite: DatabaseSync, name: string): boolean {
-  return sqlite.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
 }

@@ -56,7 +56,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
-  const refuse = (error: unknown, { req: { method, path } }: RefusedRequest): Response =>
+  const refuse = (error: unknown, { req: { method, path } }: { req: { method: string; path: string } }): Response =>
     isOpenaiPath(path.slice(settings.prefix.length))
       ? openaiErrorResponse(error, { method, path }, report)
       : responseOf(error, { method, path }, report);
@@ -79,7 +79,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     }
   };
   const handler: Handler = (request, environment) => answer(request, environment, false);
-  setDirectHandler(handler, (request, environment) => answer(request, environment, true));
+  directHandlers.set(handler, (request, environment) => answer(request, environment, true));
   return handler;
 }
 
@@ -106,10 +106,6 @@ function routeNotFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix
     return new RequestError('route_not_found', `The service has nothing at this path: see "${prefix}/v1/openapi.json"`);
   const allow = methods.join(', ');
   return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
-}
-
-interface RefusedRequest {
-  req: { method: string; path: string };
 }
 
 function responseOf(error: unknown, request: { method: string; path: string }, report: ReportError): Response {
@@ -217,9 +213,13 @@ function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient 
  */
 export async function requireCaller(request: Request, authenticate: Authenticate): Promise<Caller> {
   const caller = await verified(request, authenticate);
-  if (caller === undefined) throw bearsCredentials(request) ? wrongCredentials() : missingCredentials();
+  if (caller === undefined) {
+    const bearsSome = request.headers.has('authorization') || new URL(request.url).searchParams.has('token');
+    throw bearsSome ? wrongCredentials() : missingCredentials();
+  }
   checkCaller(caller);
-  if (hasExpired(caller, Date.now())) throw wrongCredentials();
+  // A time that is no number counts as over.
+  if (caller.expiresAt !== undefined && !(Date.now() < caller.expiresAt)) throw wrongCredentials();
   return caller;
 }
 
@@ -230,15 +230,6 @@ async function verified(request: Request, authenticate: Authenticate): Promise<C
     if (errorCode(cause) !== undefined) throw cause;
     throw new LonghaulError('authorization_failed', 'The credentials of the request could not be verified: try again later', { cause });
   }
-}
-
-/** True if the credentials of the caller are over at `now`. A time that is no number counts as over. */
-function hasExpired({ expiresAt }: Pick<Caller, 'expiresAt'>, now: number): boolean {
-  return expiresAt !== undefined && !(now < expiresAt);
-}
-
-function bearsCredentials(request: Request): boolean {
-  return request.headers.has('authorization') || new URL(request.url).searchParams.has('token');
 }
 
 /** Checks a caller that code of the operator has made: a mistake there must not widen the rights. */
@@ -275,7 +266,7 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
   const { scope, counts } = route.definition;
   const { caller, client } = context.var;
   if (scope !== 'public') requireScope(caller, scope);
-  const params = readParams(route, context);
+  const params = route.definition.params === undefined ? undefined : parameters(route.definition.params, context.req.param(), 'path');
   if (scope !== 'public') requireRun(caller, runIn(params));
   if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
   const read = await readRequest(route, context);
@@ -319,25 +310,14 @@ interface ReadRequest {
   idempotencyKey: string | undefined;
 }
 
-/** Returns the parameters of the path. Throws `invalid_request`. */
-function readParams({ definition: { params } }: Route, context: Context<ServerEnv>): unknown {
-  return params === undefined ? undefined : parameters(params, context.req.param(), 'path');
-}
-
 /** Reads the rest of a request. Throws `invalid_request` with all problems, and the errors of `readJsonBody`. */
 async function readRequest({ definition }: Route, { req }: Context<ServerEnv>): Promise<Omit<ReadRequest, 'params'>> {
-  const { query, body, bodyIsOptional, idempotencyKey } = definition;
+  const { query, body, idempotencyKey } = definition;
   return {
     query: query === undefined ? undefined : parameters(query, queryOf(req.url), 'query'),
-    body: body === undefined ? undefined : bodyOf(body, await givenBody(req.raw, bodyIsOptional)),
+    body: body === undefined ? undefined : bodyOf(body, await readJsonBody(req.raw)),
     idempotencyKey: idempotencyKey === undefined ? undefined : readIdempotencyKey(req.raw.headers),
   };
-}
-
-/** Reads a body. `null` is one, and stands for no object. */
-async function givenBody(raw: Request, isOptional: true | undefined): Promise<unknown> {
-  const body = await readJsonBody(raw);
-  return body === undefined && isOptional ? {} : body;
 }
 
 /** Returns the parameters of a query: a text each, or a list of texts if it is repeated. */
@@ -360,13 +340,13 @@ function parameters(schema: z.ZodObject, values: unknown, where: 'path' | 'query
 }
 
 function bodyOf(schema: z.ZodType, value: unknown): unknown {
+  const read = schema.safeParse(value === undefined ? {} : value);
+  if (read.success) return read.data;
   if (value === undefined) {
     throw new RequestError('invalid_request', 'The request has no body: send a JSON object', {
       errors: [{ pointer: '#', detail: 'missing' }],
     });
   }
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
   throw new RequestError('invalid_request', 'The body does not fit the route: see "errors"', { errors: bodyProblems(read.error.issues) });
 }
 
@@ -407,11 +387,6 @@ function directText(text: string, init: ResponseInit): Response {
 /** Returns the text of a response without a body; undefined for any other response. */
 export function directTextOf(response: Response): string | undefined {
   return directTexts.get(response);
-}
-
-/** Remembers how a handler answers if it may use `directText`. */
-function setDirectHandler(handler: Handler, direct: Handler): void {
-  directHandlers.set(handler, direct);
 }
 
 /** Returns a handler that may use `directText`. A function of the user's stays as it is: what it makes of a response is its own affair. */

@@ -86,17 +86,12 @@ function admissionAfter(limit: string, waitMs: number): Admission {
 /** The sum of many small parts of a token may be a little less than one. */
 const ROUNDING = 1e-9;
 
-/** The tokens that are left of a rate, and the time at which they were. */
-interface Bucket {
-  left: number;
-  at: number;
-}
-
 /** A rate for each caller: a bucket of tokens that fills evenly, of which each request takes one. */
 class RateLimit {
   readonly #rate: CheckedRate;
   readonly #now: () => number;
-  readonly #buckets: LRUCache<string, Bucket>;
+  /** The tokens that were left of the rate of each caller, and when. */
+  readonly #buckets: LRUCache<string, { left: number; at: number }>;
 
   constructor(rate: CheckedRate, callers: number, now: () => number) {
     this.#rate = rate;

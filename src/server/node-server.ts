@@ -66,17 +66,13 @@ export function nodeListener(handler: Handler): NodeListener {
       const text = directTextOf(response);
       if (text === undefined) return response;
       // The response of HTTP/2 has the same methods.
-      write(environment.outgoing as ServerResponse, response, text);
+      const outgoing = environment.outgoing as ServerResponse;
+      outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': Buffer.byteLength(text) }).end(text);
       return RESPONSE_ALREADY_SENT;
     },
     { overrideGlobalObjects: false },
   );
   return (request, response) => void listener(request, response);
-}
-
-function write(outgoing: ServerResponse, response: Response, text: string): void {
-  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': Buffer.byteLength(text) });
-  outgoing.end(text);
 }
 
 export interface EndingService {

@@ -76,7 +76,7 @@ function pathsOf(routes: readonly Route[]): Json {
 }
 
 function operationOf({ definition }: Route): Json {
-  const { id, tag, summary, description, scope, body, bodyIsOptional } = definition;
+  const { id, tag, summary, description, scope, body } = definition;
   const parameters = parametersOf(definition);
   const text = [description, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`].filter((one) => one !== undefined).join(' ');
   return {
@@ -89,7 +89,7 @@ function operationOf({ definition }: Route): Json {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
-      : { requestBody: { required: bodyIsOptional !== true, content: { 'application/json': { schema: schemaOf(body) } } } }),
+      : { requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: schemaOf(body) } } } }),
     responses: responsesOf(definition),
   };
 }

@@ -88,9 +88,10 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+/** Reads the body of a request. Throws `body_too_large` as soon as it has read too much, and `malformed_request`. */
+export async function readBytes(request: Request, maxBytes = MAX_BODY_BYTES): Promise<Uint8Array> {
   try {
-    return await readWhole(request);
+    return await readWhole(request, maxBytes);
   } catch (cause) {
     if (cause instanceof RequestError) throw cause;
     // Something has read the body before, which only the developer of the service can mend.
@@ -102,33 +103,33 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   }
 }
 
-async function readWhole(request: Request): Promise<Uint8Array> {
+async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
-  if (declared === null) return readChunks(request);
-  if (Number(declared) > MAX_BODY_BYTES) {
+  if (declared === null) return readChunks(request, maxBytes);
+  if (Number(declared) > maxBytes) {
     await request.body?.cancel().catch(() => undefined);
-    throw tooLarge();
+    throw tooLarge(maxBytes);
   }
   // An HTTP server reads no more than that. A request without a socket may have another length than it declares.
   const bytes = new Uint8Array(await request.arrayBuffer());
-  if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   return bytes;
 }
 
-async function readChunks({ body }: Request): Promise<Uint8Array> {
+async function readChunks({ body }: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.length;
     // Leaving the loop cancels the body: nothing more of it is read.
-    if (length > MAX_BODY_BYTES) throw tooLarge();
+    if (length > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-function tooLarge(): RequestError {
-  return new RequestError('body_too_large', `The body has more than ${MAX_BODY_BYTES} bytes: send less, or references to content`);
+function tooLarge(maxBytes: number): RequestError {
+  return new RequestError('body_too_large', `The body has more than ${maxBytes} bytes: send less, or references to content`);
 }
 
 /** The name of the header. */
@@ -170,9 +171,6 @@ export function requestId(id: string | undefined, key: string | undefined): { id
   return { id: key.length <= LONGEST_ID ? key : createHash('sha256').update(key).digest('hex') };
 }
 
-/** The beginnings of the ids that the service derives: of runs of idempotency keys, and of sessions of chats. */
-type DerivedKind = 'run' | 'chat';
-
 /** Also of what is below such a run: the steps of a program have ids that begin with its own. */
 const DERIVED = /^(?:run|chat)-[\da-f]{40}(?:\/|$)/;
 
@@ -181,8 +179,8 @@ function digestOf(value: JsonValue): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** Returns the id that follows from what it names. */
-export function derivedId(kind: DerivedKind, named: JsonValue): string {
+/** Returns the id that follows from what it names: that of the run of an idempotency key, or of the session of a chat. */
+export function derivedId(kind: 'run' | 'chat', named: JsonValue): string {
   return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 

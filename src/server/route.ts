@@ -41,9 +41,8 @@ interface RouteDefinition<Params extends Parameters, Query extends Parameters, B
   counts?: 'starts';
   params?: Params;
   query?: Query;
+  /** A request without a body counts as one with an empty object, where that fits. */
   body?: Body;
-  /** A request without a body counts as one with an empty object. */
-  bodyIsOptional?: true;
   /** The meaning of the header `Idempotency-Key`. Absent: the route does not read it. */
   idempotencyKey?: string;
   responses: Readonly<Record<number, ResponseDefinition>>;

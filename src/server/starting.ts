@@ -53,15 +53,7 @@ export async function startRequested<Body extends StartBody>(
     const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...defined({ runId }) };
     return (await start({ ...options, ...added, ifExists: choice })).runId;
   };
-  const outcome = await startOnce({
-    client: client.temporal,
-    runId,
-    isOfKey: given === undefined,
-    digest,
-    start: () => startAs('fail'),
-    existing: ifExists === 'fail' && digest === undefined ? undefined : () => startAs('return'),
-    again: ifExists === 'restartFailed' ? () => startAs('restartFailed') : undefined,
-  });
+  const outcome = await startOnce({ client: client.temporal, runId, isOfKey: given === undefined, digest, ifExists, start: startAs });
   return startReply(outcome, `${settings.prefix}/v1/runs/`, outcome.repeated ? undefined : await notice(outcome.runId));
 }
 
@@ -73,12 +65,10 @@ interface RepeatableStart {
   isOfKey: boolean;
   /** The digest of the request, if it has an idempotency key. */
   digest: string | undefined;
-  /** Starts the run. Rejects with `run_exists` if its id is taken. */
-  start: () => Promise<string>;
-  /** Returns the run of that id instead. Rejects with `run_exists` if it is that of another principal. Absent: an id that is taken is refused. */
-  existing?: (() => Promise<string>) | undefined;
-  /** Acts on the run that exists, once it is known that the same request has started it. */
-  again?: (() => Promise<unknown>) | undefined;
+  /** What the caller wants of a run of that id. Default `fail`: it is refused, unless the same request has started it. */
+  ifExists?: IfExists;
+  /** Starts the run, or takes the one of that id. Rejects with `run_exists` for `fail`, and for a run of another principal. */
+  start: (ifExists: IfExists) => Promise<string>;
 }
 
 /** The outcome of such a start. */
@@ -96,14 +86,16 @@ export function startOnce(start: RepeatableStart): Promise<StartOutcome> {
   return soon(() => startOrFind(start));
 }
 
-async function startOrFind({ client, runId, isOfKey, digest, start, existing, again }: RepeatableStart): Promise<StartOutcome> {
+async function startOrFind({ client, runId, isOfKey, digest, ifExists = 'fail', start }: RepeatableStart): Promise<StartOutcome> {
   try {
-    return { runId: await start(), repeated: false };
+    return { runId: await start('fail'), repeated: false };
   } catch (error) {
-    if (errorCode(error) !== 'run_exists' || existing === undefined || runId === undefined) throw error;
-    const found = await existing();
+    const mayExist = ifExists !== 'fail' || digest !== undefined;
+    if (errorCode(error) !== 'run_exists' || !mayExist || runId === undefined) throw error;
+    const found = await start('return');
     if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) {
-      await again?.();
+      // Not before it is known that the same request has started it.
+      if (ifExists === 'restartFailed') await start(ifExists);
       return { runId: found, repeated: true };
     }
     if (!isOfKey) throw error;

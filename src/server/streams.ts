@@ -83,7 +83,10 @@ async function* messagesOf(
   { signal, report, path }: Pick<RunStreamOptions, 'signal' | 'report' | 'path'>,
 ): AsyncGenerator<StreamMessage> {
   try {
-    for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
+    for (let next = await first; !next.done; next = await items.next()) {
+      const { cursor, ...item } = next.value;
+      yield { id: cursor, event: item.type, data: JSON.stringify(item) };
+    }
   } catch (error) {
     // A cut says nothing, and the client comes back. An error for good is told: it would come back forever.
     if (signal.aborted) throw error;
@@ -91,10 +94,6 @@ async function* messagesOf(
     if (problem.status >= 500 || problem.status === 429) throw error;
     yield { event: 'problem', data: JSON.stringify(problem) };
   }
-}
-
-function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
-  return { id: cursor, event: item.type, data: JSON.stringify(item) };
 }
 
 /** A stream that a caller may read. */

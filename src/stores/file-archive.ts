@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { UsageError } from '../core/domain/errors.ts';
 import type { RunRecord } from '../core/domain/record.ts';
 import { type Identity, identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
-import { namespaceFolder, runFolder, type StoredRun, writeWhole } from './payload-store.ts';
+import { ifThere, namespaceFolder, runFolder, type StoredRun, writeWhole } from './payload-store.ts';
 
 /** The record of one execution of a run, which the run sends to the archive when the execution ends. */
 export interface ArchiveBatch {
@@ -116,12 +116,7 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
 
 /** Returns the names in a folder, in their order; none if there is no folder. */
 async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).toSorted();
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
+  return (await ifThere(readdir(folder)))?.toSorted() ?? [];
 }
 
 /** The run of a folder, and whom it acts for, as a file in the folder says: the name of a folder is not the id. */
@@ -143,10 +138,6 @@ async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Pro
 
 /** Returns the run of a folder, and whom it acts for; undefined if the folder does not say. */
 async function ownerOf(folder: string): Promise<RunOwner | undefined> {
-  try {
-    return JSON.parse(await readFile(path.join(folder, FILE), 'utf8')) as RunOwner;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  const text = await ifThere(readFile(path.join(folder, FILE), 'utf8'));
+  return text === undefined ? undefined : (JSON.parse(text) as RunOwner);
 }

@@ -9,7 +9,7 @@ import {
   type StorageDriverStoreContext,
 } from '@temporalio/common';
 import type { SpilledContent } from '../core/domain/content.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors.ts';
+import { LonghaulError, memberOf, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../core/domain/json.ts';
 
 /** A run that stored data belongs to: all executions of one workflow id. */
@@ -117,7 +117,7 @@ async function storeOne(root: string, run: StoredRun, payload: Payload): Promise
   const sha256 = sha256OfBytes(bytes);
   const folder = runFolder(root, run);
   const file = path.join(folder, sha256);
-  if (!(await exists(file))) {
+  if ((await ifThere(stat(file))) === undefined) {
     await mkdir(folder, { recursive: true });
     await writeWhole(file, bytes);
   }
@@ -156,15 +156,6 @@ function runOf({ target }: StorageDriverStoreContext): StoredRun {
 
 function sha256OfBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The metadata in the file: the bytes of each value in base64. */
@@ -230,6 +221,16 @@ export async function writeWhole(file: string, content: Uint8Array | Iterable<st
   } catch (error) {
     // A full disk leaves part of the content. The first error is the one to report.
     await rm(draft, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Returns what is read of a file or a folder; undefined if there is none. */
+export async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(String(memberOf(error, 'code')))) return undefined;
     throw error;
   }
 }

@@ -318,7 +318,7 @@ class ReadersPlace {
   }
 
   get position(): string {
-    return writePosition(this.#seen);
+    return PREFIX + [...this.#seen].map(([key, next]) => `${key}.${next}`).join(',');
   }
 
   /** Forgets the attempts that are in flight no more. Returns true if there are any. */
@@ -370,10 +370,6 @@ const ATTEMPT = /^([\w-]{16})\.(0|[1-9]\d{0,14})$/;
 function attemptKey(runId: string, { executionId, eventId, callId, attempt }: StreamedAttempt): string {
   const text = JSON.stringify([runId, executionId, eventId, callId ?? null, attempt]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
-}
-
-function writePosition(seen: SeenAttempts): string {
-  return PREFIX + [...seen].map(([key, next]) => `${key}.${next}`).join(',');
 }
 
 /** Reads a position; undefined for one of another sink. */

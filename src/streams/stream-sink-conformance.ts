@@ -4,6 +4,7 @@ import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { Delta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
 import type { PublishingActivity, StreamChannel, StreamRead } from './stream-sink.ts';
+import { within } from './waits.ts';
 
 /** One case while it runs: its channels, and readings. */
 class Stage {
@@ -406,16 +407,8 @@ class Reading {
   }
 }
 
-async function inTime<Value>(promise: Promise<Value>, says: string): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `${says} within ${ARRIVAL_MS} ms` })), ARRIVAL_MS);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function inTime<Value>(promise: Promise<Value>, says: string): Promise<Value> {
+  return within(ARRIVAL_MS, promise, () => new assert.AssertionError({ message: `${says} within ${ARRIVAL_MS} ms` }));
 }
 
 /** A sink as the cases use it. */

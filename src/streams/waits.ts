@@ -1,3 +1,5 @@
+import { sleep } from '../temporal/waiting.ts';
+
 /** Settles like the promise, or rejects with the error after a time. */
 export async function within<Value>(ms: number, promise: Promise<Value>, late: () => Error): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
@@ -29,17 +31,8 @@ export async function unlessAborted<Value>(promise: Promise<Value>, signal: Abor
 }
 
 /** Waits, at most until the signal is aborted. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-  });
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, signal).catch(() => undefined);
 }
 
 /**
@@ -108,5 +101,75 @@ export class Bell {
       this.#waiting.add(wake);
       signal.addEventListener('abort', wake, { once: true });
     });
+  }
+}
+
+/** The bounds of the entries that a log keeps. */
+export interface LogBounds {
+  entries: number;
+  bytes: number;
+}
+
+interface Kept<Entry> {
+  entry: Entry | undefined;
+  bytes: number;
+}
+
+/** The newest entries of a run, for any number of readers. An entry keeps its index for as long as the log exists. */
+export class BoundedLog<Entry> {
+  /** Rings after each entry, and when entries that readers may lack are dropped. */
+  readonly bell = new Bell();
+  #kept: Kept<Entry>[] = [];
+  /** The number of entries at the beginning of `#kept` that are dropped: an array is not shortened for each. */
+  #dropped = 0;
+  #first = 0;
+  #bytes = 0;
+
+  /** The index of the oldest entry that is kept, or of the next one. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** The index of the next entry. */
+  get next(): number {
+    return this.#first + this.#kept.length - this.#dropped;
+  }
+
+  /** The bytes of all entries that are kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds an entry, and drops the oldest ones beyond the bounds: all of them, if the entry alone is beyond. */
+  append(entry: Entry, bytes: number, bounds: LogBounds): void {
+    this.#kept.push({ entry, bytes });
+    this.#bytes += bytes;
+    while (this.#bytes > bounds.bytes || this.next - this.#first > bounds.entries) this.#dropOldest();
+    this.bell.ring();
+  }
+
+  /** Returns the entry of an index; undefined if it is not kept or has not come yet. */
+  at(index: number): Entry | undefined {
+    return this.#kept[index - this.#first + this.#dropped]?.entry;
+  }
+
+  /** Drops all entries. A reader that has read them notices nothing. */
+  clear(): void {
+    this.#first = this.next;
+    this.#kept = [];
+    this.#dropped = 0;
+    this.#bytes = 0;
+    this.bell.ring();
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= this.#kept[this.#dropped]?.bytes ?? 0;
+    // The entry itself may be large: it must not wait for the array to be shortened.
+    this.#kept[this.#dropped] = { entry: undefined, bytes: 0 };
+    this.#first += 1;
+    this.#dropped += 1;
+    if (this.#dropped * 2 < this.#kept.length) return;
+    this.#kept = this.#kept.slice(this.#dropped);
+    this.#dropped = 0;
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client, WorkflowFailedError } from '@temporalio/client';
+import { Client, type WorkflowExecutionDescription, WorkflowFailedError } from '@temporalio/client';
 import {
   ApplicationFailure,
   type FailureConverter,
@@ -83,14 +83,31 @@ export function statusOf(execution: string): RunStatus {
 }
 
 export async function runState(client: Client, runId: string, executionId?: string): Promise<RunState> {
+  const found = await findExecution(client, runId, executionId);
+  if (found === undefined) return 'gone';
+  const isClosed = executionId === undefined ? hasEndedAs(found.status.name) : found.status.name !== 'RUNNING';
+  return isClosed ? 'closed' : 'open';
+}
+
+/** Describes an execution of a workflow, by default the newest one; undefined if the server does not have it. */
+export async function findExecution(
+  client: Client,
+  workflowId: string,
+  executionId?: string,
+): Promise<WorkflowExecutionDescription | undefined> {
   try {
-    const { status } = await withoutMemos(client).workflow.getHandle(runId, executionId).describe();
-    const isClosed = executionId === undefined ? hasEndedAs(status.name) : status.name !== 'RUNNING';
-    return isClosed ? 'closed' : 'open';
+    return await withoutMemos(client).workflow.getHandle(workflowId, executionId).describe();
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'gone';
+    if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+/** Describes the newest execution of a workflow. Throws `run_not_found`. */
+export async function describeRun(client: Client, workflowId: string): Promise<WorkflowExecutionDescription> {
+  const found = await findExecution(client, workflowId);
+  if (found === undefined) throw runNotFound(client, workflowId);
+  return found;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { type Missing, missingText } from '../core/domain/missing-definitions.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
@@ -48,6 +49,12 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     }, ms);
     signal?.addEventListener('abort', abort, { once: true });
   });
+}
+
+/** Rejects with the reason of the signal once that is aborted. */
+export async function rejectedOnAbort(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }
 
 /** Returns a random number of milliseconds from half to one and a half times as many. */

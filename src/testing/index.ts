@@ -1,34 +1,78 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../node-version/require-node.ts';
-export { callTool, failWith, hang, malformed, say, structured, together } from './scripted-model.ts';
-export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './scripted-model.ts';
-export { scriptedExecutor } from './scripted-executor.ts';
-export type { ScriptedCode, ScriptedExecution, ScriptedExecutor, ScriptedExecutorOptions } from './scripted-executor.ts';
-export { scriptedModel } from './scripted-model.ts';
-export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts';
-export { durableTest, startTestServer } from './test-agent.ts';
-export type { TestServer } from './test-agent.ts';
-export type { DurableTestOptions, ServerOptions } from './tested-run.ts';
-export { testAgent } from './test-agent.ts';
-export type { TestCircumstances, TestedRecord, TestedRun, TestedRunOf, TestOptions } from './tested-run.ts';
+export {
+  callTool,
+  failWith,
+  hang,
+  malformed,
+  say,
+  type ScriptedCall,
+  type ScriptedDetails,
+  scriptedModel,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedReply,
+  type ScriptEntry,
+  structured,
+  together,
+} from './scripted-model.ts';
+export {
+  type ScriptedCode,
+  type ScriptedExecution,
+  scriptedExecutor,
+  type ScriptedExecutor,
+  type ScriptedExecutorOptions,
+} from './scripted-executor.ts';
+export { durableTest, startTestServer, testAgent, testProgram, type TestServer } from './test-agent.ts';
+export {
+  type DurableTestOptions,
+  type Effect,
+  effectsLedger,
+  type EffectsLedger,
+  isUndecidedRun,
+  type ProgramTestOptions,
+  type ServerOptions,
+  type TestCircumstances,
+  type TestedProgram,
+  type TestedRecord,
+  type TestedRun,
+  type TestedRunOf,
+  type TestOptions,
+  UndecidedRun,
+} from './tested-run.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
-export { testProgram } from './test-agent.ts';
-export type { ProgramTestOptions, TestedProgram } from './tested-run.ts';
-export { isUndecidedRun, UndecidedRun } from './tested-run.ts';
-export { approve, reject, respond } from './test-plan.ts';
-export type { Decide, TestDecision, Waiting } from './test-plan.ts';
-export { cancelRun, raiseLimits, sendMessage, setPermissions } from './test-plan.ts';
-export type { Moment, Occurrence } from './test-plan.ts';
-export { delay, disconnect, dropCompletion, killWorker, rateLimit, slowQueries } from './test-plan.ts';
-export type { CallPosition, Fault } from './test-plan.ts';
-export { effectsLedger } from './tested-run.ts';
-export type { Effect, EffectsLedger } from './tested-run.ts';
-export { assertRequest, assertSameRun, assertTimeline, type ExpectedLine } from './assertions.ts';
-export { timelineOf } from './assertions.ts';
-export { withoutIdsAndTimes, type ComparableRun } from './assertions.ts';
+export {
+  approve,
+  type CallPosition,
+  cancelRun,
+  type Decide,
+  delay,
+  disconnect,
+  dropCompletion,
+  type Fault,
+  killWorker,
+  type Moment,
+  type Occurrence,
+  raiseLimits,
+  rateLimit,
+  reject,
+  respond,
+  sendMessage,
+  setPermissions,
+  slowQueries,
+  type TestDecision,
+  type Waiting,
+} from './test-plan.ts';
+export {
+  assertRequest,
+  assertSameRun,
+  assertTimeline,
+  type ComparableRun,
+  type ExpectedLine,
+  timelineOf,
+  withoutIdsAndTimes,
+} from './assertions.ts';
 export { forbidRealModels, type ForbidOptions } from '../model/models.ts';
-export { memoryStoreConformance } from '../memory/memory-store-conformance.ts';
-export type { ConformanceCase } from '../memory/memory-store-conformance.ts';
-export { streamSinkConformance } from '../streams/stream-sink-conformance.ts';
-export type { StreamSinkCase, TestedSink } from '../streams/stream-sink-conformance.ts';
+export { type ConformanceCase, memoryStoreConformance } from '../memory/memory-store-conformance.ts';
+export { type StreamSinkCase, streamSinkConformance, type TestedSink } from '../streams/stream-sink-conformance.ts';

@@ -6,6 +6,7 @@ import type { ModelDelta } from '../core/domain/stream.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER } from '../core/domain/tool-calls.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
+import { rejectedOnAbort, sleep } from '../temporal/waiting.ts';
 
 /** The options of a scripted model. */
 export interface ScriptedModelOptions {
@@ -149,14 +150,6 @@ function identified(calls: { id?: string | undefined; name: string; arguments: u
   return calls.map((call, index) => ({ id: call.id ?? `call_${position + 1}_${index + 1}`, name: call.name, arguments: call.arguments }));
 }
 
-function rejectedOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-}
-
 /** Reports each part of an answer in pieces. Rejects with the reason of the signal if it is aborted meanwhile. */
 async function stream(parts: readonly ModelDelta[], { chunks, everyMs }: ScriptedPace, context: ModelCallContext): Promise<void> {
   const { onDelta, signal } = context;
@@ -164,7 +157,7 @@ async function stream(parts: readonly ModelDelta[], { chunks, everyMs }: Scripte
   for (const part of parts) {
     for (const text of pieces(part.text, chunks)) {
       onDelta?.({ ...part, text });
-      if (everyMs > 0) await pause(everyMs, signal);
+      if (everyMs > 0) await sleep(everyMs, signal);
     }
   }
 }
@@ -175,21 +168,6 @@ function pieces(text: string, chunks: number): string[] {
   const count = Math.min(chunks, characters.length);
   const at = (index: number): number => Math.round((index * characters.length) / count);
   return Array.from({ length: count }, (_, index) => characters.slice(at(index), at(index + 1)).join(''));
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason as Error);
-    const abort = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /** A tool call in a script. The scripted model gives it an id if it has none. */

@@ -1,5 +1,5 @@
 import { defined } from '../core/domain/defined.ts';
-import { UsageError } from '../core/domain/errors.ts';
+import { errorMessage, memberOf, UsageError } from '../core/domain/errors.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram, ProgramOutputOf } from '../define/program/program-definition.ts';
 import { installedSdk } from '../temporal/installed-sdk.ts';
@@ -92,16 +92,11 @@ async function loadInMemory<Module>(load: () => Promise<Module>): Promise<Module
   try {
     return await load();
   } catch (error) {
-    if (!isMissing(error)) throw error;
+    if (memberOf(error, 'code') !== 'ERR_MODULE_NOT_FOUND' || !errorMessage(error).includes(`'${PACKAGE}'`)) throw error;
     const version = installedSdk()['@temporalio/common'];
     throw new UsageError(
       `testAgent and testProgram need "${PACKAGE}", which is not installed: npm install --save-dev ${PACKAGE}${version === undefined ? '' : `@${version}`}`,
       { cause: error },
     );
   }
-}
-
-/** True for the error of Node about that package. */
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes(`'${PACKAGE}'`);
 }

@@ -1,19 +1,16 @@
 import { AssertionError } from 'node:assert';
 import type { CreateWorkerOptions } from '../../worker/create-worker.ts';
 import type { Anchor } from '../anchors/anchors.ts';
-import type { ModelSettings } from '../core/domain/agent.ts';
+import type { StartSettings } from '../client/start-workflow.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import type { JsonObject } from '../core/domain/json.ts';
-import type { LimitOptions } from '../core/domain/limits.ts';
 import type { ModelClient, ModelRequest } from '../core/domain/model.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { DefaultOutput, ProgramResult, RunResult } from '../core/domain/result.ts';
 import type { RunOpening } from '../core/domain/run-input.ts';
-import type { Principal } from '../core/domain/run.ts';
 import type { Duration } from '../core/domain/time.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
-import type { ModelPrice } from '../core/domain/usage.ts';
 import type {
   AnyAgent,
   DepsOption,
@@ -23,14 +20,10 @@ import type {
   ResourcesOption,
   UnfinishedOf,
 } from '../define/agent-definition.ts';
-import type { AuthorizeDecision, NotifyWaiting } from '../define/approvals.ts';
 import type { Resources } from '../define/context.ts';
-import type { AnyHook, NotifyEnded } from '../define/hooks.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { SecretSource } from '../secrets/secret-sources.ts';
-import type { PayloadStore } from '../stores/payload-store.ts';
-import type { StreamSink } from '../streams/stream-sink.ts';
 import type { Decide, Fault, Occurrence } from './test-plan.ts';
 
 /**
@@ -42,8 +35,15 @@ export type TestOptions<Agent = unknown> = TestCircumstances &
   DepsOption<GivenDepsOf<Agent>> &
   ResourcesOption<ResourcesOf<Agent>, 'ledger'>;
 
+/** The parts of a worker that a test may have, as on a worker. */
+export type TestWorkerParts = Pick<
+  CreateWorkerOptions,
+  'payloadStore' | 'memory' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'
+>;
+
 /** The options of a test that do not depend on the agent's types, without the conversation that the run begins with. */
-export interface TestCircumstances {
+export interface TestCircumstances
+  extends TestWorkerParts, Pick<StartSettings, 'state' | 'principal' | 'limits' | 'deadline' | 'settings' | 'tags'> {
   /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
   runId?: string;
   /** The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. */
@@ -52,33 +52,6 @@ export interface TestCircumstances {
   agents?: readonly AnyAgent[];
   /** The values of secrets by name, or the source of a worker's secrets. Default: the environment. */
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
-  /** The store for large tool results. */
-  payloadStore?: PayloadStore;
-  /** The memory of agents with `memory`. */
-  memory?: MemoryStore;
-  prices?: Readonly<Record<string, ModelPrice>>;
-  /** The hooks of all agents, as on a worker. */
-  hooks?: readonly AnyHook[];
-  /** Checks the author of each decision, as on a worker. */
-  authorize?: AuthorizeDecision;
-  /** Receives a notice for each pending decision, as on a worker. */
-  notify?: NotifyWaiting;
-  /** Receives a notice when the run has ended, as on a worker. */
-  notifyEnded?: NotifyEnded;
-  /** Carries the live output of the run, as on a worker. */
-  streams?: StreamSink;
-  /** The state that the run begins with. */
-  state?: JsonObject;
-  /** The identity on whose behalf the run acts. */
-  principal?: Principal;
-  /** Overrides limits of the agent. */
-  limits?: LimitOptions;
-  /** The limit `deadline`: the time that the run may take from its start. */
-  deadline?: Duration;
-  /** Settings of the model, which override the agent's own. */
-  settings?: ModelSettings;
-  /** Tags of the run, by which a provider may choose its key. */
-  tags?: readonly string[];
   /** Makes the decisions that the run waits for. Without it they stay pending. */
   decide?: Decide;
   /** Messages, cancellations and raised limits while the run is running. */

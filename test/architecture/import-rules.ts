@@ -120,7 +120,7 @@ export const ZONES: readonly Zone[] = [
     mayTypes: ['worker'],
     mayLazily: ['worker', 'activities/models'],
     packages: ['node:*', 'commander', '@temporalio/client'],
-    packageTypes: ['@temporalio/worker'],
+    packageTypes: ['@temporalio/common', '@temporalio/worker'],
     packagesLazily: ['@temporalio/worker', '(computed)'],
   },
 
@@ -180,7 +180,7 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/testing/harness',
-    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition'],
+    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition', 'src/temporal/waiting', 'src/streams/waits'],
     mayTypes: ['src'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { ApplicationFailure, defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { queryRun, runningCalls } from '../../src/client/executions.ts';
-import { SeenApprovals } from '../../src/client/approvals.ts';
 import { Numbering } from '../../src/client/export-run.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { retriedStep, type RetryPoints, retryPoints } from '../../src/client/retry-run.ts';
@@ -32,19 +31,6 @@ test('a query beside another one of the same run is sent again, and answered', a
   const { client, sent } = clientWith(bufferFull, bufferFull, () => ({ status: 'running' }));
   expect(await queryRun(client, 'run-1', 'status')).toEqual({ status: 'running' });
   expect(sent()).toBe(3);
-});
-
-test('a pending approval is reported once, and forgotten once it has been in no list for a while', () => {
-  const seen = new SeenApprovals();
-  const [first, second] = [
-    { runId: 'r1', key: 'k1' },
-    { runId: 'r1', key: 'k2' },
-  ];
-  expect([seen.has(first, 0), seen.has(second, 0), seen.has(first, 1_000)]).toEqual([false, false, true]);
-  seen.forgetBefore(500);
-  expect(seen.size).toBe(1);
-  expect(seen.has(first, 2_000)).toBe(true);
-  expect(seen.has({ runId: 'r2', key: 'k1' }, 2_000)).toBe(false);
 });
 
 test('each number is accepted once, and missing numbers are recorded as ranges', () => {

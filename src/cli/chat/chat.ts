@@ -11,7 +11,7 @@ import { isCut, serverOptions, wholeRunId, withClient } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { exchangeLines, newestExchanges, raiseHint } from '../commands/sessions.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { factLines, type Output } from '../output.ts';
 import { noteWaitingApprovals } from '../render/approvals.ts';
 import { turnText } from '../render/event-lines.ts';
 import { sessionFacts } from '../render/facts.ts';
@@ -300,9 +300,9 @@ export class TerminalChat {
     const { output } = this.#io;
     try {
       const { status, session, startTime } = await this.#open.session.status();
-      output.print(`  ${output.look('dim', 'Status'.padEnd(9))} ${isTerminal(status) ? `closed (${status})` : status}`);
-      for (const [name, value] of session === undefined ? [] : sessionFacts(session, startTime))
-        output.print(`  ${output.look('dim', name.padEnd(9))} ${value}`);
+      const facts = session === undefined ? [] : sessionFacts(session, startTime);
+      const state = isTerminal(status) ? `closed (${status})` : status;
+      for (const line of factLines([['Status', state], ...facts], output)) output.print(`  ${line}`);
     } catch (error) {
       const code = errorCode(error);
       if (code === undefined) throw error;

@@ -1,8 +1,8 @@
-import type { RunHandle } from '../../client/run-handle.ts';
+import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../core/domain/json.ts';
 import { printable } from '../../core/domain/text.ts';
 import { osUser } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
@@ -45,12 +45,8 @@ async function decide(
   waiting: ApprovalView,
   decision: Extract<EnteredDecision, { type: 'approve' | 'reject' | 'respond' }>,
 ): Promise<boolean> {
-  const name = osUser();
-  const by = defined({ by: name });
   try {
-    if (decision.type === 'approve') await run.approve(waiting, { ...by, ...defined({ arguments: decision.arguments }) });
-    else if (decision.type === 'reject') await run.reject(waiting, { ...by, ...defined({ reason: decision.reason }) });
-    else await run.respond(waiting, decision.content, by);
+    await sendDecision(run, waiting, decision, defined({ by: osUser() }));
     return true;
   } catch (error) {
     const code = errorCode(error);
@@ -101,7 +97,7 @@ function readAnswer(text: string, schema: JsonObject | undefined): EnteredDecisi
   if (text === '') return { type: 'unclear', say: 'Write an answer.' };
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return { type: 'respond', content: text };
-  const value = parseJson(text);
+  const value = parsedJson(text);
   return value === undefined
     ? { type: 'unclear', say: `Write the answer as JSON of type ${JSON.stringify(type)}.` }
     : { type: 'respond', content: value };
@@ -109,17 +105,9 @@ function readAnswer(text: string, schema: JsonObject | undefined): EnteredDecisi
 
 /** Returns the decision for arguments that were entered as JSON. */
 export function readArguments(line: string): EnteredDecision {
-  const value = parseJson(line);
+  const value = parsedJson(line);
   if (isJsonObject(value)) return { type: 'approve', arguments: value };
   return { type: 'unclear', say: 'That is not a JSON object: the call still waits.' };
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The reaction to a prompt: a line, Ctrl-C, or the end of the input (Ctrl-D). */

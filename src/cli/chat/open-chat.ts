@@ -81,11 +81,8 @@ export interface SessionEnd {
   errorCode?: string;
 }
 
-/** The part of a run handle that is needed. */
-type EndingRun = Pick<RunHandle, 'result'>;
-
 /** Waits for the end of a session. Throws `run_not_found`, errors of the server, and the reason of the signal. */
-export async function sessionEnd(run: EndingRun, signal?: AbortSignal): Promise<SessionEnd> {
+export async function sessionEnd(run: Pick<RunHandle, 'result'>, signal?: AbortSignal): Promise<SessionEnd> {
   try {
     const result = await run.result(defined({ signal }));
     const { status, error, errorCode: code, cancelReason } = result;

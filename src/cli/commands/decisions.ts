@@ -10,39 +10,39 @@ import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { osUser, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { DECIDED } from '../render/event-lines.ts';
-import type { ApprovalsFlags, ApproveFlags, DecisionFlags, RejectFlags, RespondFlags, RevokeFlags } from '../run-commands.ts';
+import type { ApprovalsFlags, APPROVE, DecisionFlags, REJECT, RESPOND, REVOKE } from '../run-commands.ts';
 
 /** The part of a run handle that decisions need. */
 export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'approve' | 'reject' | 'respond'>;
 
 /** Lets a waiting call run, with the model's arguments or with others. */
-export async function approve(io: CommandIo, flags: ApproveFlags): Promise<number> {
+export async function approve(io: CommandIo, flags: FlagsOf<typeof APPROVE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => approveCall(io, client.handle<unknown>(runId), flags));
 }
 
 /** Rejects a waiting call. */
-export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
+export async function reject(io: CommandIo, flags: FlagsOf<typeof REJECT>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => rejectCall(io, client.handle<unknown>(runId), flags));
 }
 
 /** Answers a waiting call instead of the tool. */
-export async function respond(io: CommandIo, flags: RespondFlags): Promise<number> {
+export async function respond(io: CommandIo, flags: FlagsOf<typeof RESPOND>): Promise<number> {
   const content = responseOf(flags);
   return withRun(io, flags, async ({ client, runId }) => respondToCall(io, client.handle<unknown>(runId), { ...flags, content }));
 }
 
 /** Approves a call of the run of a handle. */
-export async function approveCall(io: CommandIo, run: DecidableRun, flags: ApproveFlags): Promise<number> {
+export async function approveCall(io: CommandIo, run: DecidableRun, flags: FlagsOf<typeof APPROVE>): Promise<number> {
   const { arguments: edited, remember } = flags;
   const more = defined({ arguments: edited, remember });
   return decide(io, run, flags, (about, options) => run.approve(about, { ...options, ...more }));
 }
 
 /** Rejects a call of the run of a handle. */
-export async function rejectCall(io: CommandIo, run: DecidableRun, flags: RejectFlags): Promise<number> {
+export async function rejectCall(io: CommandIo, run: DecidableRun, flags: FlagsOf<typeof REJECT>): Promise<number> {
   const { reason, remember } = flags;
   const more = defined({ reason, remember });
   return decide(io, run, flags, (about, options) => run.reject(about, { ...options, ...more }));
@@ -143,7 +143,7 @@ function reportDecision({ output }: CommandIo, runId: string, receipt: DecisionR
   output.note(`That holds for further calls. To end that: ${printableLine(hint)}`);
 }
 
-function responseOf({ runId, text, value }: RespondFlags): JsonValue {
+function responseOf({ runId, text, value }: FlagsOf<typeof RESPOND>): JsonValue {
   if (text !== undefined && value !== undefined) throw new UsageError('There are two answers: give --text or --value, not both');
   if (value !== undefined) return value;
   if (text !== undefined) return text;
@@ -151,7 +151,7 @@ function responseOf({ runId, text, value }: RespondFlags): JsonValue {
 }
 
 /** Ends a remembered decision. One that is not remembered is no error. */
-export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number> {
+export async function revoke(io: CommandIo, flags: FlagsOf<typeof REVOKE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => revokeDecision(io, client.handle<unknown>(runId), flags));
 }
 
@@ -159,13 +159,15 @@ export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number>
 export async function revokeDecision(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'revoke'>,
-  { decisionId }: RevokeFlags,
+  { decisionId }: FlagsOf<typeof REVOKE>,
 ): Promise<number> {
   const receipt = await run.revoke(decisionId);
-  if (output.json) output.printJson({ runId: run.runId, decisionId, ...receipt });
-  else if (receipt.revoked) output.print(`Decision "${decisionId}" holds for no further calls of run "${run.runId}"`);
-  else output.print(`No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`);
-  return 0;
+  return output.result(
+    { runId: run.runId, decisionId, ...receipt },
+    receipt.revoked
+      ? `Decision "${decisionId}" holds for no further calls of run "${run.runId}"`
+      : `No decision "${decisionId}" held for further calls of run "${run.runId}": there was nothing to revoke`,
+  );
 }
 
 /** Milliseconds between two queries of a run that is followed. */
@@ -199,10 +201,7 @@ export async function approvalsOfRun(io: CommandIo, run: QueriedRun, flags: Appr
   const page = await run.approvals();
   const pending = page.pending.filter(isOf(flags)).slice(0, flags.limit);
   const remembered = page.remembered.filter(isOf(flags));
-  if (output.json) {
-    output.printJson({ ...page, pending, remembered });
-    return 0;
-  }
+  if (output.json) return output.result({ ...page, pending, remembered }, []);
   const printer = new ApprovalPrinter(io, flags);
   for (const waiting of pending) printer.print(run.runId, { about: page.about, ...waiting });
   printer.end();

@@ -5,14 +5,14 @@ import type { ExportLine, ExportSummary, MissingRange } from '../../client/expor
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { fileArchive } from '../../stores/file-archive.ts';
 import { withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { OutputStream } from '../terminal.ts';
-import type { ExportFlags } from '../run-commands.ts';
+import type { EXPORT } from '../run-commands.ts';
 
 /** Writes a run as JSON Lines. The exit code says if parts are missing. */
-export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: ExportFlags): Promise<number> {
+export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: FlagsOf<typeof EXPORT>): Promise<number> {
   const { terminal, output } = io;
   const summary = await withRun(io, flags, async ({ client, runId }) => {
     const lines = client.handle(runId).export(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) });

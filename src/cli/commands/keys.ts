@@ -2,16 +2,15 @@ import { existsSync } from 'node:fs';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { identityOf } from '../../core/domain/run.ts';
-import { printableLine } from '../../core/domain/text.ts';
 import { isoTime, milliseconds } from '../../core/domain/time.ts';
 import { type ApiKey, type ApiKeyStore, createApiKey, fileApiKeys, isValid, parseApiKey } from '../../server/auth/api-keys.ts';
-import { actingPrincipal } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
-import { pointInTime, tableLines } from '../output.ts';
-import type { CreateKeyFlags, KeysFlags, RevokeKeyFlags } from '../run-commands.ts';
+import { actingPrincipal, printList } from '../command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
+import type { CREATE_KEY, LIST_KEYS, REVOKE_KEY } from '../run-commands.ts';
 
 /** Creates an API key, and prints it: the only time that its secret is shown. Needs no server. */
-export async function createKey({ output, terminal }: CommandIo, flags: CreateKeyFlags): Promise<number> {
+export async function createKey({ output, terminal }: CommandIo, flags: FlagsOf<typeof CREATE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   const principal = actingPrincipal(flags, terminal.env);
   const { key, text } = await createApiKey(fileApiKeys({ file }), {
@@ -21,49 +20,42 @@ export async function createKey({ output, terminal }: CommandIo, flags: CreateKe
     ...(principal === undefined ? {} : { principal: identityOf(principal) }),
     ...(flags.expires === undefined ? {} : { expiresAt: Date.now() + milliseconds(flags.expires, '--expires') }),
   });
-  if (output.json) output.printJson({ ...keyJson(key), key: text });
-  else output.print(text);
+  output.result({ ...keyJson(key), key: text }, text);
   output.note(`The key "${key.id}" is in "${file}", without its secret: keep the line above now, because it is not shown again.`);
   if (principal === undefined) output.note('The key reaches the runs of all tenants and users: --tenant and --user limit it.');
   return 0;
 }
 
-const HEADER = ['KEY', 'NAME', 'STATE', 'SCOPES', 'TENANT', 'USER', 'AGENTS', 'CREATED', 'EXPIRES'];
-
 /** Lists API keys in the order of their creation: a table, or one JSON object per line. Needs no server. */
-export async function listKeys({ output, terminal }: CommandIo, flags: KeysFlags): Promise<number> {
+export async function listKeys(io: CommandIo, flags: FlagsOf<typeof LIST_KEYS>): Promise<number> {
   const now = Date.now();
-  const keys = await existingKeys(keysFile(flags, terminal.env)).list();
-  if (output.json) for (const key of keys) output.printJson({ ...keyJson(key), state: keyState(key, now) });
-  else if (keys.length === 0) output.note('No keys.');
-  else {
-    const rows = keys.map((key) => cells(key, now));
-    for (const line of tableLines(HEADER, rows, output)) output.print(line);
-  }
-  return 0;
-}
-
-function cells(key: ApiKey, now: number): string[] {
-  const { id, name, scopes, principal, agents, createdAt, expiresAt } = key;
-  const whose = principal === undefined ? ['all', 'all'] : [principal.tenant ?? 'none', principal.user ?? 'none'];
-  return [
-    ...[id, name, keyState(key, now), scopes.join(', '), ...whose, agents?.join(', ') ?? 'all'].map(printableLine),
-    pointInTime(createdAt),
-    expiresAt === undefined ? 'never' : pointInTime(expiresAt),
+  const columns: EntryColumn<ApiKey>[] = [
+    { title: 'KEY', of: ({ id }) => id },
+    { title: 'NAME', of: ({ name }) => name },
+    { title: 'STATE', of: (key) => keyState(key, now) },
+    { title: 'SCOPES', of: ({ scopes }) => scopes.join(', ') },
+    { title: 'TENANT', of: ({ principal }) => (principal === undefined ? 'all' : (principal.tenant ?? 'none')) },
+    { title: 'USER', of: ({ principal }) => (principal === undefined ? 'all' : (principal.user ?? 'none')) },
+    { title: 'AGENTS', of: ({ agents }) => agents?.join(', ') ?? 'all' },
+    { title: 'CREATED', of: ({ createdAt }) => pointInTime(createdAt) },
+    { title: 'EXPIRES', of: ({ expiresAt }) => (expiresAt === undefined ? 'never' : pointInTime(expiresAt)) },
   ];
+  return printList(io, await existingKeys(keysFile(flags, io.terminal.env)).list(), {
+    json: (key) => ({ ...keyJson(key), state: keyState(key, now) }),
+    lines: (keys) => entryLines(keys, columns, io.output),
+    none: 'No keys.',
+  });
 }
 
 /** Revokes an API key: servers refuse it from their next request on. Needs no server. */
-export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: RevokeKeyFlags): Promise<number> {
+export async function revokeKey({ output, terminal }: CommandIo, { keyId, ...flags }: FlagsOf<typeof REVOKE_KEY>): Promise<number> {
   const file = keysFile(flags, terminal.env);
   // A key that was found where it should not be may be given as it is. Its secret is not repeated.
   const id = parseApiKey(keyId)?.id ?? keyId;
   if (!(await existingKeys(file).revoke(id, Date.now()))) {
     throw new UsageError(`There is no key "${id}" in "${file}": "npx longhaul keys list" shows those that there are`);
   }
-  if (output.json) output.printJson({ id, revoked: true });
-  else output.print(`The key "${id}" is revoked`);
-  return 0;
+  return output.result({ id, revoked: true }, `The key "${id}" is revoked`);
 }
 
 /** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */

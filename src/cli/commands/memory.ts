@@ -6,34 +6,30 @@ import { isoTime } from '../../core/domain/time.ts';
 import { fileMemory } from '../../memory/file-memory.ts';
 import { type MemoryEntry, memoryNamespace, memoryOwner, type MemoryStore } from '../../memory/memory-store.ts';
 import { sqliteMemory } from '../../memory/sqlite-memory.ts';
-import { actingPrincipal } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
-import { pointInTime, tableLines } from '../output.ts';
-import type { ForgetMemoryFlags, MemoryFlags } from '../run-commands.ts';
+import { actingPrincipal, printList } from '../command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { type EntryColumn, entryLines, pointInTime } from '../output.ts';
+import type { FORGET_MEMORY, LIST_MEMORY } from '../run-commands.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
 
 /** Lists the entries of a memory by their keys: a table, or one JSON object per line. Needs no server. */
-export async function listMemory({ output, terminal }: CommandIo, flags: MemoryFlags): Promise<number> {
-  const namespace = namespaceOf(flags, terminal.env);
+export async function listMemory(io: CommandIo, flags: FlagsOf<typeof LIST_MEMORY>): Promise<number> {
+  const namespace = namespaceOf(flags, io.terminal.env);
   if (namespace === undefined) throw new UsageError('Whose entries? Write --agent <name>, or --scope <name> for those of programs');
-  const entries: MemoryEntry[] = [];
-  for await (const entry of allEntries(memoryIn(flags.memory), namespace)) {
-    terminal.signal.throwIfAborted();
-    if (output.json) output.printJson({ ...entry, timestamp: storedAt(entry) });
-    else entries.push(entry);
-  }
-  if (output.json) return 0;
-  const rows = entries.map(({ key, timestamp, value }) => [
-    printableLine(key),
-    pointInTime(storedAt({ timestamp })),
-    oneLine(printableLine(typeof value === 'string' ? value : JSON.stringify(value)), VALUE_BYTES),
-  ]);
-  if (rows.length === 0) output.note('No entries.');
-  else for (const line of tableLines(['KEY', 'STORED', 'VALUE'], rows, output)) output.print(line);
-  return 0;
+  return printList(io, allEntries(memoryIn(flags.memory), namespace), {
+    json: (entry) => ({ ...entry, timestamp: storedAt(entry) }),
+    lines: (entries) => entryLines(entries, COLUMNS, io.output),
+    none: 'No entries.',
+  });
 }
+
+const COLUMNS: readonly EntryColumn<MemoryEntry>[] = [
+  { title: 'KEY', of: ({ key }) => key },
+  { title: 'STORED', of: (entry) => pointInTime(storedAt(entry)) },
+  { title: 'VALUE', of: ({ value }) => oneLine(printableLine(typeof value === 'string' ? value : JSON.stringify(value)), VALUE_BYTES) },
+];
 
 /** Returns the time at which an entry was stored. ISO 8601. */
 function storedAt({ timestamp }: Pick<MemoryEntry, 'timestamp'>): string {
@@ -50,7 +46,7 @@ async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerat
 }
 
 /** Removes one entry of a memory, those of an agent or a scope, or all of a user. Needs no server. */
-export async function forgetMemory({ output, terminal }: CommandIo, flags: ForgetMemoryFlags): Promise<number> {
+export async function forgetMemory({ output, terminal }: CommandIo, flags: FlagsOf<typeof FORGET_MEMORY>): Promise<number> {
   const { memory, key } = flags;
   const namespace = namespaceOf(flags, terminal.env);
   const user = actingPrincipal(flags, terminal.env);
@@ -62,9 +58,7 @@ export async function forgetMemory({ output, terminal }: CommandIo, flags: Forge
     namespace === undefined
       ? await store.forgetNamespaces({ prefix: memoryOwner(user ?? {}) })
       : await store.forget({ namespace, ...defined({ key }) });
-  if (output.json) output.printJson({ removed });
-  else output.print(removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
-  return 0;
+  return output.result({ removed }, removed === 1 ? '1 entry is removed' : `${removed} entries are removed`);
 }
 
 /** Opens the memory in a file: a file memory if its name ends in `.json`, and otherwise a SQLite memory. Throws a UsageError if there is no such file: opening it would create one. */
@@ -74,7 +68,7 @@ export function memoryIn(file: string): MemoryStore {
 }
 
 /** Returns the namespace that the options name; undefined if they name neither an agent nor a scope. */
-export function namespaceOf({ agent, scope, ...flags }: MemoryFlags, env: NodeJS.ProcessEnv): string | undefined {
+export function namespaceOf({ agent, scope, ...flags }: FlagsOf<typeof LIST_MEMORY>, env: NodeJS.ProcessEnv): string | undefined {
   if (agent === undefined && scope === undefined) return undefined;
   if (agent !== undefined && scope !== undefined)
     throw new UsageError('An agent has no scopes: write --agent, or --scope for steps of programs');

@@ -8,14 +8,14 @@ import { counted, printableLine } from '../../core/domain/text.ts';
 import { checkProgram, type KnownNames } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
 import { wholeRunId, withClient, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule, problemsOfDefinition, type ProgramFile, readJson, readProgramFile } from '../input-files.ts';
 import { sharedStartOptions } from '../options.ts';
 import type { Output } from '../output.ts';
 import { traceLines } from '../render/tree-lines.ts';
 import { printStartedRun } from './start.ts';
-import type { RunFlags, CheckFlags, TraceFlags } from '../run-commands.ts';
+import type { RunFlags, CHECK, TRACE } from '../run-commands.ts';
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {
@@ -34,7 +34,10 @@ export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number
 }
 
 /** Returns the program to start. Names have no dots, and a file has one, or a slash before it. */
-async function programOf({ terminal }: CommandIo, { target, program: chosen, inputFile }: RunFlags): Promise<NamedProgram> {
+async function programOf(
+  { terminal }: CommandIo,
+  { target, program: chosen, inputFile }: RunFlags,
+): Promise<{ program: StartedProgram; name: string }> {
   if (!/[./\\]/.test(target) && target !== '-') {
     if (chosen === undefined) return { program: target, name: target };
     throw new UsageError(`--program chooses among the programs of a module, and "${target}" is the name of a program: leave it out`);
@@ -54,11 +57,6 @@ async function programOf({ terminal }: CommandIo, { target, program: chosen, inp
 function resumeOf({ resume: run, from }: RunFlags): { run: string; from?: string } | undefined {
   if (run === undefined && from !== undefined) throw new UsageError('--from is a step of an earlier run: add --resume <run>');
   return run === undefined ? undefined : { run, ...defined({ from }) };
-}
-
-interface NamedProgram {
-  program: StartedProgram;
-  name: string;
 }
 
 /** Returns the name of a document that may be anything: the client checks it. */
@@ -89,13 +87,10 @@ interface CheckReport {
 }
 
 /** Prints all problems of the programs of a file. The exit code says if there are any; warnings do not count. */
-export async function check(io: CommandIo, { file, agents }: CheckFlags): Promise<number> {
+export async function check(io: CommandIo, { file, agents }: FlagsOf<typeof CHECK>): Promise<number> {
   const { output, terminal } = io;
   const reports = await reportsOn(file, agents, terminal);
-  for (const report of reports) {
-    if (output.json) output.printJson(report);
-    else for (const line of reportLines(report, output)) output.print(line);
-  }
+  for (const report of reports) output.result(report, reportLines(report, output));
   if (agents === undefined && !output.json) {
     output.note(`Names of tools, agents, anchors and models are not checked: add --agents <module> to check them too.`);
   }
@@ -158,10 +153,7 @@ export function namesOfModule({ agents, programs, tools, anchors, providers, mem
 }
 
 /** Prints the trace of a run, while it continues and after it has ended. */
-export async function trace(io: CommandIo, flags: TraceFlags): Promise<number> {
-  const { output } = io;
+export async function trace(io: CommandIo, flags: FlagsOf<typeof TRACE>): Promise<number> {
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());
-  if (output.json) output.printJson(found.toJSON());
-  else for (const line of traceLines(found, output)) output.print(line);
-  return 0;
+  return io.output.result(found.toJSON(), traceLines(found, io.output));
 }

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
 import type { LonghaulClientOptions } from '../../client/client-options.ts';
 import type { RunStores } from '../../client/delete-run.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../client/forget-options.ts';
@@ -11,16 +10,16 @@ import type { Principal } from '../../core/domain/run.ts';
 import { counted } from '../../core/domain/text.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { fileArchive } from '../../stores/file-archive.ts';
-import { fileStore } from '../../stores/payload-store.ts';
+import { fileStore, writeWhole } from '../../stores/payload-store.ts';
 import { redisStreams } from '../../streams/redis/redis-streams.ts';
 import { actingPrincipal, userKeyOf, withClient, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import type { Output } from '../output.ts';
 import { memoryIn } from './memory.ts';
-import type { DeleteFlags, ForgetFlags, SaveFlags } from '../run-commands.ts';
+import type { DeleteFlags, FORGET, SAVE } from '../run-commands.ts';
 
 /** Writes the context of a run as a JSON document, which a run can be started from. */
-export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {
+export async function saveRun(io: CommandIo, flags: FlagsOf<typeof SAVE>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => writeSaved(io, client.handle(runId), flags.output));
 }
 
@@ -33,25 +32,18 @@ export async function writeSaved(
   const saved = await run.save();
   const text = output.json ? JSON.stringify(saved) : JSON.stringify(saved, null, 2);
   if (file === undefined) output.print(text);
-  else await writeWhole(file, `${text}\n`);
+  else await writeFileWhole(file, `${text}\n`);
   output.note(`Run "${run.runId}": ${counted(saved.messages.length, 'message')}${file === undefined ? '' : ` in ${file}`}`);
   return 0;
 }
 
-/** Writes to a file with another name first, so that an incomplete document is not mistaken for a complete one. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  const draft = `${file}.part`;
+async function writeFileWhole(file: string, text: string): Promise<void> {
   try {
-    await writeFile(draft, text);
-    await rename(draft, file);
+    await writeWhole(file, [text]);
   } catch (error) {
-    await rm(draft, { force: true });
     throw new UsageError(`Nothing can be written to "${file}": ${errorMessage(error)}`, { cause: error });
   }
 }
-
-/** The options of commands that delete a run or a session. */
-type DeletionFlags = Omit<DeleteFlags, 'runId'>;
 
 /** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
 export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
@@ -64,7 +56,7 @@ export interface Removal {
   kind: 'run' | 'session';
   id: string;
   stores: RunStores;
-  flags: DeletionFlags;
+  flags: Omit<DeleteFlags, 'runId'>;
 }
 
 /** The commands that show the ids. A beginning of an id deletes nothing: what it means may be gone, and another run begin like it. */
@@ -74,12 +66,12 @@ const LISTS = { run: 'list', session: 'sessions' } as const;
 export async function removeRun({ output }: CommandIo, client: LonghaulClient, { kind, id, stores, flags }: Removal): Promise<number> {
   const outcome = await client.handle(id).delete({ ...stores, end: flags.end === true });
   const without = storesLeft(flags);
-  if (output.json) output.printJson({ [`${kind}Id`]: id, outcome, without });
-  else if (outcome === 'deleted') output.print(`${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`);
-  else
-    output.print(
-      `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
-    );
+  output.result(
+    { [`${kind}Id`]: id, outcome, without },
+    outcome === 'deleted'
+      ? `${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`
+      : `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
+  );
   sayStoresLeft(output, without);
   return 0;
 }
@@ -102,7 +94,7 @@ interface NamedStores {
 }
 
 /** Removes everything of a user; without `--yes`, says how many runs that are and which stores are named, and changes nothing. */
-export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number> {
+export async function forget(io: CommandIo, flags: FlagsOf<typeof FORGET>): Promise<number> {
   const { output, terminal } = io;
   const user = actingPrincipal(flags, terminal.env);
   if (user?.user === undefined) throw new UsageError('There is no user: write --user, and --tenant if the user has one');
@@ -122,8 +114,7 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
       // Its connection to Redis would keep the command from ending.
       await removing.close();
     }
-    if (output.json) output.printJson({ tenant: user.tenant ?? null, user: user.user, ...forgotten });
-    else output.print(removedText(user, forgotten));
+    output.result({ tenant: user.tenant ?? null, user: user.user, ...forgotten }, removedText(user, forgotten));
     if (forgotten.kept.length > 0) {
       const kept = forgotten.kept.map((runId) => `"${runId}"`).join(', ');
       output.note(`Spilled results and archives stay of ${kept}: the server has a run of another principal with the same id`);
@@ -132,7 +123,7 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
   });
 }
 
-function namedStores({ memory, streams, without: list = '', ...folders }: ForgetFlags): NamedStores {
+function namedStores({ memory, streams, without: list = '', ...folders }: FlagsOf<typeof FORGET>): NamedStores {
   const stores: NamedStores['stores'] = {
     ...storesIn(folders),
     ...(memory === undefined ? {} : { memory: memoryIn(memory) }),

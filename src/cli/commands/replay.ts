@@ -34,8 +34,7 @@ async function replayRuns(io: CommandIo, runs: AsyncIterable<ReplayedRun>, optio
       terminal.signal.throwIfAborted();
       const report = await replayRun(replayer, run);
       counts[report.verdict] += 1;
-      if (output.json) output.printJson(report);
-      else for (const line of reportLines(report, output)) output.print(line);
+      output.result(report, reportLines(report, output));
     }
   } finally {
     await replayer.close();

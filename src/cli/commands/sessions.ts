@@ -10,85 +10,61 @@ import { type SessionLimitReached, sessionTotals, type SessionView } from '../..
 import { ANYWHERE, oneLine, printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { StatusView } from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import { osUser, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import { osUser, printList, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
 import { sessionLimitOptions } from '../options.ts';
-import { type Column, leastOfIds, type Output, pointInTime, tableLines } from '../output.ts';
+import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
 import { turnText } from '../render/event-lines.ts';
 import { principalText, sessionFacts } from '../render/facts.ts';
 import { removeRun, storesIn, writeSaved } from './records.ts';
 import type {
-  ShowSessionFlags,
-  SessionsFlags,
-  RaiseSessionFlags,
-  ResetSessionFlags,
-  SaveSessionFlags,
-  LoadSessionFlags,
-  CloseSessionFlags,
-  DeleteSessionFlags,
+  SHOW_SESSION,
+  SESSIONS,
+  RAISE_SESSION,
+  RESET_SESSION,
+  SAVE_SESSION,
+  LOAD_SESSION,
+  CLOSE_SESSION,
+  DELETE_SESSION,
 } from '../session-commands.ts';
 
 /** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
-export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: ShowSessionFlags): Promise<number> {
+export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: FlagsOf<typeof SHOW_SESSION>): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const run = client.handle(sessionId);
     const status = await run.status();
     const { session } = status;
-    if (session === undefined)
-      throw new UsageError(
-        `Run "${sessionId}" is not a session, or has not begun: ${commandText('show', sessionId, flags, output)} shows a run`,
-      );
+    if (session === undefined) {
+      const command = shellCommand('show', { operands: [sessionId], options: serverOptions(flags), program: output.program });
+      throw new UsageError(`Run "${sessionId}" is not a session, or has not begun: ${command} shows a run`);
+    }
     const [exchanges, approvals] = await Promise.all([
       newestExchanges(run, { events: status.events, count: last }),
       isTerminal(status.status) ? undefined : run.approvals(),
     ]);
     const { pending = [] } = approvals ?? {};
-    if (output.json) {
-      output.printJson({
-        version: 1,
-        sessionId,
-        agentName: status.agentName,
-        status: status.status,
-        startTime: status.startTime,
-        ...session,
-        pending,
-        exchanges,
-      });
-      return 0;
-    }
-    for (const line of factLines({ ...status, session }, output)) output.print(line);
-    const hint = isTerminal(status.status) ? undefined : raiseHint(sessionId, session, flags, output.program);
-    if (hint !== undefined) output.print(`  ${output.look('cyan', printableLine(hint))}`);
-    for (const waiting of pending)
-      for (const line of ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]) output.print(line);
-    for (const line of turnLines(exchanges, session, output)) output.print(line);
-    return 0;
+    const { agentName, status: state, startTime } = status;
+    const hint = isTerminal(state) ? undefined : raiseHint(sessionId, session, flags, output.program);
+    return output.result({ version: 1, sessionId, agentName, status: state, startTime, ...session, pending, exchanges }, [
+      ...sessionFactLines({ ...status, session }, output),
+      ...(hint === undefined ? [] : [`  ${output.look('cyan', printableLine(hint))}`]),
+      ...pending.flatMap((waiting) => ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]),
+      ...turnLines(exchanges, session, output),
+    ]);
   });
 }
 
-function commandText(command: string, sessionId: string, flags: ServerFlags, { program }: Output): string {
-  return shellCommand(command, { operands: [sessionId], options: serverOptions(flags), program });
-}
-
 /** Returns the facts of a session, one per line. */
-export function factLines(
-  { runId, agentName, currentAgent, status, startTime, session }: StatusView & { session: SessionView },
+export function sessionFactLines(
+  { runId, agentName, currentAgent = agentName, status, startTime, session }: StatusView & { session: SessionView },
   output: Pick<Output, 'look'>,
 ): string[] {
-  const facts: [string, string][] = [
-    ['Session', printableLine(runId)],
-    [
-      'Agent',
-      [agentName, ...(currentAgent === undefined || currentAgent === agentName ? [] : [currentAgent])].map(printableLine).join(' → '),
-    ],
-    ['Status', status],
-    ...sessionFacts(session, startTime),
-    ['Started', startTime],
-  ];
-  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const agents = [...new Set([agentName, currentAgent])].map(printableLine).join(' → ');
+  const facts: Fact[] = [['Session', printableLine(runId)], ['Agent', agents], ['Status', status], ...sessionFacts(session, startTime)];
+  return factLines([...facts, ['Started', startTime]], output);
 }
 
 function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, output: Pick<Output, 'look'>): string[] {
@@ -104,23 +80,17 @@ function turnLines(exchanges: readonly Exchange[], { turns }: SessionView, outpu
 const TITLE_BYTES = 60;
 
 /** Lists sessions, newest first: a table, or one JSON object per line. */
-export async function sessions(io: CommandIo, flags: SessionsFlags): Promise<number> {
-  const { output, terminal } = io;
-  const entries: SessionListEntry[] = [];
-  await withClient(io, flags, async ({ client }) => {
-    for await (const entry of client.sessions(filterOf(flags))) {
-      terminal.signal.throwIfAborted();
-      if (output.json) output.printJson({ ...entry, status: entry.status ?? null });
-      else entries.push(entry);
-    }
-  });
-  if (output.json) return 0;
-  if (entries.length === 0) output.note('No sessions.');
-  else for (const line of sessionLines(entries, output)) output.print(line);
-  return 0;
+export async function sessions(io: CommandIo, flags: FlagsOf<typeof SESSIONS>): Promise<number> {
+  return withClient(io, flags, ({ client }) =>
+    printList(io, client.sessions(filterOf(flags)), {
+      json: (entry) => ({ ...entry, status: entry.status ?? null }),
+      lines: (entries) => sessionLines(entries, io.output),
+      none: 'No sessions.',
+    }),
+  );
 }
 
-function filterOf({ agent, status, tag, since, query, limit }: SessionsFlags): SessionFilter {
+function filterOf({ agent, status, tag, since, query, limit }: FlagsOf<typeof SESSIONS>): SessionFilter {
   return {
     limit,
     ...defined({ agent, status, tag, startedAfter: since, query }),
@@ -132,31 +102,20 @@ export function sessionLines(
   entries: readonly SessionListEntry[],
   output: Pick<Output, 'look'> & Partial<Pick<Output, 'columns'>>,
 ): string[] {
-  const more: [header: Column, of: (entry: SessionListEntry) => string][] = [
-    [{ title: 'FOR', least: 10, leaves: 1 }, (entry) => principalText(entry) ?? ''],
-    [{ title: 'WAITING FOR', least: 10, leaves: 3 }, ({ waitingFor }) => printableLine(waitingFor.join(', '))],
-    [{ title: 'TITLE', least: 10, leaves: 4 }, ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES)],
+  const columns: EntryColumn<SessionListEntry>[] = [
+    { title: 'SESSION', least: leastOfIds(entries.map(({ sessionId }) => sessionId)), of: ({ sessionId }) => sessionId },
+    { title: 'AGENT', least: 8, of: ({ agentName }) => agentName },
+    { title: 'STATUS', of: ({ status = '?' }) => status },
+    { title: 'STARTED', leaves: 2, of: ({ startTime }) => pointInTime(startTime) },
+    { title: 'FOR', least: 10, leaves: 1, ifAny: true, of: (entry) => principalText(entry) ?? '' },
+    { title: 'WAITING FOR', least: 10, leaves: 3, ifAny: true, of: ({ waitingFor }) => waitingFor.join(', ') },
+    { title: 'TITLE', least: 10, leaves: 4, ifAny: true, of: ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES) },
   ];
-  const shown = more.filter(([, of]) => entries.some((entry) => of(entry) !== ''));
-  const rows = entries.map((entry) => [
-    printableLine(entry.sessionId),
-    printableLine(entry.agentName),
-    entry.status ?? '?',
-    pointInTime(entry.startTime),
-    ...shown.map(([, of]) => of(entry)),
-  ]);
-  const header: Column[] = [
-    { title: 'SESSION', least: leastOfIds(entries.map(({ sessionId }) => sessionId)) },
-    { title: 'AGENT', least: 8 },
-    { title: 'STATUS' },
-    { title: 'STARTED', leaves: 2 },
-    ...shown.map(([column]) => column),
-  ];
-  return tableLines(header, rows, output);
+  return entryLines(entries, columns, output);
 }
 
 /** Raises limits of a whole session, and prints its turns and amounts against the new limits. */
-export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Promise<number> {
+export async function raiseSession(io: CommandIo, flags: FlagsOf<typeof RAISE_SESSION>): Promise<number> {
   const { output } = io;
   const { sessionId: given, by = osUser() } = flags;
   const limits = sessionLimitOptions(flags);
@@ -168,40 +127,42 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
     const receipt = await sendWithId(flags.id, (id) => session.raise(limits, { id, ...defined({ by }) }));
     const status = await session.status();
     const now = status.session;
-    if (output.json) output.printJson({ sessionId, id: receipt.id, status: receipt.status, limits: now?.limits ?? null });
-    else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
-    else output.print(`Limits of session "${sessionId}" are raised`);
-    if (now !== undefined && !output.json)
-      for (const [name, value] of sessionFacts(now, status.startTime)) output.note(`${name.padEnd(9)} ${value}`);
+    output.result(
+      { sessionId, id: receipt.id, status: receipt.status, limits: now?.limits ?? null },
+      receipt.status === 'duplicate'
+        ? `Limits had been raised by "${receipt.id}" before: nothing changes`
+        : `Limits of session "${sessionId}" are raised`,
+    );
+    if (now !== undefined && !output.json) for (const line of factLines(sessionFacts(now, status.startTime), output)) output.note(line);
     return 0;
   });
 }
 
 /** Empties the conversation of a session, after the turn that continues. */
-export async function resetSession({ output, ...io }: CommandIo, { sessionId: given, ...flags }: ResetSessionFlags): Promise<number> {
-  return withRun({ output, ...io }, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
+export async function resetSession(io: CommandIo, { sessionId: given, ...flags }: FlagsOf<typeof RESET_SESSION>): Promise<number> {
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
-    if (output.json) output.printJson({ sessionId, beforeTurn });
-    else output.print(`Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);
-    return 0;
+    return io.output.result({ sessionId, beforeTurn }, `Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);
   });
 }
 
 /** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
-export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
+export async function saveSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof SAVE_SESSION>): Promise<number> {
   return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
     writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
   );
 }
 
 /** Begins a session with the conversation and the deps of a saved context. It waits for its first message. */
-export async function loadSession(io: CommandIo, { sessionId, file, agent, title, ...flags }: LoadSessionFlags): Promise<number> {
+export async function loadSession(
+  io: CommandIo,
+  { sessionId, file, agent, title, ...flags }: FlagsOf<typeof LOAD_SESSION>,
+): Promise<number> {
   const { output, terminal } = io;
   const saved = (await readJson(file, 'saved context', terminal)) as SavedContext;
   return withClient(io, flags, async ({ client }) => {
     await client.loadSession(agent, saved, { id: sessionId, ...defined({ title }) });
-    if (output.json) output.printJson({ sessionId, agentName: agent });
-    else output.print(`Session "${sessionId}" has begun`);
+    output.result({ sessionId, agentName: agent }, `Session "${sessionId}" has begun`);
     const options = ['--session', sessionId, ...serverOptions(flags)];
     output.note(`To talk to it: ${shellCommand('chat', { operands: [agent], options, program: output.program })}`);
     return 0;
@@ -209,15 +170,16 @@ export async function loadSession(io: CommandIo, { sessionId, file, agent, title
 }
 
 /** Closes a session, after the turn that continues. */
-export async function closeSession(io: CommandIo, { sessionId: given, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
+export async function closeSession(
+  io: CommandIo,
+  { sessionId: given, by = osUser(), ...flags }: FlagsOf<typeof CLOSE_SESSION>,
+): Promise<number> {
   const { output } = io;
   return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
     const { turn } = await session.close(defined({ by }));
-    if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...defined({ turn }) });
-    else if (turn === undefined) output.print(`Session "${sessionId}" is closed`);
-    else output.print(`Session "${sessionId}" closes after turn ${turn}, which is running`);
-    return 0;
+    const text = turn === undefined ? 'is closed' : `closes after turn ${turn}, which is running`;
+    return output.result({ sessionId, closed: turn === undefined, ...defined({ turn }) }, `Session "${sessionId}" ${text}`);
   });
 }
 
@@ -228,7 +190,7 @@ const CLOSING_MS = 30_000;
  * Closes a session that is idle and removes it, with its archive and its spilled results. One that does not exist is no error. Throws
  * `run_open`, and changes nothing, while a turn continues, unless `end` cancels it.
  */
-export async function deleteSession(io: CommandIo, { sessionId, ...flags }: DeleteSessionFlags): Promise<number> {
+export async function deleteSession(io: CommandIo, { sessionId, ...flags }: FlagsOf<typeof DELETE_SESSION>): Promise<number> {
   const stores = storesIn(flags);
   return withClient(io, flags, async ({ client }) => {
     if (flags.end !== true) await closeIfIdle(client, sessionId);

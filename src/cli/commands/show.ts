@@ -9,8 +9,8 @@ import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
 import type { RefusedCall, RunningCall } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
-import { type Output, tableLines } from '../output.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
+import { type Fact, factLines, type Output, tableLines } from '../output.ts';
 import { approvalLines, rememberedLines } from '../render/approvals.ts';
 import { eventLines } from '../render/event-lines.ts';
 import { runFacts } from '../render/facts.ts';
@@ -19,13 +19,13 @@ import { hookLines, indented, programLines, timelineLines } from '../render/time
 import { programTimelineOf, timelineOf } from '../render/timeline.ts';
 import { treeLines } from '../render/tree-lines.ts';
 import { waitForResult } from './start.ts';
-import type { ShowFlags, TreeFlags, EventsFlags, ResultFlags } from '../run-commands.ts';
+import type { SHOW, TREE, EVENTS, RESULT } from '../run-commands.ts';
 
 /**
  * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
  * only says that it could be read.
  */
-export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
+export async function show(io: CommandIo, flags: FlagsOf<typeof SHOW>): Promise<number> {
   const { output, terminal } = io;
   const { view, link } = await withRun(io, flags, async ({ client, server, runId }) => {
     const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
@@ -33,9 +33,7 @@ export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
   });
   const look = { output, link, flags, full: flags.full === true };
   const lines = 'workflowType' in view ? ownWorkflowLines(view, look) : runLines(view, look);
-  if (output.json) output.printJson({ ...withoutRecords(view), ...defined({ uiUrl: link }) });
-  else for (const line of lines) output.print(line);
-  return 0;
+  return output.result({ ...withoutRecords(view), ...defined({ uiUrl: link }) }, lines);
 }
 
 async function runOrWorkflow(client: LonghaulClient, id: string): Promise<RunView | OwnWorkflow> {
@@ -102,15 +100,15 @@ interface WorkflowLook {
 /** Returns the lines for a workflow of the user's own: its facts, and the runs of agents that it started. */
 export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = {} }: WorkflowLook): string[] {
   const { workflowId, workflowType, status, startTime, endTime, childRuns } = workflow;
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ['Workflow', printable(workflowId)],
     ['Type', `${printable(workflowType)}: a workflow of your own, not a run of an agent`],
     ['Status', status],
     ['Started', startTime],
-    ...(endTime === null ? [] : [['Ended', endTime] satisfies [string, string]]),
-    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
+    ['Ended', endTime ?? undefined],
+    ['UI', link],
   ];
-  const lines = facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const lines = factLines(facts, output);
   const [first] = childRuns;
   if (first === undefined) return [...lines, '', 'It has started no run of an agent as a child workflow.'];
   const hint = shellCommand('show', { operands: [first.runId], options: serverOptions(flags) });
@@ -119,16 +117,13 @@ export function ownWorkflowLines(workflow: OwnWorkflow, { output, link, flags = 
 }
 
 /** Prints a run with the its descendants, while they continue and after they have ended. */
-export async function tree(io: CommandIo, flags: TreeFlags): Promise<number> {
-  const { output } = io;
+export async function tree(io: CommandIo, flags: FlagsOf<typeof TREE>): Promise<number> {
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).tree());
-  if (output.json) output.printJson(found);
-  else for (const line of treeLines(found, output)) output.print(line);
-  return 0;
+  return io.output.result(found, treeLines(found, io.output));
 }
 
 /** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
-export async function events(io: CommandIo, { follow = false, from, ...flags }: EventsFlags): Promise<number> {
+export async function events(io: CommandIo, { follow = false, from, ...flags }: FlagsOf<typeof EVENTS>): Promise<number> {
   const { output, terminal } = io;
   const { signal, stdout } = terminal;
   await withRun(io, flags, async ({ client, runId }) => {
@@ -141,8 +136,7 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
     const progress = follow ? followProgress(handle, output, AbortSignal.any([signal, ended.signal])) : undefined;
     try {
       for await (const event of handle.events({ from, follow, signal })) {
-        if (output.json) output.printJson({ offset, ...event });
-        else for (const line of eventLines(event, look)) output.print(line);
+        output.result({ offset, ...event }, eventLines(event, look));
         offset += 1;
       }
     } finally {
@@ -154,7 +148,7 @@ export async function events(io: CommandIo, { follow = false, from, ...flags }: 
 }
 
 /** Waits for the end of a run and prints its answer. */
-export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
+export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: FlagsOf<typeof RESULT>): Promise<number> {
   return await withRun(io, flags, async ({ client, runId }) =>
     waitForResult(io, client, client.handle<unknown>(runId), {
       flags,
@@ -205,7 +199,9 @@ export async function followProgress(run: Progressing, output: Output, signal: A
   while (!signal.aborted) {
     const running = await callsWithProgress(run);
     const now = JSON.stringify(running);
-    if (now !== printed && !signal.aborted) for (const call of running) printProgress(call, output);
+    if (now !== printed && !signal.aborted) {
+      for (const call of running) output.result({ progress: call }, output.look('dim', `         ${progressText(call)}`));
+    }
     printed = now;
     await delay(everyMs, undefined, { signal }).catch(() => undefined);
   }
@@ -219,9 +215,4 @@ async function callsWithProgress(run: Progressing): Promise<RunningCall[]> {
   } catch {
     return [];
   }
-}
-
-function printProgress(call: RunningCall, output: Output): void {
-  if (output.json) output.printJson({ progress: call });
-  else output.print(output.look('dim', `         ${progressText(call)}`));
 }

@@ -125,8 +125,7 @@ async function readOpening(io: CommandIo, flags: StartFlags): Promise<RunOpening
 }
 
 /** The conversation before the input, in one of its forms. */
-type Conversation = Given | EarlierOpening;
-type Given = Required<Pick<RunOpening, 'messages'>>;
+type Conversation = Required<Pick<RunOpening, 'messages'>> | EarlierOpening;
 
 async function readConversation({ terminal }: CommandIo, flags: StartFlags): Promise<Conversation | undefined> {
   const { messagesJson, load, previous } = flags;

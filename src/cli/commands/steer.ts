@@ -1,19 +1,19 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject } from '../../core/domain/json.ts';
+import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
 import { osUser, serverOptions, sendWithId, withRun } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
 import { limitsText } from '../render/event-lines.ts';
 import { textOrStdin } from '../terminal.ts';
-import type { CancelFlags, PauseFlags, RaiseFlags, RetryFlags, SendFlags, SetPermissionsFlags } from '../run-commands.ts';
+import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND, SET_PERMISSIONS } from '../run-commands.ts';
 
 /** Sends a message to a running run and prints the event and the step at which it is read. */
-export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
+export async function send(io: CommandIo, flags: FlagsOf<typeof SEND>): Promise<number> {
   const text = await textOrStdin(flags.text, io.terminal);
   return withRun(io, flags, async ({ client, runId }) => sendText(io, client.handle<unknown>(runId), { ...flags, text }));
 }
@@ -21,56 +21,50 @@ export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
 export async function sendText(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'send'>,
-  { text, mode, id: ownId }: SendFlags,
+  { text, mode, id: ownId }: FlagsOf<typeof SEND>,
 ): Promise<number> {
   const receipt = await sendWithId(ownId, (id) => run.send(text, { id, mode }));
-  if (output.json) {
-    output.printJson({ runId: run.runId, ...receipt });
-    return 0;
-  }
   const { id, status, offset, beforeStep } = receipt;
-  if (status === 'duplicate') output.print(`Message "${id}" had been accepted before: nothing changes`);
-  else output.print(`Message "${id}" is accepted: event ${offset ?? '?'} or later, read before step ${beforeStep ?? '?'}`);
-  return 0;
+  return output.result(
+    { runId: run.runId, ...receipt },
+    status === 'duplicate'
+      ? `Message "${id}" had been accepted before: nothing changes`
+      : `Message "${id}" is accepted: event ${offset ?? '?'} or later, read before step ${beforeStep ?? '?'}`,
+  );
 }
 
 /** Pauses a run: it starts nothing new after its current step. */
-export async function pause(io: CommandIo, flags: PauseFlags): Promise<number> {
-  const { runId, paused } = await withRun(io, flags, async (found) => ({
-    runId: found.runId,
-    paused: (await found.client.handle(found.runId).pause()).paused,
-  }));
-  if (io.output.json) io.output.printJson({ runId, paused });
-  else io.output.print(`Run "${runId}" is paused: it begins nothing new after the current step`);
-  return 0;
+export async function pause(io: CommandIo, flags: FlagsOf<typeof PAUSE>): Promise<number> {
+  return withRun(io, flags, async ({ client, runId }) => {
+    const { paused } = await client.handle(runId).pause();
+    return io.output.result({ runId, paused }, `Run "${runId}" is paused: it begins nothing new after the current step`);
+  });
 }
 
-export async function resume(io: CommandIo, flags: PauseFlags): Promise<number> {
-  const { runId, paused } = await withRun(io, flags, async (found) => ({
-    runId: found.runId,
-    paused: (await found.client.handle(found.runId).resume()).paused,
-  }));
-  if (io.output.json) io.output.printJson({ runId, paused });
-  else io.output.print(`Run "${runId}" continues`);
-  return 0;
+export async function resume(io: CommandIo, flags: FlagsOf<typeof PAUSE>): Promise<number> {
+  return withRun(io, flags, async ({ client, runId }) => {
+    const { paused } = await client.handle(runId).resume();
+    return io.output.result({ runId, paused }, `Run "${runId}" continues`);
+  });
 }
 
 /** Requests the cancellation of a run. A run that has ended already is no error. */
-export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: CancelFlags): Promise<number> {
-  const { output } = io;
+export async function cancel(io: CommandIo, { reason, by = osUser(), ...flags }: FlagsOf<typeof CANCEL>): Promise<number> {
   const who = defined({ by });
-  const { runId, outcome } = await withRun(io, flags, async (found) => ({
-    runId: found.runId,
-    outcome: await found.client.handle(found.runId).cancel(reason, who),
-  }));
-  if (output.json) output.printJson({ runId, outcome, ...(outcome === 'requested' ? { reason, ...who } : {}) });
-  else if (outcome === 'requested') output.print(`Cancellation of run "${runId}" is requested: ${reason}`);
-  else output.print(`Run "${runId}" had ended already: there was nothing to cancel`);
-  return 0;
+  return withRun(io, flags, async ({ client, runId }) => {
+    const outcome = await client.handle(runId).cancel(reason, who);
+    const isRequested = outcome === 'requested';
+    return io.output.result(
+      { runId, outcome, ...(isRequested ? { reason, ...who } : {}) },
+      isRequested
+        ? `Cancellation of run "${runId}" is requested: ${reason}`
+        : `Run "${runId}" had ended already: there was nothing to cancel`,
+    );
+  });
 }
 
 /** Continues a run that has ended from one of its steps. */
-export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
+export async function retry(io: CommandIo, flags: FlagsOf<typeof RETRY>): Promise<number> {
   return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
 }
 
@@ -78,14 +72,11 @@ export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
 export async function retryOf(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'retry'>,
-  { fromStep, ...flags }: Omit<RetryFlags, 'runId'>,
+  { fromStep, ...flags }: Omit<FlagsOf<typeof RETRY>, 'runId'>,
 ): Promise<number> {
   const receipt = await run.retry(defined({ fromStep }));
-  if (output.json) {
-    output.printJson(receipt);
-    return 0;
-  }
-  output.print(run.runId);
+  output.result(receipt, run.runId);
+  if (output.json) return 0;
   output.note(
     `It continues from step ${receipt.fromStep}. Wait for it: ${shellCommand('result', { operands: [run.runId], options: serverOptions(flags), program: output.program })}`,
   );
@@ -108,10 +99,12 @@ export async function raiseLimits(
   { limits, by = osUser(), id: ownId }: Pick<RaiseFlags, 'by' | 'id'> & { limits: LimitOptions },
 ): Promise<number> {
   const receipt = await sendWithId(ownId, (id) => run.raise(limits, { id, ...defined({ by }) }));
-  if (output.json) output.printJson({ runId: run.runId, ...receipt });
-  else if (receipt.status === 'duplicate') output.print(`Limits had been raised by "${receipt.id}" before: nothing changes`);
-  else output.print(`Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`);
-  return 0;
+  return output.result(
+    { runId: run.runId, ...receipt },
+    receipt.status === 'duplicate'
+      ? `Limits had been raised by "${receipt.id}" before: nothing changes`
+      : `Limits of run "${run.runId}" are now: ${limitsText(receipt.limits)}`,
+  );
 }
 
 function limitsOf(flags: RaiseFlags): LimitOptions {
@@ -121,7 +114,7 @@ function limitsOf(flags: RaiseFlags): LimitOptions {
 }
 
 /** Sets the permissions of a run, and prints if they hold already. */
-export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags): Promise<number> {
+export async function setPermissions(io: CommandIo, flags: FlagsOf<typeof SET_PERMISSIONS>): Promise<number> {
   const permissions = permissionsIn(flags.permissions);
   return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
 }
@@ -129,22 +122,19 @@ export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags):
 export async function setPermissionsOfRun(
   { output }: CommandIo,
   run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
-  { permissions, by = osUser(), id: ownId }: Pick<SetPermissionsFlags, 'by' | 'id'> & { permissions: PermissionOptions },
+  { permissions, by = osUser(), id: ownId }: Pick<FlagsOf<typeof SET_PERMISSIONS>, 'by' | 'id'> & { permissions: PermissionOptions },
 ): Promise<number> {
   const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...defined({ by }) }));
-  if (output.json) output.printJson({ runId: run.runId, ...receipt });
-  else if (receipt.status === 'duplicate') output.print(`Permissions had been set by "${receipt.id}" before: nothing changes`);
-  else if (receipt.status === 'set') output.print(`The permissions of run "${run.runId}" are set`);
-  else output.print(`The worker is asked before the next model call of run "${run.runId}", because the permissions would be wider`);
-  return 0;
+  const texts = {
+    duplicate: `Permissions had been set by "${receipt.id}" before: nothing changes`,
+    set: `The permissions of run "${run.runId}" are set`,
+    to_authorize: `The worker is asked before the next model call of run "${run.runId}", because the permissions would be wider`,
+  };
+  return output.result({ runId: run.runId, ...receipt }, texts[receipt.status]);
 }
 
 function permissionsIn(text: string): PermissionOptions {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isJsonObject(value)) return value;
-  } catch {
-    // The text is no JSON: the message below says what to write.
-  }
+  const value = parsedJson(text);
+  if (isJsonObject(value)) return value;
   throw new UsageError(`Write the permissions as a JSON object, such as '{"deny": ["web_*"]}'`);
 }

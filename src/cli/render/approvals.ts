@@ -4,7 +4,7 @@ import { ANYWHERE, printableLine, shellCommand } from '../../core/domain/text.ts
 import { sleep } from '../../temporal/waiting.ts';
 import { serverOptions } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
-import { type Output, pointInTime, visibleJson, visibleText } from '../output.ts';
+import { type Fact, factLines, type Output, pointInTime, visibleJson, visibleText } from '../output.ts';
 import { subjectFacts } from './facts.ts';
 import { indented } from './timeline-lines.ts';
 
@@ -34,21 +34,19 @@ export function approvalLines(
   // A call of a run below the one that lists it is decided in the run that waits.
   const { runId = listedBy } = waiting;
   const { toolName, callId, at, step, about, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
-  const facts: [string, string][] = [
+  const facts: Fact[] = [
     ...(about === undefined || inPlace ? [] : subjectFacts(about)),
-    ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
-    ...(inPlace ? [] : [['since', pointInTime(requestedAt)] satisfies [string, string]]),
-    ...(deadlineAt === undefined
-      ? []
-      : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'rejected'}`] satisfies [string, string]]),
-    ...(notified === false ? [['notice', 'not sent: "notify" failed'] satisfies [string, string]] : []),
+    ['why', reason === undefined ? undefined : printableLine(reason)],
+    ['since', inPlace ? undefined : pointInTime(requestedAt)],
+    ['until', deadlineAt && `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'rejected'}`],
+    ['notice', notified === false ? 'not sent: "notify" failed' : undefined],
   ];
   const place =
     inPlace && runId === listedBy ? '' : ` · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`;
   return [
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)}${place}`)}`,
     ...indented(argumentsText(waiting)),
-    ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
+    ...factLines(facts, output, 6).map((line) => `  ${line}`),
     ...(inPlace ? [] : decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program })).map(
       (hint) => `  ${output.look('cyan', printableLine(hint))}`,
     ),
@@ -84,13 +82,10 @@ function argumentsText({ arguments: args, argumentsCut }: Pick<ApprovalView, 'ar
 /** Milliseconds between two queries of a run's pending approvals. Most runs have ended before the first. */
 const EVERY_MS = 1_000;
 
-/** The part of a run handle that is needed. */
-type QueriedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
-
 /** Reports on stderr each approval that becomes pending, with the commands that decide it, until the signal is aborted. Never rejects. */
 export async function noteWaitingApprovals(
   { output }: CommandIo,
-  run: QueriedRun,
+  run: Pick<RunHandle<unknown>, 'runId' | 'approvals'>,
   { flags, ended, everyMs = EVERY_MS }: { flags: ServerFlags; ended: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const { runId } = run;

@@ -4,7 +4,7 @@ import { defined } from '../../core/domain/defined.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
-import type { LimitChanges, LimitRaise } from '../../core/domain/limits.ts';
+import type { LimitChanges } from '../../core/domain/limits.ts';
 import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
 import type { Event, MemoryNote, RefreshNote, TurnNote } from '../../core/domain/record.ts';
 import { oneLine, printable, printableLine } from '../../core/domain/text.ts';
@@ -298,7 +298,7 @@ export function eventHeadline({
 }: Event): { text: string; look: Look } | undefined {
   if (decision !== undefined) return { text: eventDecisionText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
   if (refused !== undefined) return { text: refusalText(refused), look: 'yellow' };
-  if (raised !== undefined) return { text: limitRaiseText(raised), look: 'green' };
+  if (raised !== undefined) return { text: `raised limits: ${limitsText(raised.limits)}`, look: 'green' };
   if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
   if (guardrails !== undefined) return guardrailText(guardrails);
   if (memory !== undefined) return memoryText(memory);
@@ -345,10 +345,6 @@ function eventDecisionText(decision: Decision): string {
 /** Returns a refused request as text, with the reason. */
 function refusalText({ request, callId, code, message }: RefusedRequest): string {
   return `${request}${callId === undefined ? '' : ` of call ${callId}`} was refused (${code}): ${message}`;
-}
-
-function limitRaiseText({ limits }: LimitRaise): string {
-  return `raised limits: ${limitsText(limits)}`;
 }
 
 /** Returns permissions that were set as text: the mode, and the rules by their lists. */

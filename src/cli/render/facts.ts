@@ -9,31 +9,36 @@ import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts } from '../../core/domain/tool-calls.ts';
 import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
-import { type Look, type Output, pointInTime, visibleText } from '../output.ts';
+import { type Fact, factLines, type Look, type Output, pointInTime, visibleText } from '../output.ts';
 import type { RunView } from './run-view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */
 export function runFacts(run: RunView, link: string | undefined, output: Pick<Output, 'look'>): string[] {
   const status = output.look(LOOKS[run.status], run.status);
   const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
-  const facts: [string, string][] = [
-    ['Run', printable(run.runId)],
-    [run.units === null ? 'Agent' : 'Program', agentText(run)],
-    ...subjectOf(run),
-    ['Status', `${status}${more}`],
-    ...(run.finishReason !== null && isCutOff(run.finishReason)
-      ? [['Finish', printable(run.finishReason)] satisfies [string, string]]
-      : []),
-    ...(run.session === null ? ownFacts(run) : [...sessionFacts(run.session, run.startTime), ...turnFacts(run, run.session)]),
-    ['Started', run.startTime ?? '?'],
-    ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
-    ...(run.session === null ? deadlineFacts(run) : []),
-    ...(run.queued === 0 ? [] : [['Queued', counted(run.queued, 'message')] satisfies [string, string]]),
-    ...run.missing.map((one) => ['Waits', printableLine(missingText(one))] satisfies [string, string]),
-    ...archiveFacts(run),
-    ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
-  ];
-  return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+  const { session, startTime, limits, about } = run;
+  const { tags = [], ...principal } = about;
+  return factLines(
+    [
+      ['Run', printable(run.runId)],
+      [run.units === null ? 'Agent' : 'Program', agentText(run)],
+      // The timeline has what it was asked, and a session its title.
+      ['For', principalText(principal)],
+      ['Tags', tags.length === 0 ? undefined : printableLine(tags.join(', '))],
+      ['Status', `${status}${more}`],
+      ['Finish', run.finishReason !== null && isCutOff(run.finishReason) ? printable(run.finishReason) : undefined],
+      ...(session === null ? ownFacts(run) : [...sessionFacts(session, startTime), ...turnFacts(run, session)]),
+      ['Started', startTime ?? '?'],
+      ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
+      ['Deadline', session === null ? deadlineText(startTime, limits?.deadlineMs) : undefined],
+      ['Queued', run.queued === 0 ? undefined : counted(run.queued, 'message')],
+      ...run.missing.map((one): Fact => ['Waits', printableLine(missingText(one))]),
+      ['Archive', run.archiving === null ? undefined : `takes ${eventsText(run.archiving)} since ${run.archiving.since}`],
+      ...run.notArchived.map((range): Fact => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)]),
+      ['UI', link],
+    ],
+    output,
+  );
 }
 
 /** Returns the agent that the run began with, and the one that acts if it was handed over. */
@@ -41,23 +46,14 @@ function agentText({ agentName, currentAgent }: RunView): string {
   return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
 }
 
-/** Returns whom the run acts for, and its tags. The timeline has what it was asked, and a session its title. */
-function subjectOf({ about: { tags = [], ...principal } }: RunView): [string, string][] {
-  const whom = principalText(principal);
-  return [
-    ...(whom === undefined ? [] : [['For', whom] satisfies [string, string]]),
-    ...(tags.length === 0 ? [] : [['Tags', printableLine(tags.join(', '))] satisfies [string, string]]),
-  ];
-}
-
 /** Returns the amounts that a run has used of its limits. */
-function ownFacts(run: RunView): [string, string][] {
+function ownFacts(run: RunView): Fact[] {
   const { usage, limits } = run;
-  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ...costFacts(usage, limits ?? {})];
+  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ['Cost', costText(usage, limits ?? {})]];
 }
 
 /** Returns the amounts that the newest turn of a session has used of the limits of its agent. */
-function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string][] {
+function turnFacts(run: RunView, { turns, turn }: SessionView): Fact[] {
   // The result of a session that is closed has the amounts of all its turns.
   if (turns === 0 || isTerminal(run.status)) return [];
   const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
@@ -69,7 +65,7 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string]
 }
 
 /** Returns what the run has done of what it may do. */
-function progressFacts(run: RunView): [string, string][] {
+function progressFacts(run: RunView): Fact[] {
   const { units, stepsUsed, limits, usage } = run;
   const most = limits?.steps ?? 0;
   if (units === null) return [['Steps', `${stepsUsed} of at most ${most}, with ${callFacts(run)}`]];
@@ -123,22 +119,14 @@ function tokensText({ promptTokens, completionTokens, totalTokens, llmCalls, est
   return `${total} (${prompt}, ${completion}${guessed}) in ${counted(llmCalls, 'model call')}`;
 }
 
-function costFacts({ costUsd, estimated }: AggregatedUsage, limits: Limits): [string, string][] {
-  if (costUsd === undefined && estimated?.costUsd === undefined && limits.costUsd === undefined) return [];
+function costText({ costUsd, estimated }: AggregatedUsage, limits: Limits): string | undefined {
+  if (costUsd === undefined && estimated?.costUsd === undefined && limits.costUsd === undefined) return undefined;
   const limit = limits.costUsd === undefined ? '' : ` of at most ${dollars(limits.costUsd)}`;
-  return [['Cost', `${dollars((costUsd ?? 0) + (estimated?.costUsd ?? 0))}${limit}`]];
+  return `${dollars((costUsd ?? 0) + (estimated?.costUsd ?? 0))}${limit}`;
 }
 
-function deadlineFacts({ startTime, limits }: RunView): [string, string][] {
-  if (limits?.deadlineMs === undefined || startTime === null) return [];
-  return [['Deadline', pointInTime(Date.parse(startTime) + limits.deadlineMs)]];
-}
-
-function archiveFacts({ archiving, notArchived }: RunView): [string, string][] {
-  return [
-    ...(archiving === null ? [] : [['Archive', `takes ${eventsText(archiving)} since ${archiving.since}`] satisfies [string, string]]),
-    ...notArchived.map((range) => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)] satisfies [string, string]),
-  ];
+function deadlineText(startTime: string | null, deadlineMs: number | null | undefined): string | undefined {
+  return startTime === null || deadlineMs == null ? undefined : pointInTime(Date.parse(startTime) + deadlineMs);
 }
 
 function atMost(limit: number | undefined): string {
@@ -146,17 +134,15 @@ function atMost(limit: number | undefined): string {
 }
 
 /** Returns the facts of a session, as names and values: its title, its turns, and the amounts of all turns against its limits. */
-export function sessionFacts(session: SessionView, startTime: string | null): [name: string, value: string][] {
+export function sessionFacts(session: SessionView, startTime: string | null): Fact[] {
   const { title, limits, limitReached } = session;
-  const until = limits.deadlineMs === null || startTime === null ? undefined : pointInTime(Date.parse(startTime) + limits.deadlineMs);
-  const facts: [string, string | undefined][] = [
+  return [
     ['Title', title === undefined ? undefined : printableLine(title)],
     ['Turns', turnsText(session)],
     ['Used', usedText(session)],
-    ['Deadline', until],
+    ['Deadline', deadlineText(startTime, limits.deadlineMs)],
     ['Limit', limitReached === undefined ? undefined : `${limitReached.message}: messages are refused until the limit is raised`],
   ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
 }
 
 function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
@@ -201,15 +187,14 @@ export function principalText(identity: Identity): string | undefined {
 }
 
 /** Returns for whom and for what a run acts, as names and values. Each value is one line. */
-export function subjectFacts({ agentName, title, question, tags = [], ...principal }: RunSubject): [name: string, value: string][] {
-  const facts: [string, string | undefined][] = [
+export function subjectFacts({ agentName, title, question, tags = [], ...principal }: RunSubject): Fact[] {
+  return [
     ['agent', visibleLine(agentName)],
     ['for', principalText(principal)],
     ['tags', tags.length === 0 ? undefined : visibleLine(tags.join(', '))],
     ['title', title === undefined ? undefined : visibleLine(title)],
     ['asked', question === undefined ? undefined : visibleLine(question)],
   ];
-  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
 }
 
 /** Returns a text on one line, with everything in it that a terminal would hide, or show in another order. */

@@ -1,7 +1,7 @@
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import { outputText } from '../../core/domain/content.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
-import { isJsonObject } from '../../core/domain/json.ts';
+import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import { type Event, isResponse } from '../../core/domain/record.ts';
 import { printable } from '../../core/domain/text.ts';
 import { sleep } from '../../temporal/waiting.ts';
@@ -239,10 +239,6 @@ async function* itemsIn(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: s
 }
 
 function itemOf(data: string): StreamItemContent | undefined {
-  try {
-    const item: unknown = JSON.parse(data);
-    return isJsonObject(item) && typeof item['type'] === 'string' ? (item as StreamItemContent & typeof item) : undefined;
-  } catch {
-    return undefined;
-  }
+  const item = parsedJson(data);
+  return isJsonObject(item) && typeof item['type'] === 'string' ? (item as StreamItemContent & typeof item) : undefined;
 }

@@ -12,36 +12,27 @@ import type { StepKind } from '../../core/domain/program-document.ts';
 import type { ProgramStepResult, UnitResult } from '../../core/domain/program-run.ts';
 import { type Event, recordsInOrder, type RunRecord } from '../../core/domain/record.ts';
 import { ProgramResult } from '../../core/domain/result.ts';
-import type { Archiving, NotArchived, RunStatus, RunSubject, StopReason } from '../../core/domain/run.ts';
+import type { Archiving, NotArchived, StopReason } from '../../core/domain/run.ts';
 import type { SessionView } from '../../core/domain/sessions.ts';
-import type { CallsNotRun, StepResult } from '../../core/domain/tool-calls.ts';
-import type { AggregatedUsage } from '../../core/domain/usage.ts';
+import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
-import { checkRunId, runNotFound, withoutMemos } from '../../temporal/run-workflow.ts';
+import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
 import { attemptProblems } from './event-lines.ts';
 import { type EndOf, programTimelineOf, type StepItem } from './timeline.ts';
 
+/** What a run shows of itself as it is, live or ended. */
+type StatusField = 'version' | 'runId' | 'agentName' | 'about' | 'status' | 'usage' | 'toolCallsTotal' | 'toolCallsNotRun' | 'queued';
+
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
-export interface RunView {
-  version: 1;
-  runId: string;
-  /** The name of the agent or the program. */
-  agentName: string;
+export interface RunView extends Pick<StatusView, StatusField> {
   /** The agent that acts, or acted last, if the run was handed over; otherwise null. */
   currentAgent: string | null;
-  /** For whom and for what the run acts. */
-  about: RunSubject;
-  status: RunStatus;
   stopReason: StopReason | null;
   /** Why the model ended its last answer; null before the end of the run, and for a program. */
   finishReason: string | null;
   steps: StepResult[];
   stepsUsed: number;
-  usage: AggregatedUsage;
-  toolCallsTotal: number;
-  /** The calls that did not run. Absent if all have run. */
-  toolCallsNotRun?: CallsNotRun;
   output: JsonValue;
   outputText: string;
   error: string | null;
@@ -54,8 +45,6 @@ export interface RunView {
   durationSeconds: number | null;
   /** The current limits; null if the agent was never resolved. */
   limits: RunLimits | null;
-  /** The number of messages in the queue. */
-  queued: number;
   /** The newest error of a tool or a request in a live run. */
   lastError: string | null;
   /** Everything that the run waits for because no worker that took its tasks has had it so far. */
@@ -94,17 +83,13 @@ async function readView(handle: RunHandle<JsonValue>, { start, close }: Pick<Run
   try {
     return await endedView(handle);
   } catch (error) {
-    if (!isEndedFromOutside(error)) throw error;
-    // There is no result, but the record can still be read.
+    if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
+    // It was ended from outside: there is no result, but the record can still be read.
     const ending = { endTime: close.toISOString(), durationSeconds: (close.getTime() - start.getTime()) / 1000 };
     const failure = { stopReason: 'error', error: errorMessage(error), errorCode: errorCode(error) ?? null } as const;
     const [status, records] = await Promise.all([handle.status(), runRecords(handle, { live: false })]);
     return { ...viewOfStatus(status, records), ...ending, ...failure, status: 'error', lastError: null };
   }
-}
-
-function isEndedFromOutside(error: unknown): boolean {
-  return ['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '');
 }
 
 async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
@@ -254,13 +239,8 @@ interface RunTimes {
  */
 export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<RunTimes> {
   return failIfUnreachable(temporal, async () => {
-    try {
-      const { startTime, closeTime, type } = await withoutMemos(temporal).workflow.getHandle(checkRunId(runId)).describe();
-      requireRun(temporal, runId, type);
-      return { start: startTime, close: closeTime, isProgram: type === PROGRAM_RUN };
-    } catch (error) {
-      if (error instanceof Error && error.name === 'WorkflowNotFoundError') throw runNotFound(temporal, runId);
-      throw error;
-    }
+    const { startTime, closeTime, type } = await describeRun(temporal, checkRunId(runId));
+    requireRun(temporal, runId, type);
+    return { start: startTime, close: closeTime, isProgram: type === PROGRAM_RUN };
   });
 }

@@ -68,7 +68,8 @@ function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: 
       .map((decision) => decisionLine(decision, output, details.full)),
     ...hookLines(call.hooks, output).map((line) => `  ${line}`),
     ...outcomeLines(call, output, details),
-    ...verifiedLines(call, output),
+    // How the outcome of a lost call was verified.
+    ...(call.verified === undefined ? [] : [`  ✓ ${output.look('yellow', lineText(verifiedText(call.verified)))}`]),
   ];
 }
 
@@ -89,12 +90,6 @@ function outcomeLines(call: ToolCallRecord, output: Pick<Output, 'look'>, { unan
   if (unanswered.includes(call.callId)) return [`  … ${output.look('dim', 'no result yet')}`];
   const { result: text, isError, durationMs } = call;
   return resultLines({ text, isError, durationMs, ...defined({ full }) }, output).map((line) => `  ${line}`);
-}
-
-/** Returns the line that says how the outcome of a lost call was verified. */
-function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
-  if (verified === undefined) return [];
-  return [`  ✓ ${output.look('yellow', lineText(verifiedText(verified)))}`];
 }
 
 /** Returns the lines of a text, indented. */
@@ -152,7 +147,8 @@ function programStepsLines(steps: readonly StepItem[], look: ProgramContext): st
   for (const step of steps) {
     const [name = ''] = step.name.split('[');
     const count = printed.get(name) ?? 0;
-    if (!full && count >= SHOWN_EXECUTIONS && isPlain(step)) left.set(name, (left.get(name) ?? 0) + 1);
+    if (!full && count >= SHOWN_EXECUTIONS && step.end?.status === 'completed' && step.attempts <= 1)
+      left.set(name, (left.get(name) ?? 0) + 1);
     else {
       printed.set(name, count + 1);
       lines.push(...programStepLines(step, look));
@@ -162,11 +158,6 @@ function programStepsLines(steps: readonly StepItem[], look: ProgramContext): st
     ...lines,
     ...[...left].map(([name, count]) => `  ${output.look('dim', `and ${count} more of ${printableLine(name)}, completed`)}`),
   ];
-}
-
-/** True for an execution that completed in its first attempt. */
-function isPlain({ attempts, end }: StepItem): boolean {
-  return end?.status === 'completed' && attempts <= 1;
 }
 
 function programStepLines(step: StepItem, look: ProgramContext): string[] {

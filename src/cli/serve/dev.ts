@@ -1,22 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CodecOptions, KEYS_VARIABLE } from '../../codec/encryption.ts';
-import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { freePorts } from '../../dev-server/start-flags.ts';
+import { DevServerError, freePorts } from '../../dev-server/start-flags.ts';
 import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/dev-server.ts';
-import { DevServerError } from '../../dev-server/start-flags.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { type Fact, factLines, type Output } from '../output.ts';
 import { chosenCodec, encodes, findUi, resolveServerLocation } from '../command.ts';
 import type { CommandIo } from '../define-command.ts';
 import { flaggedLog } from '../options.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import { reportRefusals, USUAL_CODEC_PORT } from './codec-server.ts';
+import { type CodecServer, reportRefusals, startCodecServer, USUAL_CODEC_PORT } from './codec-server.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { workflowsFile } from './serve-agents.ts';
+import { untilEnded } from '../terminal.ts';
 import type { DevFlags } from '../serve-commands.ts';
 
 /** The port that clients use by default, and the usual port of the Temporal UI. */
@@ -46,10 +45,8 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
       const session: Session = { server, codecServer };
       if (agents !== undefined) return await untilServerEnds(session, work(io, { ...session, flags: { ...flags, agents } }));
       await announceSession(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
-      return await untilServerEnds(
-        session,
-        untilAborted(io.terminal.signal).then(() => EXIT_CODES.ok.code),
-      );
+      await untilServerEnds(session, untilEnded(io.terminal.signal));
+      return EXIT_CODES.ok.code;
     } finally {
       await server.stop();
     }
@@ -185,17 +182,12 @@ async function work(
 }
 
 /** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
-async function untilServerEnds({ server }: Session, working: Promise<number>): Promise<number> {
+async function untilServerEnds<Value>({ server }: Session, working: Promise<Value>): Promise<Value> {
   const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and continue`;
   const ended = server.ended?.then(() => {
     throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
   });
   return await Promise.race([working, ...(ended === undefined ? [] : [ended])]);
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The servers that a session of `longhaul dev` has started or found. */
@@ -216,19 +208,18 @@ export async function announceSession(
   const { endpoint: codecEndpoint } = codecServer;
   const found = defined({ dbFile: server.dbFile, uiUrl, codecEndpoint, httpUrl });
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
-  const facts = [
+  const noAgents = `none: start a worker with ${output.program} worker --agents <module>`;
+  const facts: Fact[] = [
     ['Temporal', `${address} (namespace "${namespace}")`],
-    ...(server.cliPath === undefined ? [] : [['Runs', dataLocationText(server.dbFile)] as const]),
+    ['Runs', server.cliPath === undefined ? undefined : dataLocationText(server.dbFile)],
     ['UI', uiUrl ?? 'unknown'],
-    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
-    ...(httpUrl === undefined ? [] : [['HTTP', httpUrl] as const]),
+    ['Codec', codecEndpoint && `${codecEndpoint}, for the UI and temporal --codec-endpoint`],
+    ['HTTP', httpUrl],
     ['Task queue', taskQueue],
-    ...(agents.length === 0 && programs.length > 0
-      ? []
-      : [['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`] as const]),
-    ...(programs.length === 0 ? [] : [['Programs', programs.join(', ')] as const]),
-  ] as const;
-  for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
+    ['Agents', agents.length === 0 && programs.length > 0 ? undefined : agents.join(', ') || noAgents],
+    ['Programs', programs.length === 0 ? undefined : programs.join(', ')],
+  ];
+  for (const line of factLines(facts, output, 11)) output.print(line);
   const commands = await nextCommands(output, address, worker);
   const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
   if (commands.length > 0) output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${command}`).join('\n')}`);

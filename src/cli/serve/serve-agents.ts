@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
-import { defined } from '../../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { LogChoice } from '../../log/log-writer.ts';
@@ -33,15 +32,8 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   if (workerOptions.worker?.workflowBundle === undefined) sayBundling(output);
   const worker = await createWorker({
     ...workerOptions,
-    agents: agentsModule.agents,
-    programs: agentsModule.programs,
-    tools: agentsModule.tools,
-    anchors: agentsModule.anchors,
-    ...defined({ memory: agentsModule.memory }),
+    ...agentsModule,
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
-    resources: agentsModule.resources,
-    ...agentsModule.more,
-    ...defined({ archive: agentsModule.archive, payloadStore: agentsModule.payloadStore }),
     shutdownGrace: graceMs,
   });
   const running = worker.run();

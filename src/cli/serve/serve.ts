@@ -14,14 +14,14 @@ import { reportText } from '../../server/problems.ts';
 import { memoryStreams } from '../../streams/memory-streams.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
 import { actingPrincipal, chosenCodec, type ConnectedClient, userKeyOf, withClient } from '../command.ts';
-import type { CommandIo, ServerFlags } from '../define-command.ts';
+import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { keysFile } from '../commands/keys.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
-import { Interruption } from '../terminal.ts';
+import { Interruption, untilEnded } from '../terminal.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
-import type { ServeFlags } from '../serve-commands.ts';
+import type { SERVE } from '../serve-commands.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8787;
@@ -29,7 +29,7 @@ const DEFAULT_DRAIN_MS = 5_000;
 const DEFAULT_GRACE_MS = 30_000;
 
 /** Serves runs over HTTP until SIGTERM or Ctrl-C, with a worker inside if there are agents. */
-export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
+export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promise<number> {
   const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
   const hasWorker = flags.agents !== undefined && flags.worker;
@@ -56,7 +56,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     try {
       if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
       announceService(io, { server, connected, flags, callers }, { agentsModule });
-      const notice = streamsNotice(agentsModule?.more.streams, 'service');
+      const notice = streamsNotice(agentsModule?.streams, 'service');
       if (notice !== undefined) io.output.note(notice);
       await served;
       return EXIT_CODES.ok.code;
@@ -70,7 +70,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
 interface Service extends Announced {
   server: HttpServer;
   connected: ConnectedClient;
-  flags: ServeFlags;
+  flags: FlagsOf<typeof SERVE>;
 }
 
 /** Resolves once the terminal's signal is aborted and the requests under way are answered. */
@@ -78,7 +78,7 @@ async function answerUntilInterrupted(
   { terminal: { signal }, output }: CommandIo,
   { server, draining, closing, flags }: Pick<Service, 'server' | 'flags'> & Pick<EndingService, 'draining' | 'closing'>,
 ): Promise<void> {
-  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await untilEnded(signal);
   // A person at the keyboard has no proxy to wait for.
   const isAlone = signal.reason instanceof Interruption && signal.reason.by === 'SIGINT';
   const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);
@@ -215,7 +215,7 @@ function issuerOf({
 
 /** Returns the module with a sink: without one of its own, the worker shows live output to the readers of its process. */
 export function withSink(agentsModule: AgentsModule): AgentsModule {
-  return { ...agentsModule, more: { streams: memoryStreams(), ...agentsModule.more } };
+  return { streams: memoryStreams(), ...agentsModule };
 }
 
 /** Returns the options of the client of a service: with the stores of the agents, so that it exports and deletes whole runs. */
@@ -224,7 +224,7 @@ export function serviceClientOptions(
   flags: ServerFlags,
   agentsModule: AgentsModule | undefined,
 ): LonghaulClientOptions {
-  const { payloadStore, archive, memory, more: { streams } = {} } = agentsModule ?? {};
+  const { payloadStore, archive, memory, streams }: Partial<AgentsModule> = agentsModule ?? {};
   const principal = actingPrincipal(flags, terminal.env);
   const userKey = userKeyOf(terminal.env);
   return {

@@ -1,16 +1,16 @@
 import { loadAgentsModule } from '../input-files.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
 import { chosenCodec } from '../command.ts';
-import type { CommandIo } from '../define-command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { chosenVersioning, flaggedLog } from '../options.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
-import type { WorkerFlags } from '../serve-commands.ts';
+import type { WORKER } from '../serve-commands.ts';
 
 const DEFAULT_GRACE_MS = 300_000;
 
 /** Runs a worker until SIGTERM or Ctrl-C, then drains it. */
-export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number> {
+export async function worker(io: CommandIo, flags: FlagsOf<typeof WORKER>): Promise<number> {
   const { output } = io;
   const versioning = chosenVersioning(flags);
   const log = flaggedLog(flags, io.terminal.env);
@@ -33,7 +33,7 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
         ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
       ];
       output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
-      const notice = streamsNotice(agentsModule.more.streams, 'worker');
+      const notice = streamsNotice(agentsModule.streams, 'worker');
       if (notice !== undefined) output.note(notice);
     },
   });

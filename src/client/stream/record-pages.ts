@@ -9,7 +9,7 @@ import { type Delta, isEarlierAttempt, type StreamedAttempt } from '../../core/d
 import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { QUERIES, type RecordPage } from '../../core/protocol.ts';
 import type { ReadExecution } from '../../history/read-run.ts';
-import { Bell } from '../../streams/waits.ts';
+import { BoundedLog } from '../../streams/waits.ts';
 import { queryRun, type RunChain } from '../executions.ts';
 import type { StreamedResult } from './stream-item.ts';
 
@@ -181,42 +181,13 @@ export type FeedEntry =
   | { type: 'failed'; error: unknown };
 
 /** The most bytes and entries that are kept for readers that lag behind. They read the record instead, and miss deltas. */
-const MOST_BYTES = 4_000_000;
-const MOST_ENTRIES = 20_000;
+const KEPT_FOR_READERS = { bytes: 4_000_000, entries: 20_000 };
 
 /** The newest entries of a run, numbered by their position, for any number of readers. */
-export class FeedLog {
-  /** Rings when the log has grown. */
-  readonly bell = new Bell();
-  readonly #entries: { entry: FeedEntry; bytes: number }[] = [];
-  #first = 0;
-  #bytes = 0;
-
-  /** The position of the oldest entry that is kept. */
-  get first(): number {
-    return this.#first;
-  }
-
-  /** The position of the next entry. */
-  get next(): number {
-    return this.#first + this.#entries.length;
-  }
-
-  /** Returns the entry at a position, or undefined if it is not kept or has not come yet. */
-  at(position: number): FeedEntry | undefined {
-    return this.#entries[position - this.#first]?.entry;
-  }
-
-  /** Appends an entry, and drops the oldest ones beyond the bounds. */
+export class FeedLog extends BoundedLog<FeedEntry> {
   push(entry: FeedEntry): void {
-    const bytes = bytesOf(entry);
-    this.#entries.push({ entry, bytes });
-    this.#bytes += bytes;
-    while (this.#entries.length > MOST_ENTRIES || (this.#bytes > MOST_BYTES && this.#entries.length > 1)) {
-      this.#bytes -= this.#entries.shift()?.bytes ?? 0;
-      this.#first += 1;
-    }
-    this.bell.ring();
+    // The newest one is kept, however large it is.
+    this.append(entry, Math.min(bytesOf(entry), KEPT_FOR_READERS.bytes), KEPT_FOR_READERS);
   }
 }
 

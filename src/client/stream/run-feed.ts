@@ -1,11 +1,10 @@
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
+import type { Client } from '@temporalio/client';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../../core/domain/run.ts';
 import type { StreamEntry } from '../../core/domain/stream.ts';
 import { NextValue } from '../../streams/waits.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
-import { hasEndedAs, runNotFound, withoutMemos } from '../../temporal/run-workflow.ts';
+import { describeRun, hasEndedAs } from '../../temporal/run-workflow.ts';
 import { AwaitedResult, RunReader } from '../reader.ts';
 import { tagOf } from './stream-item.ts';
 import { FeedLog, recordEntries, RecordPages, type RecordPlace, ReplacedOutput } from './record-pages.ts';
@@ -224,11 +223,9 @@ export class RunFeed {
       return;
     }
     // The sink may hold older statuses: the run itself says which one it has.
-    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) this.#askSoon();
-  }
-
-  #askSoon(): void {
-    this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
+    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) {
+      this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
+    }
   }
 
   /** Puts live output into the log, behind the events that came before it. */
@@ -386,20 +383,11 @@ class NewsOfRun {
 
   /** Looks at once. Throws `run_not_found`, and if the server does not answer. */
   async look(): Promise<RunNews> {
-    const { historyLength, runId, status } = await this.#describe();
+    const { historyLength, runId, status } = await describeRun(this.#client, this.#runId);
     const seen = `${runId}/${historyLength}`;
     const isNew = seen !== this.#seen;
     this.#seen = seen;
     this.#pauseMs = isNew ? SHORTEST_PAUSE_MS : Math.min(this.#pauseMs * 1.5, LONGEST_PAUSE_MS);
     return { executionId: runId, closed: hasEndedAs(status.name), isNew };
-  }
-
-  async #describe(): Promise<WorkflowExecutionDescription> {
-    try {
-      return await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
-      throw error;
-    }
   }
 }

@@ -40,7 +40,8 @@ export class RunFeeds {
   /** Returns the feed of a run for one more reader, which must release it. */
   follow(runId: string): { feed: RunFeed; release: () => void } {
     const known = this.#feeds.get(runId);
-    const one = known === undefined || known.feed.isOver ? { feed: this.#newFeed(runId), readers: 0 } : known;
+    const isNew = known === undefined || known.feed.isOver;
+    const one = isNew ? { feed: new RunFeed(feedSources(this.#client, runId, this.#open())), readers: 0 } : known;
     this.#feeds.set(runId, one);
     one.readers += 1;
     return { feed: one.feed, release: () => this.#release(runId, one) };
@@ -83,10 +84,6 @@ export class RunFeeds {
       if (this.#feeds.get(runId) === one) this.#feeds.delete(runId);
     }, LINGER_MS);
     one.timer.unref();
-  }
-
-  #newFeed(runId: string): RunFeed {
-    return new RunFeed(feedSources(this.#client, runId, this.#open()));
   }
 
   #open(): StreamChannel | undefined {

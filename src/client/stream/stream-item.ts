@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { LonghaulError } from '../../core/domain/errors.ts';
+import { parsedJson } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
@@ -158,12 +159,7 @@ type Parts = [
 ];
 
 function partsOf(cursor: string): Parts | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(Buffer.from(cursor, 'base64url').toString());
   return isParts(value) ? value : undefined;
 }
 

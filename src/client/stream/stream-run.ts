@@ -98,7 +98,10 @@ class StreamReader {
       this.#place.within(this.#feed.executionId);
       yield* this.#upTo(entry);
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
-      yield* this.#place.take(entry, hasOutput(entry) ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined);
+      yield* this.#place.take(
+        entry,
+        entry.type === 'attempt' || entry.type === 'delta' ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined,
+      );
       if (entry.type === 'end') return;
     }
   }
@@ -146,10 +149,6 @@ class StreamReader {
       throw error;
     }
   }
-}
-
-function hasOutput(entry: FeedEntry): entry is FeedEntry & { type: 'attempt' | 'delta' } {
-  return entry.type === 'attempt' || entry.type === 'delta';
 }
 
 /** Returns the place that a reader must have reached to take an entry. */

@@ -13,6 +13,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value of a text; undefined for one that is no JSON. */
+export function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Returns JSON text with the keys of every object in code-unit order, so that equal values have equal text.
  * Digests and prompts are built from it: they must not depend on the order in which keys were set.

@@ -1,12 +1,13 @@
 import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { parsedJson } from '../../core/domain/json.ts';
 import type { Identity } from '../../core/domain/run.ts';
-import { withFileLock } from '../../memory/file-lock.ts';
-import { removeDrafts, writeWhole } from '../../stores/payload-store.ts';
+import { changeFile } from '../../memory/file-lock.ts';
+import { ifThere } from '../../stores/payload-store.ts';
 import { type Authenticate, bearerCredentials, type Caller, type Scope, SCOPES } from './caller.ts';
 
 const DIGEST_BYTES = 32;
@@ -31,21 +32,16 @@ function storedDigest(hash: string | undefined): Buffer {
   return digest.length === DIGEST_BYTES ? digest : NO_SECRET;
 }
 
-/** A key that was created, with the text that its caller sends. The text is nowhere else: it cannot be shown again. */
-interface CreatedApiKey {
-  key: ApiKey;
-  text: string;
-}
-
-/** Creates an API key, and stores it without its secret. */
+/** Creates an API key, and stores it without its secret: the text for its caller is nowhere else, and cannot be shown again. */
 export async function createApiKey(
   store: ApiKeyStore,
   rights: Omit<ApiKey, 'id' | 'secretHash' | 'createdAt' | 'revokedAt'>,
-): Promise<CreatedApiKey> {
-  const parts = newApiKeyParts();
-  const key: ApiKey = { ...rights, id: parts.id, secretHash: secretDigest(parts.secret).toString('hex'), createdAt: Date.now() };
+): Promise<{ key: ApiKey; text: string }> {
+  const id = randomText(ID_LENGTH);
+  const secret = randomText(SECRET_LENGTH);
+  const key: ApiKey = { ...rights, id, secretHash: secretDigest(secret).toString('hex'), createdAt: Date.now() };
   await store.put(key);
-  return { key, text: apiKeyText(parts) };
+  return { key, text: `lh_${id}_${secret}` };
 }
 
 /** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */
@@ -102,30 +98,14 @@ const SECRET_LENGTH = 43;
 
 const KEY_PATTERN = new RegExp(`^lh_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
-/** The two parts of the text of a key. */
-interface ApiKeyParts {
-  id: string;
-  secret: string;
-}
-
-/** Makes the parts of a new key by the random numbers of the system. */
-function newApiKeyParts(): ApiKeyParts {
-  return { id: randomText(ID_LENGTH), secret: randomText(SECRET_LENGTH) };
-}
-
-/** Returns the text that a caller sends. */
-function apiKeyText({ id, secret }: ApiKeyParts): string {
-  return `lh_${id}_${secret}`;
-}
-
 /** Returns the parts of a key; undefined for another text. */
-export function parseApiKey(text: string): ApiKeyParts | undefined {
+export function parseApiKey(text: string): { id: string; secret: string } | undefined {
   const [, id, secret] = KEY_PATTERN.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
 /** Returns the SHA-256 of a secret. A slow hash is for passwords: no one can guess 256 random bits. */
-function secretDigest(secret: string): Buffer {
+export function secretDigest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
@@ -154,18 +134,13 @@ export function fileApiKeys(options: FileApiKeysOptions): ApiKeyStore {
   const file = path.resolve(options.file);
   const read = keptReading(file);
   const change = async (changed: (keys: ReadonlyMap<string, ApiKey>) => ApiKey[] | undefined): Promise<boolean> => {
-    await mkdir(path.dirname(file), { recursive: true });
-    return withFileLock(
-      `${file}.lock`,
-      async () => {
-        await removeDrafts(file);
-        const after = changed(await keysIn(file));
-        if (after === undefined) return false;
-        await writeWhole(file, [keysText(after)], { mode: OWNER_ONLY });
-        return true;
-      },
-      { notFree: (message) => new LonghaulError('authorization_failed', message) },
-    );
+    let after: ApiKey[] | undefined;
+    const next = async (): Promise<string | undefined> => {
+      after = changed(await keysIn(file));
+      return after && keysText(after);
+    };
+    await changeFile(file, next, { mode: OWNER_ONLY, notFree: (message) => new LonghaulError('authorization_failed', message) });
+    return after !== undefined;
   };
   return {
     get: async (id) => (await read()).get(id),
@@ -202,15 +177,6 @@ async function keysIn(file: string): Promise<ReadonlyMap<string, ApiKey>> {
   return new Map(keys.map((key) => [key.id, key]));
 }
 
-async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 const VERSION = 1;
 
 const NAME = z.string().min(1).max(200);
@@ -239,7 +205,7 @@ function keysText(keys: readonly ApiKey[]): string {
 
 /** Reads the keys of a file. Throws `authorization_failed` for any other content: a key that is not understood could have other rights. */
 function parseKeys(text: string, file: string): ApiKey[] {
-  const parsed = FILE.safeParse(jsonOf(text));
+  const parsed = FILE.safeParse(parsedJson(text));
   if (parsed.success) return parsed.data.keys;
   const [issue] = parsed.error.issues;
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
@@ -247,12 +213,4 @@ function parseKeys(text: string, file: string): ApiKey[] {
     'authorization_failed',
     `The file "${file}" holds no API keys of this release${where}: use another file, or correct it`,
   );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -223,9 +223,6 @@ async function boundedText({ body, status }: Response): Promise<string> {
 /** The algorithms that tokens may be signed with: asymmetric ones alone, because with the others who can verify a token can also make one. */
 const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
 
-/** One of the allowed algorithms. */
-type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
-
 /** The rights that the claims of a token stand for. */
 interface JwtRights {
   /** Names the caller. Default: the claim `sub`. */
@@ -248,7 +245,7 @@ export interface JwtOptions {
   /** The issuer's public keys themselves. */
   keys?: JSONWebKeySet;
   /** The allowed algorithms. Default: all of `JWT_ALGORITHMS`. */
-  algorithms?: readonly JwtAlgorithm[];
+  algorithms?: readonly (typeof JWT_ALGORITHMS)[number][];
   /** The seconds by which the claim `nbf` may be ahead of the clock of the server: 0 to 60. Default 5. The end, `exp`, is exact. */
   clockTolerance?: number;
   /**

@@ -66,19 +66,10 @@ export function requireLoopback(host: string): void {
  */
 export function refuseForeignPages(request: Request, origins: readonly string[]): void {
   const host = request.headers.get('host') ?? new URL(request.url).host;
-  if (!isLoopback(hostNameOf(`http://${host}`))) {
+  if (!isLoopback(URL.parse(`http://${host}`)?.hostname ?? '')) {
     throw forbidden(`The server has no authentication, so it answers requests for localhost alone, and not those for "${host}"`);
   }
   const origin = request.headers.get('origin');
-  if (origin === null || origins.includes(origin) || isOwnOrigin(origin, host)) return;
+  if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host.toLowerCase()) return;
   throw forbidden(`The server has no authentication, and pages of "${origin}" may not call it: list the origin`);
-}
-
-function isOwnOrigin(origin: string, host: string): boolean {
-  return URL.parse(origin)?.host === host.toLowerCase();
-}
-
-/** Returns the name in a URL, without its port; empty for a text that is no URL. */
-function hostNameOf(url: string): string {
-  return URL.parse(url)?.hostname ?? '';
 }

@@ -11,7 +11,6 @@ import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { type Caller, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
@@ -128,11 +127,11 @@ const openSessionRoute = defineRoute(
       runId: id,
       isOfKey: given === undefined,
       digest,
-      start: async () => {
+      start: async (ifExists) => {
+        if (ifExists !== 'fail') return ownSession(id, () => client.handle(id).status());
         await client.session(known, options).open();
         return id;
       },
-      existing: digest === undefined ? undefined : async () => ownSession(id, () => client.handle(id).status()),
     });
     const { runId: sessionId, repeated } = outcome;
     const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };
@@ -309,7 +308,12 @@ const listProgramsRoute = defineRoute(
   },
   async ({ caller: { agents }, settings }) => {
     const programs = settings.programs.filter(({ name }) => agents === undefined || agents.includes(name));
-    return { status: 200, body: { programs: programs.map(programEntryOf) } };
+    const entries = programs.map(({ name, document: { input, units } }) => ({
+      name,
+      units: units.map((unit) => unit.name),
+      ...defined({ input }),
+    }));
+    return { status: 200, body: { programs: entries } };
   },
 );
 
@@ -451,8 +455,4 @@ function agentEntryOf({ name, description, depsSchema, output, tools }: AnyAgent
       description: tool.description,
     })),
   };
-}
-
-function programEntryOf({ name, document: { input, units } }: AnyProgram): z.input<typeof programEntry> {
-  return { name, units: units.map((unit) => unit.name), ...defined({ input }) };
 }

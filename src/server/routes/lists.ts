@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
-import { canonicalJson, type JsonObject } from '../../core/domain/json.ts';
+import { canonicalJson, type JsonObject, parsedJson } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems.ts';
 import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
@@ -52,7 +52,7 @@ function paged<Filter extends z.ZodObject>(
       problems: ['invalid_cursor', 'invalid_input'],
     },
     async ({ query: given, caller, client }) => {
-      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as PageParameters;
+      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as { limit?: number; cursor?: string };
       const filtered = rest as z.output<Filter>;
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
@@ -75,11 +75,6 @@ interface PagedList<Filter> {
   summary: string;
   filter: Filter;
   page: ReturnType<typeof ok>;
-}
-
-interface PageParameters {
-  limit?: number;
-  cursor?: string;
 }
 
 const runsRoute = paged(
@@ -143,7 +138,7 @@ function cursorOf(list: List, position: string): string {
 
 /** Returns the position of a cursor. Throws `invalid_cursor` for one that is none, or that of another list. */
 function positionOf(list: List, cursor: string): string {
-  const read = CURSOR.safeParse(decodedCursor(cursor));
+  const read = CURSOR.safeParse(parsedJson(Buffer.from(cursor, 'base64url').toString()));
   if (read.success && read.data.of === digestOf(list, read.data.at)) return read.data.at;
   throw invalidCursor(read.success ? 'it is that of another list, filter or caller' : 'it is none that the service has given');
 }
@@ -154,14 +149,6 @@ function invalidCursor(why: string, cause?: unknown): RequestError {
     errors: [{ parameter: 'cursor', detail: why }],
     cause,
   });
-}
-
-function decodedCursor(cursor: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function digestOf({ name, principal, filter }: List, position: string): string {

@@ -47,8 +47,10 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
   let last: { at: number; states: Promise<States> } | undefined;
   // Anyone may ask, as often as they like.
   const checked = (checks: Checks): Promise<States> => {
-    if (last === undefined || performance.now() - last.at >= REMEMBERED_MS)
-      last = { at: performance.now(), states: statesOf({ ...own, ...checks }) };
+    if (last === undefined || performance.now() - last.at >= REMEMBERED_MS) {
+      const all = Object.entries<Checks[string]>({ ...own, ...checks });
+      last = { at: performance.now(), states: Promise.all(all.map(async ([name, check]) => [name, await stateOf(check)] as const)) };
+    }
     return last.states;
   };
   const readyz = defineRoute(
@@ -72,10 +74,6 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
     },
   );
   return [livez, readyz];
-}
-
-async function statesOf(checks: Checks): Promise<States> {
-  return Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const));
 }
 
 async function reachTemporal({ temporal }: LonghaulClient): Promise<void> {

@@ -219,7 +219,6 @@ const interruptRoute = defineRoute(
     id: 'interruptTurn',
     summary: 'Interrupt the current turn of a session',
     body: interruptBody,
-    bodyIsOptional: true,
     responses: ok(interruptReceipt, 'The turn is interrupted, if one was running.'),
   },
   async ({ params, body: { by: _, ...body }, caller, client }) => {
@@ -235,7 +234,6 @@ const resetRoute = defineRoute(
     id: 'resetSession',
     summary: 'Empty the conversation of a session after the current turn',
     body: emptyBody,
-    bodyIsOptional: true,
     responses: ok(beforeTurnReceipt, 'The turn that begins with an empty conversation.'),
   },
   async ({ params, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).reset() }),
@@ -248,7 +246,6 @@ const refreshRoute = defineRoute(
     id: 'refreshSession',
     summary: 'Have the agent of a session resolved again before the next turn',
     body: emptyBody,
-    bodyIsOptional: true,
     responses: ok(beforeTurnReceipt, 'The turn before which it is resolved.'),
   },
   async ({ params, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).refresh() }),
@@ -261,7 +258,6 @@ const closeRoute = defineRoute(
     id: 'closeSession',
     summary: 'Close a session after the current turn',
     body: emptyBody,
-    bodyIsOptional: true,
     responses: ok(closeReceipt, 'The session closes.'),
   },
   async ({ params, caller, client }) => {

@@ -64,7 +64,7 @@ export class StreamPages {
   /** True if a stream still has the entry with this id, so that nothing behind it was removed. */
   async hasAllBehind(key: string, id: string): Promise<boolean> {
     if (id === START) return !(await this.#isCut(key));
-    return idsOf(await this.#connection.send(['XRANGE', key, id, id])).length > 0;
+    return listOf(await this.#connection.send(['XRANGE', key, id, id])).length > 0;
   }
 
   async #read({ key, behind, fromStart }: PageRequest): Promise<StreamPage> {
@@ -166,11 +166,6 @@ export async function readItems(converter: EntryConverter, answer: unknown): Pro
 /** Returns the answers of XREAD by key. */
 export function streamsOf(answer: unknown): Map<string, unknown> {
   return new Map(listOf(answer).map((one) => [replyText(listOf(one)[0]), listOf(one)[1]]));
-}
-
-/** Returns the ids of an answer of XRANGE. */
-function idsOf(answer: unknown): string[] {
-  return listOf(answer).map((row) => rowOf(row).id);
 }
 
 /** Returns a field of an answer of names and values, such as that of XINFO. */

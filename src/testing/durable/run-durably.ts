@@ -7,11 +7,11 @@ import { installLog } from '../../../worker/install-log.ts';
 import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
 import { queryRun } from '../../client/executions.ts';
-import type { RunHandle } from '../../client/run-handle.ts';
+import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
-import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content.ts';
+import { type ContentItem, isToolCall } from '../../core/domain/content.ts';
 import { TRANSFER_TO_AGENT } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import type { Event } from '../../core/domain/record.ts';
@@ -194,24 +194,7 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
     cancel: (reason) => run.cancel(reason),
     raise: (id, limits) => run.raise(limits, { id }),
     setPermissions: (id, permissions) => run.setPermissions(permissions, { id }),
-    decide: (id, waiting, decision) => {
-      const by = defined({ by: decision.by });
-      const options = { id, ...by };
-      switch (decision.type) {
-        case 'approve': {
-          const { arguments: edited, remember } = decision;
-          const more = defined({ arguments: edited, remember });
-          return run.approve(waiting, { ...options, ...more });
-        }
-        case 'reject': {
-          const { reason, remember } = decision;
-          const more = defined({ reason, remember });
-          return run.reject(waiting, { ...options, ...more });
-        }
-        case 'respond':
-          return run.respond(waiting, decision.content, options);
-      }
-    },
+    decide: (id, waiting, decision) => sendDecision(run, waiting, decision, { id, ...defined({ by: decision.by }) }),
   };
 }
 
@@ -374,13 +357,10 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[], belo
   if (isProgram) return openCalls(events) === pending.length;
   const since = events.slice(response).flatMap(({ content }) => content);
   // A transfer starts once all other calls have ended.
-  const waits = (item: ContentItem): boolean => isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || isPending(item, pending));
+  const waits = (item: ContentItem): boolean =>
+    isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || pending.some(({ callId }) => callId === item.toolCallId));
   const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
   return since.filter(waits).length - results.length === pending.length + below;
-}
-
-function isPending({ toolCallId }: ToolCall, pending: readonly ApprovalView[]): boolean {
-  return pending.some(({ callId }) => callId === toolCallId);
 }
 
 /** Returns the number of calls that have no result yet. */

@@ -18,6 +18,7 @@ import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutpu
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { PermissionOptions } from '../../define/permissions.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
+import { within } from '../../streams/waits.ts';
 import {
   type Decide,
   type Fault,
@@ -251,7 +252,9 @@ export function harnessActivities(harness: Harness): ActivityInterceptorsFactory
       execute: (input, next) => {
         if (info.workflowExecution?.workflowId !== harness.runId) return next(input);
         if (info.activityType === ACTIVITIES.callModel) return modelActivity(harness, input, next);
-        if (info.activityType === ACTIVITIES.askStep) return askActivity(harness, input, next);
+        if (info.activityType === ACTIVITIES.askStep) {
+          return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
+        }
         return OWN.includes(info.activityType) ? next(input) : toolActivity(harness, info, input, next);
       },
     },
@@ -263,10 +266,6 @@ async function modelActivity(harness: Harness, input: ActivityExecuteInput, next
   const output = (await callDuring(harness, harness.stepOf(through), () => next(input))) as CallModelOutput | undefined;
   if (output?.type === 'response') harness.answered(through);
   return output;
-}
-
-function askActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
-  return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
 }
 
 /** Calls the model of a step, after the faults that are planned before it. */
@@ -354,13 +353,6 @@ export class ApprovalDriver {
  */
 export async function withinTime<Result>(timeout: Duration, settling: readonly Promise<Result>[]): Promise<Result> {
   const ms = milliseconds(timeout, 'the test: "timeout"');
-  const timeUp = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    timeUp.reject(new Error(`The run has not ended within ${ms / 1000} s: something in it hangs, or "timeout" is too short`));
-  }, ms);
-  try {
-    return await Promise.race([...settling, timeUp.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = (): Error => new Error(`The run has not ended within ${ms / 1000} s: something in it hangs, or "timeout" is too short`);
+  return within(ms, Promise.race(settling), late);
 }

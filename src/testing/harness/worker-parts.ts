@@ -12,14 +12,13 @@ import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { inMemory } from '../../memory/file-memory.ts';
 import type { SecretSource } from '../../secrets/secret-sources.ts';
+import { rejectedOnAbort } from '../../temporal/waiting.ts';
 import type { Fault, Occurrence } from '../test-plan.ts';
-import type { EffectsLedger, ProgramTestOptions, TestOptions } from '../tested-run.ts';
+import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
 
-type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'>;
-
 /** The parts of a test's worker, in memory and on a server. */
-export interface WorkerParts extends Passed {
+export interface WorkerParts extends TestWorkerParts {
   agents: readonly AnyAgent[];
   programs?: readonly AnyProgram[];
   anchors?: readonly Anchor[];
@@ -38,17 +37,11 @@ export function workerParts(harness: Harness, agent: AnyAgent, options: TestOpti
   };
 }
 
-/** The thing that a test runs, and the models that it names. */
-interface TestedModels {
-  what: string;
-  models: readonly string[];
-}
-
 /** Returns the parts of a worker that do not depend on what is run. Throws a UsageError for a test without a model. */
 function commonParts(
   harness: Harness,
-  { what, models }: TestedModels,
-  options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
+  { what, models }: { what: string; models: readonly string[] },
+  options: TestWorkerParts & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
   const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
@@ -66,13 +59,9 @@ function commonParts(
 /** Returns the source of secrets. Values by name become a source like any other. */
 function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSource | readonly SecretSource[] {
   if (Array.isArray(secrets) || typeof secrets === 'function') return secrets;
-  if (isSource(secrets)) return secrets;
+  if ('read' in secrets && typeof secrets.read === 'function') return secrets as SecretSource;
   const values = new Map(Object.entries(secrets));
   return (name) => values.get(name);
-}
-
-function isSource(secrets: object): secrets is Exclude<SecretSource, (name: string) => unknown> {
-  return 'read' in secrets && typeof secrets.read === 'function';
 }
 
 /** Returns agents and all those that they hand over to or have as their flow, directly or not, as far as they are given as agents and not by name. Each name once. */
@@ -152,19 +141,7 @@ async function callWhile(
   // It may be aborted before it is awaited.
   answer.catch(() => undefined);
   for (const occurrence of due) await harness.say(occurrence);
-  return due.some(endsCall) ? aborted(signal) : answer;
-}
-
-function endsCall(one: Occurrence): boolean {
-  return one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt');
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
+  return due.some((one) => one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt')) ? rejectedOnAbort(signal) : answer;
 }
 
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */

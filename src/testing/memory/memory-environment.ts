@@ -88,17 +88,11 @@ interface EnvironmentParts {
   decide: Decide | undefined;
 }
 
-/** A run of the tree with the activities that work for it. */
-interface MemoryRunOfTree {
-  run: MemoryRun;
-  activities: MemoryActivities;
-}
-
 /** A run in memory with its worker, its clock and the test's decisions. */
 export class MemoryEnvironment {
   readonly run: MemoryRun;
   /** The run and the children that it has started, each with its activities. */
-  readonly #runs = new Map<string, MemoryRunOfTree>();
+  readonly #runs = new Map<string, { run: MemoryRun; activities: MemoryActivities }>();
   readonly #harness: Harness;
   readonly #parts: EnvironmentParts;
   readonly #time: VirtualTime;

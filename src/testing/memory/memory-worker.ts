@@ -24,12 +24,10 @@ import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import type { ActivityRequest, PerformActivity } from '../../core/activity-requests/activity-request.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import { defined } from '../../core/domain/defined.ts';
+import { within } from '../../streams/waits.ts';
 
 /** The converter of a run in memory, whose values are not encoded. */
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
-
-/** An activity with any input and output. */
-type AnyActivity = (input: unknown) => Promise<unknown>;
 
 /** The part of a worker that a run in memory needs: its activities, and their shared runtime. */
 export class MemoryWorker {
@@ -57,7 +55,7 @@ export class MemoryWorker {
   }
 
   /** Returns the activity of that name. Throws if a worker would not find it. */
-  activity(name: string): AnyActivity {
+  activity(name: string): (input: unknown) => Promise<unknown> {
     const activity = this.#activities[name] ?? this.#activities[DEFAULT];
     if (activity === undefined) throw new Error(`Activity function ${name} is not registered on this Worker`);
     return (input) => activity(input as never);
@@ -119,10 +117,7 @@ export class MemoryActivities {
    * test.
    */
   async settled(): Promise<void> {
-    const timeUp = Promise.withResolvers<void>();
-    const timer = setTimeout(timeUp.resolve, GRACE_MS);
-    await Promise.race([Promise.allSettled(this.#attempts), timeUp.promise]);
-    clearTimeout(timer);
+    await within(GRACE_MS, Promise.allSettled(this.#attempts), () => new Error('late')).catch(() => undefined);
   }
 
   #schedule<Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>): ScheduledActivity<Input, Output> {

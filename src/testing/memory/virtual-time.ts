@@ -3,11 +3,6 @@ interface Timer {
   fire: () => void;
 }
 
-interface Wait {
-  isMet: () => boolean;
-  resolve: () => void;
-}
-
 /** The actions of a test when nothing is running. */
 export interface Idleness {
   /** Lets the test act. Resolves to false if it has nothing to do. */
@@ -28,7 +23,7 @@ export class VirtualTime {
   #look: NodeJS.Immediate | undefined;
   #alarm: NodeJS.Timeout | undefined;
   readonly #timers = new Set<Timer>();
-  readonly #waits = new Set<Wait>();
+  readonly #waits = new Set<{ isMet: () => boolean; resolve: () => void }>();
   readonly #idleness: Idleness;
 
   constructor(idleness: Idleness) {

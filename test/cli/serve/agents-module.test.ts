@@ -68,10 +68,10 @@ test('with providers, resources and a payload store; without providers, the comm
   const withArchive = 'export const archive = { append() {}, read() {}, deleteRun() {} };';
   expect((await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${withArchive}`))).archive).toBeDefined();
   const bare = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}];`));
-  expect(bare).toMatchObject({ providers: undefined, resources: {}, payloadStore: undefined, archive: undefined, more: {} });
+  expect(bare).toEqual({ agents: bare.agents, programs: [], tools: [], anchors: [], providers: undefined, resources: {} });
   const hooks = 'export const secrets = () => "s"; export const authorize = () => ({ as: "a" }); export const prices = {};';
-  const { more } = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${hooks}`));
-  expect(Object.keys(more)).toEqual(['secrets', 'authorize', 'prices']);
+  const hooked = await loadAgentsModule(await write(`export const agents = [${AGENT('a')}]; ${hooks}`));
+  expect(hooked).toMatchObject({ secrets: expect.any(Function), authorize: expect.any(Function), prices: {} });
 });
 
 describe('programs are found', () => {

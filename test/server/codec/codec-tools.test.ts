@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
-import { startCodecServer } from '../../../src/codec/codec-server.ts';
+import { startCodecServer } from '../../../src/cli/serve/codec-server.ts';
 import { freePorts } from '../../../src/dev-server/start-flags.ts';
 import { failWith, scriptedModel } from '../../../src/testing/index.ts';
 import { startCli, untilSaid } from '../../cli/cli-process.ts';

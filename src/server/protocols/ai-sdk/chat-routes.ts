@@ -3,13 +3,12 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
-import type { ContentPart } from '../../../core/domain/content.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
-import { type Problem, problemOf, reportedRequest, type ReportError } from '../../problems.ts';
+import { problemOf, reportedRequest, type ReportError } from '../../problems.ts';
 import { derivedId, requestId, soon } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
 import { component } from '../../schemas/values.ts';
@@ -235,7 +234,6 @@ const stop = defineRoute(
     scope: 'runs:write',
     params: chatParams,
     body: emptyBody,
-    bodyIsOptional: true,
     responses: { 200: { description: 'The answer is interrupted, or there was none.', schema: interruptReceipt } },
     problems: REQUEST_PROBLEMS,
   },
@@ -336,17 +334,13 @@ async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, 
     if (signal.aborted) throw error;
     const { problem } = problemOf(error, reportedRequest(raw), settings.report);
     if (errorCode(error) === 'server_unreachable') throw error;
-    yield messageOf({ type: 'error', errorText: problemText(problem) });
+    yield messageOf({ type: 'error', errorText: problem.status < 500 ? problem.detail : problem.title });
   }
   yield { data: '[DONE]' };
 }
 
 function messageOf(chunk: UiChunk): StreamMessage {
   return { data: JSON.stringify(chunk) };
-}
-
-function problemText({ detail, status, title }: Problem): string {
-  return status < 500 ? detail : title;
 }
 
 /** A part of a chat, by the numbers of its turns. */
@@ -415,7 +409,13 @@ async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedT
   // A page that continues with a message is about its answers, and one that asks for a recorded answer once more is not.
   if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
   if (goesOn && applied.length > 0) return continuedTurn(to, applied);
-  const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
+  const {
+    id,
+    queued,
+    beforeStep,
+    offset = Number.MAX_SAFE_INTEGER,
+    turn = Math.max(1, (await session.status()).session?.turns ?? 1),
+  } = receipt ?? {};
   const place = await placeOfTurn(run, turn, offset);
   if (isRepeated && posted.mayBeChanged && receipt.turn !== undefined) await requireUnchanged(run, place, message);
   // A session that has just been started counts its first message before it has recorded it.
@@ -440,24 +440,16 @@ async function continuedTurn({ session: { run }, client }: PostedTo, applied: Ap
   return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
 }
 
-async function newestTurn(session: SessionHandle): Promise<number> {
-  return Math.max(1, (await session.status()).session?.turns ?? 1);
-}
-
 /**
  * Throws `invalid_request` if a message that the session has accepted before has another text now: a message is accepted once, so the
  * change would be lost. `place`: where the turn begins that was to answer it.
  */
 async function requireUnchanged(run: Pick<RunHandle, 'context'>, place: RecordPlace, message: UserMessage | undefined): Promise<void> {
   if (message === undefined) return;
-  const text = messageText(message.content);
+  const text = recordedParts([{ type: 'message', role: 'user', content: message.content }]).text;
   for await (const [, event] of eventsFrom(run, place.offset)) {
     if (isOfUser(event) && recordedParts(event.content).text === text) return;
     // A turn that ends before it has read the message leaves it to the next one.
     if (event.turn !== undefined && event.turn.unanswered?.includes(message.id) !== true) throw changedMessage();
   }
-}
-
-function messageText(content: string | ContentPart[]): string {
-  return recordedParts([{ type: 'message', role: 'user', content }]).text;
 }

@@ -4,7 +4,9 @@ import { cursorAt, type StreamItem } from '../../../client/stream/stream-item.ts
 import { defined } from '../../../core/domain/defined.ts';
 import { completesStep } from '../../../core/domain/record.ts';
 import type { RunStatus } from '../../../core/domain/run.ts';
+import { MAX_TIMER_MS } from '../../../core/domain/time.ts';
 import type { ContextPage } from '../../../core/protocol.ts';
+import { NextValue } from '../../../streams/waits.ts';
 import type { AnsweredCall, AskedBelow } from './turn-calls.ts';
 import { isOfUser, TurnEncoder } from './turn-encoder.ts';
 import type { UiChunk } from './ui-message.ts';
@@ -53,8 +55,9 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
   let pauseMs = SHORTEST_PAUSE_MS;
-  const cursor = cursorAt(run.runId, { ...place, live: new Map() });
-  const items = new NextItem((reading) => run.stream({ cursor, signal: reading }), signal);
+  const end = new AbortController();
+  const stream = run.stream({ cursor: cursorAt(run.runId, { ...place, live: new Map() }), signal: AbortSignal.any([signal, end.signal]) });
+  const items = new NextValue(stream);
   const pass = function* (chunks: Iterable<UiChunk>): Generator<UiChunk> {
     if (held === undefined) yield* chunks;
     else held.push(...chunks);
@@ -62,9 +65,11 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   try {
     yield* pass([encoder.begin(), ...encoder.answered(answers)]);
     while (!encoder.isOver) {
-      const item = await items.next(status === 'pending_confirmation' ? pauseMs : undefined);
-      if (item === 'over') break;
-      if (item === 'late') pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      const got = await items.within(status === 'pending_confirmation' ? pauseMs : MAX_TIMER_MS, signal);
+      signal.throwIfAborted();
+      if (got?.done) break;
+      const item = got?.value;
+      if (item === undefined) pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       else {
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
@@ -81,16 +86,16 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         if (item.type === 'status') status = item.status;
       }
       if (status === 'pending_confirmation' && mayChangeApprovals(item))
-        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === 'late', staysOpen: answerOf !== undefined }));
-      if (item === 'late' && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
+        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === undefined, staysOpen: answerOf !== undefined }));
+      if (item === undefined && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
-        const release = held;
+        yield* held;
         held = undefined;
-        yield* release;
       }
     }
   } finally {
-    items.stop();
+    end.abort();
+    stream.return(undefined).catch(() => undefined);
   }
 }
 
@@ -108,52 +113,12 @@ async function answeredBelow(
   return [...encoder.answered(await Promise.all(decided.map(async (call) => answerOf(call))))];
 }
 
-/** True if the approvals may be others than before. */
-function mayChangeApprovals(item: StreamItem | 'late'): boolean {
-  if (item === 'late' || item.type === 'status') return true;
+/** True if the approvals may be others than before: after an item, and if none has come for some time. */
+function mayChangeApprovals(item: StreamItem | undefined): boolean {
+  if (item === undefined || item.type === 'status') return true;
   if (item.type !== 'event') return false;
   const { decision, refused, content } = item.event;
   return decision !== undefined || refused !== undefined || content.some(({ type }) => type !== 'message');
-}
-
-/** Takes the items of a stream one by one, and waits for each no longer than the caller wants. */
-class NextItem {
-  readonly #stopped = new AbortController();
-  readonly #items: AsyncGenerator<StreamItem>;
-  #next: Promise<IteratorResult<StreamItem>> | undefined;
-
-  /** Opens the stream with a signal that is aborted with the given one, and when the reading stops. */
-  constructor(open: (signal: AbortSignal) => AsyncGenerator<StreamItem>, signal: AbortSignal) {
-    this.#items = open(AbortSignal.any([signal, this.#stopped.signal]));
-  }
-
-  /** Returns the next item; `over` if there is none any more, and `late` if it has not come within so many milliseconds. */
-  async next(ms?: number): Promise<StreamItem | 'over' | 'late'> {
-    this.#next ??= this.#items.next();
-    const got = ms === undefined ? await this.#next : await withinTime(this.#next, ms);
-    if (got === undefined) return 'late';
-    this.#next = undefined;
-    return got.done ? 'over' : got.value;
-  }
-
-  /** Ends the reading. An item that is waited for is dropped. */
-  stop(): void {
-    this.#stopped.abort();
-    this.#next?.catch(() => undefined);
-    this.#items.return(undefined).catch(() => undefined);
-  }
-}
-
-async function withinTime<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([value, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The number of events that are read first, from the newest on. Most turns have fewer. */

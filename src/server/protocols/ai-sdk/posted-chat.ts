@@ -6,7 +6,7 @@ import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import type { ContentPart } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import { ERROR_CODES, errorCode } from '../../../core/domain/errors.ts';
-import type { JsonValue } from '../../../core/domain/json.ts';
+import { type JsonValue, parsedJson } from '../../../core/domain/json.ts';
 import { sleep } from '../../../temporal/waiting.ts';
 import { httpStatusOf, RequestError } from '../../problems.ts';
 import { component, list, MOST, nameText } from '../../schemas/values.ts';
@@ -255,11 +255,8 @@ function answerOf(waiting: ApprovalView | undefined, reason: string | undefined)
     throw new RequestError('invalid_request', question);
   }
   if (waiting?.answer?.['type'] === 'string') return reason;
-  try {
-    return JSON.parse(reason) as JsonValue;
-  } catch {
-    return reason;
-  }
+  const answer = parsedJson(reason);
+  return answer === undefined ? reason : answer;
 }
 
 /** True for an error about the answer itself, which comes again whenever that is sent. */

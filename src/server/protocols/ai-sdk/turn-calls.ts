@@ -1,7 +1,7 @@
 import type { ApprovalView, Decision } from '../../../core/domain/approvals.ts';
 import { isToolCall, type ToolResult } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
-import type { JsonObject } from '../../../core/domain/json.ts';
+import { type JsonObject, parsedJson } from '../../../core/domain/json.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { resultText } from '../../../core/domain/tool-calls.ts';
 import type { UiChunk } from './ui-message.ts';
@@ -181,14 +181,9 @@ export function approvalIdOf({ runId, callId, digest, turn, offset }: ApprovalSu
 
 /** Returns the subject of an approval by its id; undefined for an invalid text. */
 export function approvalOf(id: string): ApprovalSubject | undefined {
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(id, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
+  const parts = parsedJson(Buffer.from(id, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 5) return undefined;
-  const [runId, callId, digest, turn, offset] = parts as unknown[];
+  const [runId, callId, digest, turn, offset] = parts;
   if (!isName(runId) || !isName(callId) || !isName(digest) || !isCount(turn) || !isCount(offset)) return undefined;
   return { runId, callId, digest, turn, offset };
 }

@@ -193,7 +193,7 @@ export class TurnEncoder {
   *#end(stopReason: StopReason, error: string | undefined): Generator<UiChunk> {
     yield* this.#discardLive();
     if (stopReason === 'guardrail') yield* this.#blocked();
-    const reason = finishReasonOf(stopReason);
+    const reason = REASONS[stopReason];
     if (reason === 'error') {
       // A client stops at the error.
       yield { type: 'message-metadata', messageMetadata: this.#metadata(stopReason) };
@@ -244,11 +244,6 @@ const REASONS: Record<StopReason, UiFinishReason> = {
   cancelled: 'interrupted',
   error: 'error',
 };
-
-/** Returns the finish reason of a turn that ended for a reason. */
-function finishReasonOf(stopReason: StopReason): UiFinishReason {
-  return REASONS[stopReason];
-}
 
 /** The text that stands for what a guardrail has blocked. */
 interface BlockedText {
@@ -420,12 +415,10 @@ class LiveResponse {
     if (this.#calls.length === 0) return true;
     // Calls that were streamed come behind everything else.
     const isWhole = files.length === 0 && text === (this.#text ?? '');
-    return isWhole && this.#calls.every(({ callId, toolName }, index) => isCall(calls[index], callId, toolName));
+    return (
+      isWhole && this.#calls.every(({ callId, toolName }, index) => calls[index]?.toolCallId === callId && calls[index].name === toolName)
+    );
   }
-}
-
-function isCall(call: RecordedParts['calls'][number] | undefined, callId: string, toolName: string): boolean {
-  return call?.toolCallId === callId && call.name === toolName;
 }
 
 function* reasoningChunks(id: string, text: string): Generator<UiChunk> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult, ContentBlock, ServerContext } from '@modelcontextprotocol/server';
+import type { IfExists } from '../../../client/client-options.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamedResult, StreamItem } from '../../../client/stream/stream-item.ts';
@@ -95,15 +96,8 @@ async function startedRun(
   const runId = name === undefined ? undefined : runIdOfCall(caller.principal, name);
   const digest = name === undefined ? undefined : requestDigest('mcp', name, { agent: agent.name, ...args });
   const options = { ...args, ...memoWith(undefined, digest), ...defined({ runId }) };
-  const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
-  return startOnce({
-    client: client.temporal,
-    runId,
-    isOfKey: true,
-    digest,
-    start: () => start('fail'),
-    existing: name === undefined ? undefined : () => start('return'),
-  });
+  const start = async (ifExists: IfExists): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
+  return startOnce({ client: client.temporal, runId, isOfKey: true, digest, start });
 }
 
 /** Returns the function that tells a caller about its run, if it has asked for progress. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createMcpHandler, fromJsonSchema, type jsonSchemaValidator, McpServer } from '@modelcontextprotocol/server';
+import { memberOf } from '../../../core/domain/errors.ts';
 import type { JsonObject } from '../../../core/domain/json.ts';
 import { checkJson, problemsText } from '../../../core/json-schema/check-json-schema.ts';
 import { mayStart } from '../../auth/caller.ts';
@@ -31,7 +32,7 @@ export async function serveMcp(tools: readonly AgentTool[], body: unknown, reque
   const response = await fetch(request.raw, { parsedBody: body });
   // Other failures are mistakes of the client.
   if (response.status >= 500) request.report(failures.at(-1), { id: randomUUID(), method: 'POST', path: '/mcp' });
-  return isInitialize(body) && response.ok ? withSession(response) : response;
+  return memberOf(body, 'method') === 'initialize' && response.ok ? withSession(response) : response;
 }
 
 /** Returns a server with the agents that the caller may start. */
@@ -58,10 +59,6 @@ function serverFor(tools: readonly AgentTool[], request: McpRequest): McpServer 
     );
   }
   return server;
-}
-
-function isInitialize(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'method' in body && body.method === 'initialize';
 }
 
 /**

@@ -275,7 +275,7 @@ export const chatRoute = defineRoute(
     problems: [],
   },
   async ({ body: given, ...request }) => {
-    const body = readChatBody(given);
+    const body = parsed(chatParameters, supportedParameters(given, TABLE));
     const agent = agentOfModel(request.settings, request.caller, body.model);
     const format = chatFormat(body);
     requireFormat(agent, format, 'response_format');
@@ -324,11 +324,6 @@ function* streamMessages(chunks: Iterable<ChatCompletionChunk>): Generator<Strea
 
 /** A request for a completion. */
 type ChatBody = z.output<typeof chatParameters>;
-
-/** Reads the body of a request. Throws for parameters that are not supported. */
-function readChatBody(body: unknown): ChatBody {
-  return parsed(chatParameters, supportedParameters(body, TABLE));
-}
 
 /** Returns the format that the answer must have. */
 function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
@@ -405,10 +400,8 @@ function completionUsage(result: Pick<EndedRun, 'usage' | 'below'>): CompletionU
   };
 }
 
-type ChatMessage = z.output<typeof chatMessage>;
-
 /** Returns the messages of a request as items of a conversation. */
-function itemsOfMessages(messages: readonly ChatMessage[]): ContentItem[] {
+function itemsOfMessages(messages: readonly z.output<typeof chatMessage>[]): ContentItem[] {
   const calls = new Map<string, ToolCall>();
   return messages.flatMap((message, index): ContentItem[] => {
     const param = `messages[${index}]`;

@@ -8,7 +8,15 @@ import {
   type ToolResult,
 } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
-import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../../core/domain/json.ts';
+import {
+  canonicalJson,
+  isJsonObject,
+  isTooDeep,
+  type JsonObject,
+  type JsonValue,
+  MAX_JSON_DEPTH,
+  parsedJson,
+} from '../../../core/domain/json.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { bodyProblems } from '../../problems.ts';
 import { list, members, MOST } from '../../schemas/values.ts';
@@ -206,12 +214,7 @@ export function toolResult(
 }
 
 function argumentsOf(text: string, param: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text === '' ? '{}' : text);
-  } catch {
-    // As below.
-  }
+  const value = parsedJson(text === '' ? '{}' : text);
   if (!isJsonObject(value)) throw invalidValue(param, 'expected a JSON object as text');
   if (isTooDeep(value)) throw invalidValue(param, `nested deeper than ${MAX_JSON_DEPTH} levels`);
   return value;

@@ -98,7 +98,7 @@ function endOf(result: EndedRun, lastFinish: string | undefined): End {
     status,
     completed_at: status === 'completed' && result.endTime !== null ? secondsOf(result.endTime) : null,
     error: status === 'failed' ? responseError(result) : null,
-    incomplete_details: status === 'incomplete' ? incompleteDetails(result) : null,
+    incomplete_details: status === 'incomplete' ? { reason: wasWithheld(result) ? 'content_filter' : 'max_output_tokens' } : null,
     usage: responseUsage(result),
   };
 }
@@ -115,10 +115,6 @@ function responseStatus(result: EndedRun, lastFinish: string | undefined): NonNu
     case 'error':
       return wasWithheld(result) ? 'incomplete' : 'failed';
   }
-}
-
-function incompleteDetails(result: EndedRun): ResponseBody['incomplete_details'] {
-  return { reason: wasWithheld(result) ? 'content_filter' : 'max_output_tokens' };
 }
 
 function responseError({ errorCode, error }: EndedRun): ResponseError {

@@ -146,7 +146,7 @@ export const createResponseRoute = defineRoute(
     problems: [],
   },
   async ({ body: given, ...request }) => {
-    const body = readResponseRequest(given);
+    const body = parsed(responseParameters, supportedParameters(given, TABLE));
     const agent = agentOfModel(request.settings, request.caller, body.model);
     requireFormat(agent, responseFormat(body), 'text.format');
     const opening = openingOf(body);
@@ -211,11 +211,6 @@ async function started<Outcome>({ previous_response_id: previous }: ResponseRequ
 }
 
 type ResponseRequest = z.output<typeof responseParameters>;
-
-/** Reads the body of a request. Throws for parameters that are not supported. */
-function readResponseRequest(body: unknown): ResponseRequest {
-  return parsed(responseParameters, supportedParameters(body, TABLE));
-}
 
 /** Returns the format that the answer must have. */
 function responseFormat({ text: { format } }: ResponseRequest): AnswerFormat {

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { IfExists } from '../../../client/client-options.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StartOptions } from '../../../client/start.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
@@ -51,18 +52,11 @@ export async function startAgent(
     ...opening,
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
     ...(maxToolCalls === undefined ? {} : { limits: { toolCalls: maxToolCalls } }),
-    ...memoWith(memoOf(facts), digest),
+    ...memoWith({ [MEMO]: { createdAt: facts.createdAt, parameters: { ...parameters } } }, digest),
     ...defined({ runId }),
   } as StartOptions;
-  const start = async (ifExists: 'fail' | 'return'): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
-  const outcome = await startOnce({
-    client: client.temporal,
-    runId,
-    isOfKey: true,
-    digest,
-    start: () => start('fail'),
-    existing: digest === undefined ? undefined : () => start('return'),
-  });
+  const start = async (ifExists: IfExists): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
+  const outcome = await startOnce({ client: client.temporal, runId, isOfKey: true, digest, start });
   if (!outcome.repeated && typeof agent === 'string') {
     const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent, waits: !background });
     if (hint !== undefined) throw modelNotFound(agent, {}, hint);
@@ -99,10 +93,6 @@ interface KeptFacts {
   /** Seconds since the epoch. */
   createdAt: number;
   parameters: RepeatedParameters;
-}
-
-function memoOf({ createdAt, parameters }: KeptFacts): JsonObject {
-  return { [MEMO]: { createdAt, parameters: { ...parameters } } };
 }
 
 /** Returns the facts that a run keeps; undefined if it was started in another way. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sendDecision } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import type { Duration } from '../../../core/domain/time.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
@@ -56,7 +57,6 @@ const pauseRoute = defineRoute(
     id: 'pauseRun',
     summary: 'Pause a run after its current step',
     body: emptyBody,
-    bodyIsOptional: true,
     responses: ok(pauseReceipt, 'The run pauses.'),
     problems: REQUEST_PROBLEMS,
   },
@@ -70,7 +70,6 @@ const resumeRoute = defineRoute(
     id: 'resumeRun',
     summary: 'Resume a paused run',
     body: emptyBody,
-    bodyIsOptional: true,
     responses: ok(pauseReceipt, 'The run goes on.'),
     problems: REQUEST_PROBLEMS,
   },
@@ -84,7 +83,6 @@ const cancelRoute = defineRoute(
     id: 'cancelRun',
     summary: 'Cancel a run',
     body: cancelBody,
-    bodyIsOptional: true,
     responses: ok(cancelReceipt, 'The run has been asked to end, or had ended.'),
     problems: ['run_not_found', 'not_a_run'],
   },
@@ -141,7 +139,6 @@ const retryRoute = defineRoute(
     counts: 'starts',
     summary: 'Let a run that has ended go on from a step',
     body: retryBody,
-    bodyIsOptional: true,
     responses: ok(retryReceipt, 'The run goes on.'),
     problems: ['run_not_found', 'run_open', 'invalid_input', 'history_removed'],
   },
@@ -233,23 +230,9 @@ const decideRoute = defineRoute(
     ],
   },
   async ({ params: { runId, callId }, body, caller, client, idempotencyKey }): Promise<Reply> => {
-    const { digest, runId: waiting } = body;
-    const handle = client.handle(runId);
-    const about = { callId, digest, ...defined({ runId: waiting }) };
+    const about = { callId, digest: body.digest, ...defined({ runId: body.runId }) };
     const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
-    const remembered = 'remember' in body ? { remember: body.remember } : {};
-    switch (body.type) {
-      case 'approve': {
-        const edited = defined({ arguments: body.arguments });
-        return { status: 200, body: await handle.approve(about, { ...options, ...edited, ...remembered }) };
-      }
-      case 'reject': {
-        const reason = defined({ reason: body.reason });
-        return { status: 200, body: await handle.reject(about, { ...options, ...reason, ...remembered }) };
-      }
-      case 'respond':
-        return { status: 200, body: await handle.respond(about, body.content, options) };
-    }
+    return { status: 200, body: await sendDecision(client.handle(runId), about, body, options) };
   },
 );
 

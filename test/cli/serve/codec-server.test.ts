@@ -1,8 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CodecServerOptions } from '../../src/codec/codec-server.ts';
-import { startCodecServer } from '../../src/codec/codec-server.ts';
-import { key } from './payloads.ts';
+import { type CodecServerOptions, startCodecServer } from '../../../src/cli/serve/codec-server.ts';
+import { key } from '../../codec/payloads.ts';
 
 const codec = { compression: { threshold: 100 }, encryption: { activeKeyId: 'k1', keys: { k1: key(1) } } };
 const UI = 'http://localhost:8233';
