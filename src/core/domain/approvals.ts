@@ -1,6 +1,7 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import type { RunSubject } from './run.ts';
+import { ANY_JSON, JSON_OBJECT, object, type ObjectOf, oneOf, orNull, type Shape, TEXT, TIMESTAMP, type ValueOf } from './shape.ts';
 import { shellCommand } from './text.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
@@ -79,51 +80,59 @@ export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'dea
 /** The tool name of a pending approval that is about a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
+export const REMEMBER = oneOf('tool', 'arguments');
+
 /** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
-export type Remember = 'tool' | 'arguments';
+export type Remember = ValueOf<typeof REMEMBER>;
+
+const DECISION_MEMBERS = {
+  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
+  id: TEXT,
+  type: oneOf('approve', 'reject', 'respond'),
+  callId: TEXT,
+  toolName: TEXT,
+  digest: TEXT,
+  /** For an approval: the arguments to run the call with, if they differ from the model's. */
+  'arguments?': JSON_OBJECT,
+  /** For a response: the result of the call, given instead of running the tool. */
+  'content?': ANY_JSON,
+  'reason?': TEXT,
+  'remember?': REMEMBER,
+  /** The approver, as claimed. */
+  by: orNull(TEXT),
+  /** The approver, as verified by `authorize`. */
+  'verifiedBy?': TEXT,
+  source: oneOf('update', 'signal', 'deadline', 'remembered'),
+  /** ISO 8601. */
+  at: TIMESTAMP,
+};
 
 /** One decision about a call. */
-export interface Decision {
-  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
-  id: string;
-  type: 'approve' | 'reject' | 'respond';
-  callId: string;
-  toolName: string;
-  digest: string;
-  /** For an approval: the arguments to run the call with, if they differ from the model's. */
-  arguments?: JsonObject;
-  /** For a response: the result of the call, given instead of running the tool. */
-  content?: JsonValue;
-  reason?: string;
-  remember?: Remember;
-  /** The approver, as claimed. */
-  by: string | null;
-  /** The approver, as verified by `authorize`. */
-  verifiedBy?: string;
-  source: 'update' | 'signal' | 'deadline' | 'remembered';
-  /** ISO 8601. */
-  at: string;
-}
+export interface Decision extends ObjectOf<typeof DECISION_MEMBERS> {}
+export const DECISION: Shape<Decision> = object(DECISION_MEMBERS);
 
 /** A decision without its content. A run keeps this part in memory. */
 export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 
-/** A decision that applies to further calls. */
-export interface RememberedDecision {
+const REMEMBERED_MEMBERS = {
   /** The id of the decision. */
-  id: string;
-  type: 'approve' | 'reject';
-  toolName: string;
+  id: TEXT,
+  type: oneOf('approve', 'reject'),
+  toolName: TEXT,
   /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
-  agent?: string;
+  'agent?': TEXT,
   /** The digest of the arguments, if the decision applies only to equal ones. */
-  digest?: string;
-  reason?: string;
-  by: string | null;
-  verifiedBy?: string;
+  'digest?': TEXT,
+  'reason?': TEXT,
+  by: orNull(TEXT),
+  'verifiedBy?': TEXT,
   /** ISO 8601. */
-  at: string;
-}
+  at: TIMESTAMP,
+};
+
+/** A decision that applies to further calls. */
+export interface RememberedDecision extends ObjectOf<typeof REMEMBERED_MEMBERS> {}
+export const REMEMBERED_DECISION: Shape<RememberedDecision> = object(REMEMBERED_MEMBERS);
 
 /** A request to a run that was refused after its sender could be told, or by `authorize`. */
 export interface RefusedRequest {

@@ -1,39 +1,73 @@
 import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
+import {
+  AT_LEAST_ONE,
+  closedObject,
+  COUNT,
+  described,
+  DURATION,
+  FLAG,
+  boundedNumber,
+  object,
+  type ObjectOf,
+  oneOf,
+  orNull,
+  recordOf,
+  type Shape,
+  shape,
+} from './shape.ts';
 import { type Duration, milliseconds } from './time.ts';
 
-/** The limits of a run. An absent field is no limit. */
-export interface RunLimits {
+const OPTIONAL_LIMITS = {
+  /** The number of tool calls that may start, of all tools together. */
+  'toolCalls?': COUNT,
+  /** The number of tool calls that may start, by the name of the tool. */
+  'toolCallsByName?': recordOf(COUNT),
+  'inputTokens?': COUNT,
+  'outputTokens?': COUNT,
+  'totalTokens?': COUNT,
+  /** US dollars, by the prices of the snapshot. */
+  'costUsd?': boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' }),
+  /** Milliseconds from the start of the run. */
+  'deadlineMs?': described(DURATION, 'Milliseconds from the start of the run.'),
+};
+
+const LIMIT_VALUES_MEMBERS = {
   /** The number of steps. Default 10. */
-  steps: number;
+  steps: COUNT,
+  ...OPTIONAL_LIMITS,
+};
+
+/** The limits that a run had at its end. An absent field is no limit. */
+export interface LimitValues extends ObjectOf<typeof LIMIT_VALUES_MEMBERS> {}
+export const LIMIT_VALUES: Shape<LimitValues> = object(LIMIT_VALUES_MEMBERS);
+
+const RUN_LIMITS_MEMBERS = {
+  ...LIMIT_VALUES_MEMBERS,
   /**
    * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
    * `max_iterations_reached`.
    */
-  finalAttempt: boolean;
-  /** The number of tool calls that may start, of all tools together. */
-  toolCalls?: number;
-  /** The number of tool calls that may start, by the name of the tool. */
-  toolCallsByName?: Record<string, number>;
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-  /** US dollars, by the prices of the snapshot. */
-  costUsd?: number;
-  /** Milliseconds from the start of the run. */
-  deadlineMs?: number;
+  finalAttempt: FLAG,
   /** A person is asked to raise a limit that is reached. Absent: the run ends. */
-  onLimit?: 'ask';
-}
+  'onLimit?': oneOf('ask'),
+};
 
-/** The limit of steps for an agent that sets none. */
-export const DEFAULT_STEPS = 10;
+/** The limits of a run. An absent field is no limit. */
+export interface RunLimits extends ObjectOf<typeof RUN_LIMITS_MEMBERS> {}
+export const RUN_LIMITS: Shape<RunLimits> = object(RUN_LIMITS_MEMBERS);
 
 /** Limits that can be changed while a run is running. */
 export type LimitChanges = Partial<LimitValues>;
 
-/** The limits that a run had at its end. An absent field is no limit. */
-export type LimitValues = Omit<RunLimits, 'finalAttempt' | 'onLimit'>;
+/** Limits that a start sets, and the amounts that a child is given of the limits of its parent. */
+export const LIMITS: Shape<LimitChanges> = closedObject({ 'steps?': AT_LEAST_ONE, ...OPTIONAL_LIMITS });
+
+/** Limits that a caller raises during the run. */
+export const LIMIT_CHANGES: Shape<LimitChanges> = shape({ ...LIMITS, minProperties: 1 });
+
+/** The limit of steps for an agent that sets none. */
+export const DEFAULT_STEPS = 10;
 
 /** One raise of limits by a caller. */
 export interface LimitRaise {
@@ -195,17 +229,26 @@ export interface ChildrenOptions {
 /** The highest limit of depth. */
 export const MAX_TREE_DEPTH = 20;
 
-/** The limits of a whole session. `null`: no limit. */
-export interface SessionLimits {
+/**
+ * A number that can be added to others and may be negative: the cost of a call is, if a provider reports more cached tokens than
+ * prompt tokens.
+ */
+const SUMMAND = boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+
+const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
-  turns?: number | null;
+  'turns?': orNull(AT_LEAST_ONE),
   /** Prompt and completion tokens of all turns together. Default 200,000. */
-  totalTokens?: number | null;
+  'totalTokens?': orNull(AT_LEAST_ONE),
   /** US dollars. Default: no limit. */
-  costUsd?: number | null;
+  'costUsd?': orNull(SUMMAND),
   /** Milliseconds from the start of the session. Default: no limit. */
-  deadlineMs?: number | null;
-}
+  'deadlineMs?': orNull(DURATION),
+};
+
+/** The limits of a whole session. `null`: no limit. */
+export interface SessionLimits extends ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
+export const SESSION_LIMITS: Shape<SessionLimits> = closedObject(SESSION_LIMITS_MEMBERS);
 
 /** The limits of a session that names none. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;

@@ -1,7 +1,7 @@
 import { cutText } from './byte-budgets.ts';
 import { defined } from './defined.ts';
 import { depsProblem } from './deps.ts';
-import type { JsonObject } from './json.ts';
+import { closedObject, JSON_OBJECT, type ObjectOf, type Shape, boundedText } from './shape.ts';
 
 /**
  * The statuses with which a run can end. `max_iterations_reached`: the limit of steps has ended it. `limit_reached`: any other limit has,
@@ -43,17 +43,27 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
   return status === 'max_iterations_reached' || status === 'limit_reached';
 }
 
-/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
-export interface Principal {
+const PRINCIPAL_NAME = boundedText({ minLength: 1, maxLength: 200 });
+
+const IDENTITY_MEMBERS = {
   /** The customer of the operator that the user belongs to. */
-  tenant?: string;
-  user?: string;
-  /** Facts about the user that tools rely on, such as roles. */
-  claims?: JsonObject;
-}
+  'tenant?': PRINCIPAL_NAME,
+  'user?': PRINCIPAL_NAME,
+};
 
 /** The part of a principal that says who it is. Claims may differ from one run to the next. */
-export type Identity = Pick<Principal, 'tenant' | 'user'>;
+export interface Identity extends ObjectOf<typeof IDENTITY_MEMBERS> {}
+export const IDENTITY: Shape<Identity> = closedObject(IDENTITY_MEMBERS);
+
+const PRINCIPAL_MEMBERS = {
+  ...IDENTITY_MEMBERS,
+  /** Facts about the user that tools rely on, such as roles. */
+  'claims?': JSON_OBJECT,
+};
+
+/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
+export interface Principal extends ObjectOf<typeof PRINCIPAL_MEMBERS> {}
+export const PRINCIPAL: Shape<Principal> = closedObject(PRINCIPAL_MEMBERS);
 
 /** The same as it was given: a missing member may be there as undefined. */
 type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };

@@ -1,35 +1,20 @@
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
-import { type ContentItem, needsResponse } from '../domain/content.ts';
+import { CONTENT_ITEM, type ContentItem, MESSAGE_CONTENT, needsResponse } from '../domain/content.ts';
 import { startStateProblem } from '../domain/deps.ts';
 import { depthProblem, isJsonObject, isTooDeep, type JsonObject } from '../domain/json.ts';
-import { MAX_TREE_DEPTH } from '../domain/limits.ts';
+import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS } from '../domain/limits.ts';
+import { MAX_LAYERS, PERMISSIONS } from '../domain/permissions.ts';
 import { PROGRAM_LIMITS } from '../domain/program-document.ts';
 import type { ProgramInput } from '../domain/program-run.ts';
+import type { RunInput } from '../domain/run-input.ts';
+import { PRINCIPAL } from '../domain/run.ts';
+import { AT_LEAST_ONE, COUNT, DURATION, MOMENT, NUMBER, TEXT } from '../domain/shape.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/json-schema.ts';
-import type { RunInput } from '../protocol.ts';
-import {
-  AT_LEAST_ONE,
-  CONTENT_ITEM,
-  COUNT,
-  DURATION,
-  FLOW_INPUT_SCHEMA,
-  HOOKS_SCHEMA,
-  LIMITS_SCHEMA,
-  MAX_LAYERS,
-  mediaProblems,
-  MESSAGE_CONTENT,
-  MOMENT,
-  PERMISSIONS_SCHEMA,
-  PRINCIPAL_SCHEMA,
-  principalSizeProblem,
-  SUMMAND,
-} from './value-schemas.ts';
+import { FLOW_INPUT_SCHEMA, HOOKS_SCHEMA, mediaProblems, principalSizeProblem } from './value-schemas.ts';
 
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
 
-const TEXT: JsonObject = { type: 'string' };
-const NUMBER: JsonObject = { type: 'number' };
 const TEXTS: JsonObject = { type: 'array', items: TEXT };
 
 /** The checks of an answer. */
@@ -59,22 +44,9 @@ const AGENT_DOCUMENT_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-const NO_LIMIT: JsonObject = { type: 'null' };
-
-export const SESSION_LIMITS_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    turns: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
-    totalTokens: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
-    costUsd: { anyOf: [SUMMAND, NO_LIMIT] },
-    deadlineMs: { anyOf: [DURATION, NO_LIMIT] },
-  },
-  additionalProperties: false,
-};
-
 const TERMS: JsonObject = {
-  limits: SESSION_LIMITS_SCHEMA,
-  compactAfter: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
+  limits: SESSION_LIMITS,
+  compactAfter: { anyOf: [AT_LEAST_ONE, { type: 'null' }] },
   title: { type: 'string', minLength: 1, maxLength: 200 },
   generateTitle: { const: true },
   refresh: { const: 'never' },
@@ -93,7 +65,7 @@ const PARENT_SCHEMA: JsonObject = {
     depth: { type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH },
     checkMs: DURATION,
     checkAt: MOMENT,
-    left: LIMITS_SCHEMA,
+    left: LIMITS,
     tree: {
       type: 'object',
       properties: { depth: COUNT, alive: COUNT, runs: COUNT },
@@ -102,7 +74,7 @@ const PARENT_SCHEMA: JsonObject = {
     },
     hooks: HOOKS_SCHEMA,
     kept: { const: true },
-    permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
+    permissions: { type: 'array', items: PERMISSIONS, maxItems: MAX_LAYERS },
   },
   required: ['runId', 'depth', 'checkMs'],
   additionalProperties: false,
@@ -176,16 +148,13 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
     document: AGENT_DOCUMENT_SCHEMA,
     flow: { ...FLOW_INPUT_SCHEMA, description: 'The order of agents. `agent` is then the name of the run alone.' },
-    input: {
-      description: 'What the user says: text, or parts where media is involved.',
-      anyOf: [...MESSAGE_CONTENT],
-    },
+    input: { ...MESSAGE_CONTENT, description: 'What the user says: text, or parts where media is involved.' },
     messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
+    principal: { ...PRINCIPAL, description: 'The identity on whose behalf the run acts.' },
     session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
-    limits: { ...LIMITS_SCHEMA, description: 'Overrides limits of the agent.' },
+    limits: { ...LIMITS, description: 'Overrides limits of the agent.' },
     parent: PARENT_SCHEMA,
     fromCall: FROM_CALL_SCHEMA,
     ...OVERRIDES,
@@ -361,7 +330,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
     input: { type: 'object', description: 'The input of the program.' },
     deps: { type: 'object', description: 'Data of the run for tools.' },
     state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
+    principal: { ...PRINCIPAL, description: 'The identity on whose behalf the run acts.' },
     resume: {
       type: 'object',
       description: 'An earlier run whose results are taken over.',
@@ -369,7 +338,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
       required: ['run'],
       additionalProperties: false,
     },
-    limits: LIMITS_SCHEMA,
+    limits: LIMITS,
     parent: PARENT_SCHEMA,
     tags: OVERRIDES.tags,
     live: OVERRIDES.live,
@@ -413,28 +382,4 @@ function inputDepthProblem(value: unknown): string | undefined {
 
 function isProgramInput(value: unknown): value is ProgramInput {
   return isJsonObject(value) && (typeof value['program'] === 'string' || isJsonObject(value['program']));
-}
-export const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
-
-const INTERRUPT: JsonObject = {
-  type: 'object',
-  properties: { turn: AT_LEAST_ONE, reason: { type: 'string', maxLength: 500 }, by: BY },
-  additionalProperties: false,
-};
-
-const CLOSE: JsonObject = { type: 'object', properties: { by: BY }, additionalProperties: false };
-
-/** Describes the problem of a request to interrupt a turn; undefined if there is none. Works in the sandbox and never throws. */
-export function interruptProblem(value: unknown): string | undefined {
-  return schemaProblem(INTERRUPT, value);
-}
-
-/** Describes the problem of a request to close a session. */
-export function closeProblem(value: unknown): string | undefined {
-  return schemaProblem(CLOSE, value);
-}
-
-function schemaProblem(schema: JsonObject, value: unknown): string | undefined {
-  const problems = checkJson(schema, value);
-  return problems.length === 0 ? undefined : problemsText(problems);
 }
