@@ -1,7 +1,24 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
 import type { LimitChanges } from './limits.ts';
-import type { RunSubject } from './run.ts';
-import { ANY_JSON, JSON_OBJECT, object, type ObjectOf, oneOf, orNull, type Shape, TEXT, TIMESTAMP, type ValueOf } from './shape.ts';
+import { RUN_SUBJECT } from './run.ts';
+import {
+  ANY_JSON,
+  anyObject,
+  described,
+  FLAG,
+  JSON_OBJECT,
+  NUMBER,
+  object,
+  type ObjectOf,
+  oneOf,
+  optional,
+  orNull,
+  type Shape,
+  TEXT,
+  TIMESTAMP,
+  TRUE,
+  type ValueOf,
+} from './shape.ts';
 import { shellCommand } from './text.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
@@ -31,51 +48,58 @@ export interface ApprovalRequirement extends ApprovalDeadline {
   reason?: string;
 }
 
+const OF_APPROVAL = {
+  kind: oneOf('tool', 'question', 'limit', 'outcome'),
+  callId: TEXT,
+  /** The name of the tool; `raise_limits` for a limit. */
+  toolName: TEXT,
+  digest: described(TEXT, 'A decision is bound to it.'),
+  /** Unique in the run, and the same in every notification about this approval. */
+  key: TEXT,
+  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
+  step: NUMBER,
+  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
+  at: optional(TEXT),
+  onDeadline: optional(oneOf('approve', 'reject')),
+  reason: optional(TEXT),
+  /** For a limit: the limits that an approval sets. */
+  proposal: optional(anyObject<LimitChanges>()),
+  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
+  notified: optional(FLAG),
+};
+
 /**
  * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
  * answer was lost.
  */
-export interface PendingApproval {
-  kind: 'tool' | 'question' | 'limit' | 'outcome';
-  callId: string;
-  /** The name of the tool; `raise_limits` for a limit. */
-  toolName: string;
-  digest: string;
-  /** Unique in the run, and the same in every notification about this approval. */
-  key: string;
-  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
-  step: number;
-  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
-  at?: string;
+export interface PendingApproval extends ObjectOf<typeof OF_APPROVAL> {
   /** Milliseconds since the epoch. */
   requestedAt: number;
   /** Milliseconds since the epoch. */
   deadlineAt?: number;
-  onDeadline?: DeadlineAction;
-  reason?: string;
-  /** For a limit: the limits that an approval sets. */
-  proposal?: LimitChanges;
-  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
-  notified?: boolean;
 }
 
-/** One pending approval with all that an approver needs to decide it. */
-export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'deadlineAt'> {
+const VIEW_MEMBERS = {
+  ...OF_APPROVAL,
   /** ISO 8601. */
-  requestedAt: string;
+  requestedAt: TIMESTAMP,
   /** ISO 8601. */
-  deadlineAt?: string;
+  deadlineAt: optional(TIMESTAMP),
   /** The run that waits: the one that lists the approval, or a descendant. Decisions go to it. Absent in the answer of a run about itself. */
-  runId?: string;
+  runId: optional(described(TEXT, 'The run that waits.')),
   /** What an approver needs to know about that run, in a list of several runs. Absent: it is what the list says of the run itself. */
-  about?: RunSubject;
+  about: optional(RUN_SUBJECT),
   /** The arguments of the call; for a limit, the limits that an approval sets. */
-  arguments: JsonObject;
+  arguments: JSON_OBJECT,
   /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */
-  argumentsCut?: true;
+  argumentsCut: optional(TRUE),
   /** For a question: the schema of the answer. */
-  answer?: JsonObject;
-}
+  answer: optional(JSON_OBJECT),
+};
+
+/** One pending approval with all that an approver needs to decide it. */
+export interface ApprovalView extends ObjectOf<typeof VIEW_MEMBERS> {}
+export const APPROVAL_VIEW: Shape<ApprovalView> = object(VIEW_MEMBERS);
 
 /** The tool name of a pending approval that is about a limit. */
 export const RAISE_LIMITS = 'raise_limits';
@@ -93,15 +117,15 @@ const DECISION_MEMBERS = {
   toolName: TEXT,
   digest: TEXT,
   /** For an approval: the arguments to run the call with, if they differ from the model's. */
-  'arguments?': JSON_OBJECT,
+  arguments: optional(JSON_OBJECT),
   /** For a response: the result of the call, given instead of running the tool. */
-  'content?': ANY_JSON,
-  'reason?': TEXT,
-  'remember?': REMEMBER,
+  content: optional(ANY_JSON),
+  reason: optional(TEXT),
+  remember: optional(REMEMBER),
   /** The approver, as claimed. */
   by: orNull(TEXT),
   /** The approver, as verified by `authorize`. */
-  'verifiedBy?': TEXT,
+  verifiedBy: optional(TEXT),
   source: oneOf('update', 'signal', 'deadline', 'remembered'),
   /** ISO 8601. */
   at: TIMESTAMP,
@@ -120,12 +144,12 @@ const REMEMBERED_MEMBERS = {
   type: oneOf('approve', 'reject'),
   toolName: TEXT,
   /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
-  'agent?': TEXT,
+  agent: optional(TEXT),
   /** The digest of the arguments, if the decision applies only to equal ones. */
-  'digest?': TEXT,
-  'reason?': TEXT,
+  digest: optional(TEXT),
+  reason: optional(TEXT),
   by: orNull(TEXT),
-  'verifiedBy?': TEXT,
+  verifiedBy: optional(TEXT),
   /** ISO 8601. */
   at: TIMESTAMP,
 };

@@ -1,35 +1,36 @@
 import { isJsonObject, type JsonValue } from './json.ts';
 import {
   ANY_LIST,
+  boundedNumber,
+  boundedText,
   closedObject,
   COUNT,
   either,
-  JSON_OBJECT,
   fixed,
+  JSON_OBJECT,
   listOf,
-  boundedNumber,
   type ObjectOf,
   oneOf,
+  optional,
   recordOf,
   type Shape,
   TEXT,
-  boundedText,
   type ValueOf,
 } from './shape.ts';
 import { shortened } from './text.ts';
 
 /** The source of a media part: exactly one of `url` and `data` (base64). */
-const SOURCE = { 'url?': TEXT, 'data?': TEXT, 'mediaType?': TEXT };
+const SOURCE = { url: optional(TEXT), data: optional(TEXT), mediaType: optional(TEXT) };
 
 export interface MediaSource extends ObjectOf<typeof SOURCE> {}
 
 const SIZE = boundedNumber({ minimum: 0 });
 
 const TEXT_PART = closedObject({ type: fixed('text'), text: TEXT });
-const IMAGE = closedObject({ type: fixed('image'), ...SOURCE, 'width?': SIZE, 'height?': SIZE });
-const AUDIO = closedObject({ type: fixed('audio'), ...SOURCE, 'format?': TEXT });
-const VIDEO = closedObject({ type: fixed('video'), ...SOURCE, 'format?': TEXT });
-const FILE = closedObject({ type: fixed('file'), ...SOURCE, 'name?': TEXT });
+const IMAGE = closedObject({ type: fixed('image'), ...SOURCE, width: optional(SIZE), height: optional(SIZE) });
+const AUDIO = closedObject({ type: fixed('audio'), ...SOURCE, format: optional(TEXT) });
+const VIDEO = closedObject({ type: fixed('video'), ...SOURCE, format: optional(TEXT) });
+const FILE = closedObject({ type: fixed('file'), ...SOURCE, name: optional(TEXT) });
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). */
 export type ContentPart =
@@ -83,7 +84,7 @@ const TOOL_RESULT = closedObject({
   status: oneOf('success', 'error'),
   content: ANY_LIST,
   /** The location of the whole content, if `content` is only its preview. */
-  'spilled?': SPILLED_CONTENT,
+  spilled: optional(SPILLED_CONTENT),
 });
 
 /** The result of a tool call. `content` is a list of any JSON values and may be empty. */

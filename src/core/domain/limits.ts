@@ -2,15 +2,16 @@ import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
 import {
   AT_LEAST_ONE,
+  boundedNumber,
   closedObject,
   COUNT,
   described,
   DURATION,
+  fixed,
   FLAG,
-  boundedNumber,
   object,
   type ObjectOf,
-  oneOf,
+  optional,
   orNull,
   recordOf,
   type Shape,
@@ -20,16 +21,16 @@ import { type Duration, milliseconds } from './time.ts';
 
 const OPTIONAL_LIMITS = {
   /** The number of tool calls that may start, of all tools together. */
-  'toolCalls?': COUNT,
+  toolCalls: optional(COUNT),
   /** The number of tool calls that may start, by the name of the tool. */
-  'toolCallsByName?': recordOf(COUNT),
-  'inputTokens?': COUNT,
-  'outputTokens?': COUNT,
-  'totalTokens?': COUNT,
+  toolCallsByName: optional(recordOf(COUNT)),
+  inputTokens: optional(COUNT),
+  outputTokens: optional(COUNT),
+  totalTokens: optional(COUNT),
   /** US dollars, by the prices of the snapshot. */
-  'costUsd?': boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' }),
+  costUsd: optional(boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
   /** Milliseconds from the start of the run. */
-  'deadlineMs?': described(DURATION, 'Milliseconds from the start of the run.'),
+  deadlineMs: optional(described(DURATION, 'Milliseconds from the start of the run.')),
 };
 
 const LIMIT_VALUES_MEMBERS = {
@@ -50,7 +51,7 @@ const RUN_LIMITS_MEMBERS = {
    */
   finalAttempt: FLAG,
   /** A person is asked to raise a limit that is reached. Absent: the run ends. */
-  'onLimit?': oneOf('ask'),
+  onLimit: optional(fixed('ask')),
 };
 
 /** The limits of a run. An absent field is no limit. */
@@ -61,7 +62,7 @@ export const RUN_LIMITS: Shape<RunLimits> = object(RUN_LIMITS_MEMBERS);
 export type LimitChanges = Partial<LimitValues>;
 
 /** Limits that a start sets, and the amounts that a child is given of the limits of its parent. */
-export const LIMITS: Shape<LimitChanges> = closedObject({ 'steps?': AT_LEAST_ONE, ...OPTIONAL_LIMITS });
+export const LIMITS: Shape<LimitChanges> = closedObject({ steps: optional(AT_LEAST_ONE), ...OPTIONAL_LIMITS });
 
 /** Limits that a caller raises during the run. */
 export const LIMIT_CHANGES: Shape<LimitChanges> = shape({ ...LIMITS, minProperties: 1 });
@@ -237,13 +238,13 @@ const SUMMAND = boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Numb
 
 const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
-  'turns?': orNull(AT_LEAST_ONE),
+  turns: optional(orNull(AT_LEAST_ONE)),
   /** Prompt and completion tokens of all turns together. Default 200,000. */
-  'totalTokens?': orNull(AT_LEAST_ONE),
+  totalTokens: optional(orNull(AT_LEAST_ONE)),
   /** US dollars. Default: no limit. */
-  'costUsd?': orNull(SUMMAND),
+  costUsd: optional(orNull(SUMMAND)),
   /** Milliseconds from the start of the session. Default: no limit. */
-  'deadlineMs?': orNull(DURATION),
+  deadlineMs: optional(orNull(DURATION)),
 };
 
 /** The limits of a whole session. `null`: no limit. */
@@ -252,6 +253,13 @@ export const SESSION_LIMITS: Shape<SessionLimits> = closedObject(SESSION_LIMITS_
 
 /** The limits of a session that names none. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
+
+/** The limits of a session with those that it does not name. */
+export const SESSION_LIMIT_VALUES = shape<Required<SessionLimits>>({
+  type: 'object',
+  properties: SESSION_LIMITS['properties'] ?? {},
+  required: Object.keys(DEFAULT_SESSION_LIMITS),
+});
 
 /** The number of turns after which the conversation of a session is compacted, unless the session names another one. */
 const DEFAULT_COMPACT_AFTER = 20;

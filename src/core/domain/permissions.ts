@@ -1,6 +1,6 @@
 import { defined } from './defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
-import { closedObject, listOf, type ObjectOf, oneOf, recordOf, type Shape, boundedText, TRUE } from './shape.ts';
+import { boundedText, closedObject, listOf, type ObjectOf, oneOf, optional, recordOf, type Shape, TRUE } from './shape.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
@@ -22,11 +22,11 @@ const GLOB = boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
 
 const RULE = {
   /** A glob for the name of the tool; upper and lower case are the same. */
-  'tool?': GLOB,
+  tool: optional(GLOB),
   /** A glob for the category of the tool. A tool without one never matches. */
-  'category?': GLOB,
+  category: optional(GLOB),
   /** Globs for arguments, by their path: `path`, `options.mode`, `files.0`; `*` in a path stands for each member. */
-  'args?': recordOf(GLOB),
+  args: optional(recordOf(GLOB)),
 };
 
 /** A rule: a call matches if all of its fields match. */
@@ -37,15 +37,15 @@ const RULES = listOf<PermissionRule>(closedObject(RULE), { maxItems: 100 });
 const PERMISSIONS_MEMBERS = {
   mode: oneOf(...PERMISSION_MODES),
   /** Calls that get an error result. */
-  'deny?': RULES,
+  deny: optional(RULES),
   /** Calls that wait for a decision, in every mode. */
-  'ask?': RULES,
+  ask: optional(RULES),
   /** Absent: all calls. Otherwise every other call is denied, in every mode. */
-  'allow?': RULES,
+  allow: optional(RULES),
   /** Calls that wait for a decision in the mode `default`. */
-  'approvalRequired?': RULES,
+  approvalRequired: optional(RULES),
   /** In the mode `permissive`, calls of tools with the category `execute` do not wait either. */
-  'allowUnattendedExecute?': TRUE,
+  allowUnattendedExecute: optional(TRUE),
 };
 
 /** The rules for the calls of a run, as they are pinned in its snapshot. */

@@ -7,20 +7,21 @@ import { IDENTITY } from './run.ts';
 import {
   ANY_JSON,
   AT_LEAST_ONE,
+  boundedNumber,
+  boundedText,
   closedObject,
   COUNT,
   FLAG,
   JSON_OBJECT,
   listOf,
   NUMBER,
-  boundedNumber,
   object,
   type ObjectOf,
   oneOf,
+  optional,
   type Shape,
   shape,
   TEXT,
-  boundedText,
   type ValueOf,
   VERSION,
 } from './shape.ts';
@@ -36,9 +37,9 @@ export const SEND = closedObject({
   id: ID,
   content: MESSAGE_CONTENT,
   /** Default `queue`. */
-  'mode?': MESSAGE_MODE,
+  mode: optional(MESSAGE_MODE),
   /** The identity on whose behalf the sender acts: a run of another principal refuses the message as if it did not exist. Default: not checked. */
-  'principal?': IDENTITY,
+  principal: optional(IDENTITY),
 });
 
 /** Argument of the Update and the Signal `send`. */
@@ -51,14 +52,14 @@ const OF_DECISION = {
   /** The digest of the pending approval: a decision about other arguments is refused. */
   digest: boundedText({ minLength: 1 }),
   /** The approver, as claimed. */
-  'by?': BY,
+  by: optional(BY),
 };
 
 export const APPROVE = closedObject({
   ...OF_DECISION,
   /** The arguments with which the call runs instead of the model's. For a limit: the limits to set. */
-  'arguments?': JSON_OBJECT,
-  'remember?': REMEMBER,
+  arguments: optional(JSON_OBJECT),
+  remember: optional(REMEMBER),
 });
 
 /** Argument of the Update and the Signal `approve`. */
@@ -67,8 +68,8 @@ export interface ApproveInput extends ValueOf<typeof APPROVE> {}
 export const REJECT = closedObject({
   ...OF_DECISION,
   /** The model reads it. */
-  'reason?': REASON,
-  'remember?': REMEMBER,
+  reason: optional(REASON),
+  remember: optional(REMEMBER),
 });
 
 /** Argument of the Update and the Signal `reject`. */
@@ -91,16 +92,16 @@ export const REVOKE = closedObject({
 /** Argument of the Update `revoke`. */
 export interface RevokeInput extends ValueOf<typeof REVOKE> {}
 
-export const RAISE = closedObject({ id: ID, limits: LIMIT_CHANGES, 'by?': BY });
-export const RAISE_SESSION = closedObject({ id: ID, session: SESSION_LIMITS, 'by?': BY });
+export const RAISE = closedObject({ id: ID, limits: LIMIT_CHANGES, by: optional(BY) });
+export const RAISE_SESSION = closedObject({ id: ID, session: SESSION_LIMITS, by: optional(BY) });
 
 const RAISE_MEMBERS = {
   id: ID,
   /** Limits of the run. */
-  'limits?': LIMIT_CHANGES,
+  limits: optional(LIMIT_CHANGES),
   /** Instead, limits of a whole session; `null` lifts one. */
-  'session?': SESSION_LIMITS,
-  'by?': BY,
+  session: optional(SESSION_LIMITS),
+  by: optional(BY),
 };
 
 /** Argument of the Update and the Signal `raise`. */
@@ -111,28 +112,28 @@ export const SET_PERMISSIONS_INPUT = closedObject({
   id: ID,
   /** The whole policy of the run, in place of the present one. */
   permissions: PERMISSIONS,
-  'by?': BY,
+  by: optional(BY),
 });
 
 /** Argument of the Update `setPermissions`. */
 export interface SetPermissionsInput extends ValueOf<typeof SET_PERMISSIONS_INPUT> {}
 
-export const CANCEL = closedObject({ 'reason?': REASON, 'by?': BY });
+export const CANCEL = closedObject({ reason: optional(REASON), by: optional(BY) });
 
 /** Argument of the Signal `cancel`. */
 export interface CancelInput extends ValueOf<typeof CANCEL> {}
 
 export const INTERRUPT = closedObject({
   /** Interrupts only this turn. Default: the current one. */
-  'turn?': AT_LEAST_ONE,
-  'reason?': boundedText({ maxLength: 500 }),
-  'by?': BY,
+  turn: optional(AT_LEAST_ONE),
+  reason: optional(boundedText({ maxLength: 500 })),
+  by: optional(BY),
 });
 
 /** Argument of the Update `interrupt`. */
 export interface InterruptInput extends ValueOf<typeof INTERRUPT> {}
 
-export const CLOSE = closedObject({ 'by?': BY });
+export const CLOSE = closedObject({ by: optional(BY) });
 
 /** Argument of the Update `close`. */
 export interface CloseInput extends ValueOf<typeof CLOSE> {}
@@ -141,15 +142,15 @@ const NEXT_TURN_MEMBERS = {
   /** The number of the turn that answers the message. 1-based, from 2: a session begins with the first message. */
   turn: boundedNumber({ type: 'integer', minimum: 2 }),
   /** Absent if it is too large to be stored again: an activity of the session asks the run for it. */
-  'content?': TEXT,
+  content: optional(TEXT),
   /** The call that holds the whole message: the id of its event, and its index in the content of that event. */
-  'of?': object({ eventId: boundedText({ minLength: 1, maxLength: 1_000 }), index: COUNT }),
+  of: optional(object({ eventId: boundedText({ minLength: 1, maxLength: 1_000 }), index: COUNT })),
   /** The part of the limits of the run that the turn is given. Absent if the run shares no limit with it. */
-  'left?': LIMITS,
+  left: optional(LIMITS),
   /** The number of runs that the turn may start, with those below them. */
   runs: COUNT,
   /** The policies that hold for the run, if they have changed since it began. */
-  'permissions?': listOf(PERMISSIONS, { maxItems: MAX_LAYERS }),
+  permissions: optional(listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
 };
 
 /** Argument of the Signal `nextTurn`: a message of a run to a session that it keeps. */
@@ -158,7 +159,7 @@ export const NEXT_TURN: Shape<NextTurnInput> = closedObject(NEXT_TURN_MEMBERS, {
   anyOf: [{ required: ['content'] }, { required: ['of'] }],
 });
 
-export const MESSAGE_RECEIPT = object({
+export const MESSAGE_RECEIPT_MEMBERS = {
   version: VERSION,
   id: TEXT,
   /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
@@ -166,15 +167,16 @@ export const MESSAGE_RECEIPT = object({
   /** The number of messages in the queue. */
   queued: NUMBER,
   /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
-  'offset?': NUMBER,
+  offset: optional(NUMBER),
   /** For a message to a session: the number of the turn that answers it, unless that ends before the model reads it: then the next one does. */
-  'turn?': NUMBER,
+  turn: optional(NUMBER),
   /** For a new message: the step whose model call reads it. 1-based. */
-  'beforeStep?': NUMBER,
-});
+  beforeStep: optional(NUMBER),
+};
 
 /** Answer of the Update `send`. */
-export interface MessageReceipt extends ValueOf<typeof MESSAGE_RECEIPT> {}
+export interface MessageReceipt extends ObjectOf<typeof MESSAGE_RECEIPT_MEMBERS> {}
+export const MESSAGE_RECEIPT: Shape<MessageReceipt> = object(MESSAGE_RECEIPT_MEMBERS);
 
 export const DECISION_RECEIPT = object({
   version: VERSION,
@@ -226,7 +228,7 @@ export const INTERRUPT_RECEIPT = object({
   /** False if no such turn is running: there is nothing to interrupt. */
   interrupted: FLAG,
   /** The number of the turn. */
-  'turn?': NUMBER,
+  turn: optional(NUMBER),
 });
 
 /** Answer of the Update `interrupt`. */
@@ -235,7 +237,7 @@ export interface InterruptReceipt extends ValueOf<typeof INTERRUPT_RECEIPT> {}
 export const CLOSE_RECEIPT = object({
   version: VERSION,
   /** The number of the current turn: the session closes after it. Absent if the session was idle. */
-  'turn?': NUMBER,
+  turn: optional(NUMBER),
 });
 
 /** Answer of the Update `close`. */

@@ -9,17 +9,26 @@ export type Shape<Type = unknown> = JsonObject & { readonly [TYPE]: Type };
 /** The type of the values that fit a shape. */
 export type ValueOf<One extends Shape> = One[typeof TYPE];
 
-/** The members of an object by their names. A name with `?` at its end is that of a member that may be missing. */
-type Members = Readonly<Record<string, Shape>>;
+/** A member that may be missing. */
+class Optional<Type> {
+  readonly of: Shape<Type>;
+
+  constructor(of: Shape<Type>) {
+    this.of = of;
+  }
+}
+
+/** The members of an object by their names. */
+type Members = Readonly<Record<string, Shape | Optional<unknown>>>;
 
 /**
  * The object that members make. An interface that extends it keeps its name, and the comments of the members, wherever it is shown:
  * `interface Point extends ObjectOf<typeof POINT> {}`.
  */
 export type ObjectOf<All extends Members> = {
-  [Name in keyof All as Name extends `${string}?` ? never : Name]: ValueOf<All[Name]>;
+  [Name in keyof All as All[Name] extends Shape ? Name : never]: All[Name] extends Shape<infer Type> ? Type : never;
 } & {
-  [Name in keyof All as Name extends `${infer Plain}?` ? Plain : never]?: ValueOf<All[Name]>;
+  [Name in keyof All as All[Name] extends Shape ? never : Name]?: All[Name] extends Optional<infer Type> ? Type : never;
 };
 
 /** Further keywords of JSON Schema. */
@@ -98,6 +107,11 @@ export function either<Choices extends readonly Shape[]>(...choices: Choices): S
   return shape({ anyOf: [...choices] });
 }
 
+/** One of several objects that a fixed member tells apart. */
+export function union<Choices extends readonly Shape[]>(...choices: Choices): Shape<ValueOf<Choices[number]>> {
+  return shape({ oneOf: [...choices] });
+}
+
 export function orNull<Type>(one: Shape<Type>): Shape<Type | null> {
   return either(one, shape<null>({ type: 'null' }));
 }
@@ -107,15 +121,17 @@ export function described<Type>(one: Shape<Type>, description: string): Shape<Ty
   return shape({ ...one, description });
 }
 
+export function optional<Type>(one: Shape<Type>): Optional<Type> {
+  return new Optional(one);
+}
+
 /** An object that may have further members: its readers ignore what they do not know. */
 export function object<All extends Members>(members: All, keywords: Keywords = {}): Shape<ObjectOf<All>> {
-  const entries = Object.entries(members).map(([name, one]): [string, Shape, boolean] =>
-    name.endsWith('?') ? [name.slice(0, -1), one, false] : [name, one, true],
-  );
-  const required = entries.flatMap(([name, , isRequired]) => (isRequired ? [name] : []));
+  const entries = Object.entries(members);
+  const required = entries.flatMap(([name, member]) => (member instanceof Optional ? [] : [name]));
   return shape({
     type: 'object',
-    properties: Object.fromEntries(entries),
+    properties: Object.fromEntries(entries.map(([name, member]) => [name, member instanceof Optional ? member.of : member])),
     ...(required.length === 0 ? {} : { required }),
     ...keywords,
   });
