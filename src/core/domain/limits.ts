@@ -204,15 +204,18 @@ export function toolOfLimitName(name: string): string | undefined {
   return name.startsWith(TOOL_LIMIT_PREFIX) ? name.slice(TOOL_LIMIT_PREFIX.length) : undefined;
 }
 
-/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
-export interface TreeLimits {
+const TREE_MEMBERS = {
   /** The number of ancestors of a run in the tree, at most. The root has none. */
-  depth: number;
+  depth: COUNT,
   /** The number of children that one run may have alive. Further ones wait their turn. */
-  alive: number;
+  alive: COUNT,
   /** The number of runs that may be started below the run, in all. */
-  runs: number;
-}
+  runs: COUNT,
+};
+
+/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
+export interface TreeLimits extends ObjectOf<typeof TREE_MEMBERS> {}
+export const TREE_LIMITS: Shape<TreeLimits> = closedObject(TREE_MEMBERS);
 
 /** The limits of an agent that sets none. `perTree` counts the root. */
 export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as const;

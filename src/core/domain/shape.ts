@@ -44,7 +44,7 @@ export const NUMBER = shape<number>({ type: 'number' });
 export const FLAG = shape<boolean>({ type: 'boolean' });
 
 /** A member that is there or not: `true` is its only value. */
-export const TRUE = shape<true>({ const: true });
+export const TRUE = constant(true);
 
 export const ANY_JSON = shape<JsonValue>({});
 
@@ -54,7 +54,7 @@ export const JSON_OBJECT = shape<JsonObject>({ type: 'object' });
 export const TIMESTAMP = shape<string>({ type: 'string', format: 'date-time', description: 'ISO 8601 in UTC.' });
 
 /** The version of a form. */
-export const VERSION = shape<1>({ const: 1 });
+export const VERSION = constant(1);
 
 export const ANY_LIST = shape<JsonValue[]>({ type: 'array' });
 
@@ -91,6 +91,11 @@ export function anyObject<Type extends object>(): Shape<Type> {
 /** One of several fixed values. */
 export function oneOf<const Value extends JsonValue>(...values: readonly Value[]): Shape<Value> {
   return shape({ enum: [...values] });
+}
+
+/** A value that is always the same, for an input that the sandbox checks. */
+export function constant<const Value extends JsonValue>(value: Value): Shape<Value> {
+  return shape({ const: value });
 }
 
 export function listOf<Item>(items: Shape<Item>, keywords: Keywords = {}): Shape<Item[]> {

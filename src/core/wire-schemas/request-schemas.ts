@@ -19,7 +19,7 @@ import {
   SET_PERMISSIONS_INPUT,
 } from '../domain/requests.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { mediaProblems } from './value-schemas.ts';
+import { mediaProblems } from './run-input-schema.ts';
 
 /** Describes the problem of a message to a run; undefined if there is none. Works in the workflow sandbox and never throws. */
 export function messageProblem(value: unknown): { code: ErrorCode; message: string } | undefined {
