@@ -3,7 +3,8 @@ import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import type { RunStatus } from '../core/domain/run.ts';
+import { RUN_STATUS, type RunStatus } from '../core/domain/run.ts';
+import { listOf, object, type ObjectOf, oneOf, optional, orNull, type Shape, shape, TEXT, TIMESTAMP } from '../core/domain/shape.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
 import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
@@ -30,28 +31,31 @@ export interface ListFilter extends PrincipalFilter {
   limit?: number;
 }
 
-/** A run in a list. */
-export interface RunListEntry {
-  runId: string;
+export const RUN_LIST_ENTRY_MEMBERS = {
+  runId: TEXT,
   /** The kind of run: of an agent or of a program. */
-  kind: 'agent' | 'program';
+  kind: oneOf('agent', 'program'),
   /** The name of the agent or the program. Undefined if the namespace lacks Longhaul's search attributes. */
-  agentName: string | undefined;
+  agentName: optional(shape<string | undefined>(TEXT)),
   /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
-  status: RunStatus | undefined;
+  status: optional(shape<RunStatus | undefined>(RUN_STATUS)),
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
-  waitingFor: string[];
+  waitingFor: listOf(TEXT),
   /** Its principal. Absent if it has no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
-  tenant?: string;
-  user?: string;
+  tenant: optional(TEXT),
+  user: optional(TEXT),
   /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
-  title?: string;
+  title: optional(TEXT),
   /** The tags that it was started with. Absent if there are none, or if the namespace lacks the search attribute. */
-  tags?: string[];
+  tags: optional(listOf(TEXT)),
   /** ISO 8601. */
-  startTime: string;
-  endTime: string | null;
-}
+  startTime: TIMESTAMP,
+  endTime: orNull(TIMESTAMP),
+};
+
+/** A run in a list. */
+export interface RunListEntry extends ObjectOf<typeof RUN_LIST_ENTRY_MEMBERS> {}
+export const RUN_LIST_ENTRY: Shape<RunListEntry> = object(RUN_LIST_ENTRY_MEMBERS);
 
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { defined } from '../core/domain/defined.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/domain/errors.ts';
+import type { JsonObject } from '../core/domain/json.ts';
+import type { Shape } from '../core/domain/shape.ts';
+import { mapSubschemas } from '../core/json-schema/json-schema.ts';
 import { httpStatusOf } from './problems.ts';
 import type { ResponseDefinition, Route, RouteTag } from './route.ts';
-import { component, COMPONENTS } from './schemas/values.ts';
+import { component, COMPONENTS, SHAPES } from './schemas/values.ts';
 
 type Json = Record<string, unknown>;
 
@@ -147,7 +150,7 @@ function responseOf({ description, schema, contentType = 'application/json', hea
 }
 
 /** Returns the schema of one server-sent event, as it is on the wire: its data is the text of an item. */
-function eventOf(item: z.ZodType, lastData: string | undefined): Json {
+function eventOf(item: z.ZodType | Shape, lastData: string | undefined): Json {
   const text = (schema: Json): Json => ({ type: 'string', contentMediaType: 'application/json', contentSchema: schema });
   const data =
     lastData === undefined ? text({ anyOf: [schemaOf(item), schemaOf(problem)] }) : { anyOf: [text(schemaOf(item)), { const: lastData }] };
@@ -180,7 +183,8 @@ function refusalResponse(status: number, codes: readonly ErrorCode[]): Json {
 }
 
 /** Returns a reference to a schema with a name, or else the schema itself. */
-function schemaOf(schema: z.ZodType): Json {
+function schemaOf(schema: z.ZodType | Shape): Json {
+  if (!(schema instanceof z.ZodType)) return shapeSchema(schema);
   const id = COMPONENTS.get(schema)?.id;
   return id === undefined ? plainSchema(schema) : { $ref: referenceTo(id) };
 }
@@ -195,13 +199,25 @@ function plainSchema(schema: z.ZodType): Json {
   return plain;
 }
 
+/** Returns a reference to a shape with a name, or else the shape itself. */
+function shapeSchema(shape: JsonObject): JsonObject {
+  const id = SHAPES.get(shape);
+  return id === undefined ? wholeShape(shape) : { $ref: referenceTo(id) };
+}
+
+/** Returns a shape, with the types of fixed values: those who read it may not infer them. */
+function wholeShape(shape: JsonObject): JsonObject {
+  const schema = mapSubschemas(shape, shapeSchema);
+  const [value] = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
+  return value === undefined || 'type' in schema ? schema : { type: typeof value, ...schema };
+}
+
 function componentSchemas(): Json {
   const { schemas } = z.toJSONSchema(COMPONENTS, { io: 'input', uri: referenceTo });
-  return Object.fromEntries(
-    Object.entries(schemas)
-      .map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema] as const)
-      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
-  );
+  const shapes = [...SHAPES].map(([shape, id]): [string, object] => [id, wholeShape(shape)]);
+  const checked = Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]): [string, object] => [id, schema]);
+  const all = Object.fromEntries([...shapes, ...checked]);
+  return Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** The body of every refusal. */

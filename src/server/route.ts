@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import type { RunHandle } from '../client/run-handle.ts';
 import type { ErrorCode } from '../core/domain/errors.ts';
+import type { Shape } from '../core/domain/shape.ts';
 import type { Caller, Scope } from './auth/caller.ts';
 import { runIdText } from './schemas/values.ts';
 import type { ServerSettings } from './server-options.ts';
@@ -10,7 +11,7 @@ import type { ServerSettings } from './server-options.ts';
 export interface ResponseDefinition {
   description: string;
   /** The body, if it has one. */
-  schema?: z.ZodType;
+  schema?: z.ZodType | Shape;
   /** The type of the body. Default `application/json`. */
   contentType?: string;
   /** The data of the last event of a stream, if it is no item. */
@@ -116,7 +117,7 @@ export const READ_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'not_a_run'
 /** Defines a route that reads one thing of a run. */
 export function readRoute(
   definition: Pick<RouteDefinition<Parameters, Parameters, undefined>, 'path' | 'id' | 'summary'>,
-  { schema, description }: { schema: z.ZodType; description: string },
+  { schema, description }: { schema: z.ZodType | Shape; description: string },
   read: (run: RunHandle) => Promise<unknown>,
 ): Route {
   return defineRoute(
@@ -137,6 +138,6 @@ export function readRoute(
 export const REQUEST_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'run_ended', 'busy', 'wait_timeout'];
 
 /** The only response of a route: JSON of that schema. */
-export function ok(schema: z.ZodType, description: string): Readonly<Record<number, ResponseDefinition>> {
+export function ok(schema: z.ZodType | Shape, description: string): Readonly<Record<number, ResponseDefinition>> {
   return { 200: { description, schema } };
 }

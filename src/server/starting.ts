@@ -9,6 +9,7 @@ import { defined } from '../core/domain/defined.ts';
 import { errorCode, type ErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
+import type { Shape } from '../core/domain/shape.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { within } from '../streams/waits.ts';
@@ -122,7 +123,7 @@ export const START_PROBLEMS: readonly ErrorCode[] = [
 const LOCATION = { Location: 'The path of what was started.' };
 
 /** The responses of a start: that of the first request, and that of each repetition. */
-export function startResponses(schema: z.ZodType): Readonly<Record<number, ResponseDefinition>> {
+export function startResponses(schema: z.ZodType | Shape): Readonly<Record<number, ResponseDefinition>> {
   return {
     200: { description: 'It had been started before.', schema, headers: LOCATION },
     201: { description: 'It was started.', schema, headers: LOCATION },

@@ -1,6 +1,24 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
 import type { LimitChanges } from './limits.ts';
-import type { RunSubject } from './run.ts';
+import { RUN_SUBJECT } from './run.ts';
+import {
+  ANY_JSON,
+  anyObject,
+  described,
+  FLAG,
+  JSON_OBJECT,
+  NUMBER,
+  object,
+  type ObjectOf,
+  oneOf,
+  optional,
+  orNull,
+  type Shape,
+  TEXT,
+  TIMESTAMP,
+  TRUE,
+  type ValueOf,
+} from './shape.ts';
 import { shellCommand } from './text.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
@@ -30,100 +48,115 @@ export interface ApprovalRequirement extends ApprovalDeadline {
   reason?: string;
 }
 
+const OF_APPROVAL = {
+  kind: oneOf('tool', 'question', 'limit', 'outcome'),
+  callId: TEXT,
+  /** The name of the tool; `raise_limits` for a limit. */
+  toolName: TEXT,
+  digest: described(TEXT, 'A decision is bound to it.'),
+  /** Unique in the run, and the same in every notification about this approval. */
+  key: TEXT,
+  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
+  step: NUMBER,
+  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
+  at: optional(TEXT),
+  onDeadline: optional(oneOf('approve', 'reject')),
+  reason: optional(TEXT),
+  /** For a limit: the limits that an approval sets. */
+  proposal: optional(anyObject<LimitChanges>()),
+  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
+  notified: optional(FLAG),
+};
+
 /**
  * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
  * answer was lost.
  */
-export interface PendingApproval {
-  kind: 'tool' | 'question' | 'limit' | 'outcome';
-  callId: string;
-  /** The name of the tool; `raise_limits` for a limit. */
-  toolName: string;
-  digest: string;
-  /** Unique in the run, and the same in every notification about this approval. */
-  key: string;
-  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
-  step: number;
-  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
-  at?: string;
+export interface PendingApproval extends ObjectOf<typeof OF_APPROVAL> {
   /** Milliseconds since the epoch. */
   requestedAt: number;
   /** Milliseconds since the epoch. */
   deadlineAt?: number;
-  onDeadline?: DeadlineAction;
-  reason?: string;
-  /** For a limit: the limits that an approval sets. */
-  proposal?: LimitChanges;
-  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
-  notified?: boolean;
 }
 
-/** One pending approval with all that an approver needs to decide it. */
-export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'deadlineAt'> {
+const VIEW_MEMBERS = {
+  ...OF_APPROVAL,
   /** ISO 8601. */
-  requestedAt: string;
+  requestedAt: TIMESTAMP,
   /** ISO 8601. */
-  deadlineAt?: string;
+  deadlineAt: optional(TIMESTAMP),
   /** The run that waits: the one that lists the approval, or a descendant. Decisions go to it. Absent in the answer of a run about itself. */
-  runId?: string;
+  runId: optional(described(TEXT, 'The run that waits.')),
   /** What an approver needs to know about that run, in a list of several runs. Absent: it is what the list says of the run itself. */
-  about?: RunSubject;
+  about: optional(RUN_SUBJECT),
   /** The arguments of the call; for a limit, the limits that an approval sets. */
-  arguments: JsonObject;
+  arguments: JSON_OBJECT,
   /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */
-  argumentsCut?: true;
+  argumentsCut: optional(TRUE),
   /** For a question: the schema of the answer. */
-  answer?: JsonObject;
-}
+  answer: optional(JSON_OBJECT),
+};
+
+/** One pending approval with all that an approver needs to decide it. */
+export interface ApprovalView extends ObjectOf<typeof VIEW_MEMBERS> {}
+export const APPROVAL_VIEW: Shape<ApprovalView> = object(VIEW_MEMBERS);
 
 /** The tool name of a pending approval that is about a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
+export const REMEMBER = oneOf('tool', 'arguments');
+
 /** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
-export type Remember = 'tool' | 'arguments';
+export type Remember = ValueOf<typeof REMEMBER>;
+
+const DECISION_MEMBERS = {
+  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
+  id: TEXT,
+  type: oneOf('approve', 'reject', 'respond'),
+  callId: TEXT,
+  toolName: TEXT,
+  digest: TEXT,
+  /** For an approval: the arguments to run the call with, if they differ from the model's. */
+  arguments: optional(JSON_OBJECT),
+  /** For a response: the result of the call, given instead of running the tool. */
+  content: optional(ANY_JSON),
+  reason: optional(TEXT),
+  remember: optional(REMEMBER),
+  /** The approver, as claimed. */
+  by: orNull(TEXT),
+  /** The approver, as verified by `authorize`. */
+  verifiedBy: optional(TEXT),
+  source: oneOf('update', 'signal', 'deadline', 'remembered'),
+  /** ISO 8601. */
+  at: TIMESTAMP,
+};
 
 /** One decision about a call. */
-export interface Decision {
-  /** The id that the caller chose: a decision sent again with the same id is the same decision. */
-  id: string;
-  type: 'approve' | 'reject' | 'respond';
-  callId: string;
-  toolName: string;
-  digest: string;
-  /** For an approval: the arguments to run the call with, if they differ from the model's. */
-  arguments?: JsonObject;
-  /** For a response: the result of the call, given instead of running the tool. */
-  content?: JsonValue;
-  reason?: string;
-  remember?: Remember;
-  /** The approver, as claimed. */
-  by: string | null;
-  /** The approver, as verified by `authorize`. */
-  verifiedBy?: string;
-  source: 'update' | 'signal' | 'deadline' | 'remembered';
-  /** ISO 8601. */
-  at: string;
-}
+export interface Decision extends ObjectOf<typeof DECISION_MEMBERS> {}
+export const DECISION: Shape<Decision> = object(DECISION_MEMBERS);
 
 /** A decision without its content. A run keeps this part in memory. */
 export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 
-/** A decision that applies to further calls. */
-export interface RememberedDecision {
+const REMEMBERED_MEMBERS = {
   /** The id of the decision. */
-  id: string;
-  type: 'approve' | 'reject';
-  toolName: string;
+  id: TEXT,
+  type: oneOf('approve', 'reject'),
+  toolName: TEXT,
   /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
-  agent?: string;
+  agent: optional(TEXT),
   /** The digest of the arguments, if the decision applies only to equal ones. */
-  digest?: string;
-  reason?: string;
-  by: string | null;
-  verifiedBy?: string;
+  digest: optional(TEXT),
+  reason: optional(TEXT),
+  by: orNull(TEXT),
+  verifiedBy: optional(TEXT),
   /** ISO 8601. */
-  at: string;
-}
+  at: TIMESTAMP,
+};
+
+/** A decision that applies to further calls. */
+export interface RememberedDecision extends ObjectOf<typeof REMEMBERED_MEMBERS> {}
+export const REMEMBERED_DECISION: Shape<RememberedDecision> = object(REMEMBERED_MEMBERS);
 
 /** A request to a run that was refused after its sender could be told, or by `authorize`. */
 export interface RefusedRequest {

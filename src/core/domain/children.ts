@@ -2,11 +2,13 @@ import type { AgentSnapshot } from './agent.ts';
 import type { ErrorCode } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import type { LimitChanges } from './limits.ts';
-import type { Permissions } from './permissions.ts';
 import type { ProgramInput } from './program-run.ts';
 import type { RunResultFields } from './result.ts';
 import type { RunInput } from './run-input.ts';
+import type { NextTurnInput } from './requests.ts';
 import type { Notice } from './run.ts';
+
+export type { NextTurnInput } from './requests.ts';
 
 export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program'; input: ProgramInput };
 
@@ -67,22 +69,6 @@ export interface KeptAgent {
   runId: string;
   /** The number of turns that were asked for. */
   turns: number;
-}
-
-/** Argument of the Signal `nextTurn`: a message of a run to a session that it keeps. */
-export interface NextTurnInput {
-  /** The number of the turn that answers the message. 1-based, from 2: a session begins with the first message. */
-  turn: number;
-  /** Absent if it is too large to be stored again: an activity of the session asks the run for it. */
-  content?: string;
-  /** The call that holds the whole message: the id of its event, and its index in the content of that event. */
-  of?: { eventId: string; index: number };
-  /** The part of the limits of the run that the turn is given. Absent if the run shares no limit with it. */
-  left?: LimitChanges;
-  /** The number of runs that the turn may start, with those below them. */
-  runs: number;
-  /** The policies that hold for the run, if they have changed since it began. */
-  permissions?: Permissions[];
 }
 
 /** The calls of a response that have not started, with the one that starts now. */

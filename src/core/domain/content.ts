@@ -1,64 +1,98 @@
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import { isJsonObject, type JsonValue } from './json.ts';
+import {
+  ANY_LIST,
+  boundedNumber,
+  boundedText,
+  closedObject,
+  COUNT,
+  either,
+  fixed,
+  JSON_OBJECT,
+  listOf,
+  type ObjectOf,
+  oneOf,
+  optional,
+  recordOf,
+  type Shape,
+  TEXT,
+  type ValueOf,
+} from './shape.ts';
 import { shortened } from './text.ts';
+
+/** The source of a media part: exactly one of `url` and `data` (base64). */
+const SOURCE = { url: optional(TEXT), data: optional(TEXT), mediaType: optional(TEXT) };
+
+export interface MediaSource extends ObjectOf<typeof SOURCE> {}
+
+const SIZE = boundedNumber({ minimum: 0 });
+
+const TEXT_PART = closedObject({ type: fixed('text'), text: TEXT });
+const IMAGE = closedObject({ type: fixed('image'), ...SOURCE, width: optional(SIZE), height: optional(SIZE) });
+const AUDIO = closedObject({ type: fixed('audio'), ...SOURCE, format: optional(TEXT) });
+const VIDEO = closedObject({ type: fixed('video'), ...SOURCE, format: optional(TEXT) });
+const FILE = closedObject({ type: fixed('file'), ...SOURCE, name: optional(TEXT) });
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). */
 export type ContentPart =
-  | { type: 'text'; text: string }
-  | ({ type: 'image'; width?: number; height?: number } & MediaSource)
-  | ({ type: 'audio'; format?: string } & MediaSource)
-  | ({ type: 'video'; format?: string } & MediaSource)
-  | ({ type: 'file'; name?: string } & MediaSource);
+  | ValueOf<typeof TEXT_PART>
+  | ValueOf<typeof IMAGE>
+  | ValueOf<typeof AUDIO>
+  | ValueOf<typeof VIDEO>
+  | ValueOf<typeof FILE>;
 
-/** The source of a media part: exactly one of `url` and `data` (base64). */
-export interface MediaSource {
-  url?: string;
-  data?: string;
-  mediaType?: string;
-}
+const CONTENT_PART: Shape<ContentPart> = either(TEXT_PART, IMAGE, AUDIO, VIDEO, FILE);
+
+/** The content of a message: text, or a list of parts if it contains media. */
+export const MESSAGE_CONTENT: Shape<string | ContentPart[]> = either(TEXT, listOf(CONTENT_PART, { minItems: 1 }));
+
+const ROLE = oneOf('system', 'user', 'assistant');
 
 /** The speaker of a message. */
-export type Role = 'system' | 'user' | 'assistant';
+export type Role = ValueOf<typeof ROLE>;
 
-/** A message of the conversation. Its content is text, or a list of parts if it contains media. */
-export interface Message {
-  type: 'message';
-  role: Role;
-  content: string | ContentPart[];
-}
-
-/** The model's request to run a tool. `arguments` is always an object. */
-export interface ToolCall {
-  type: 'tool_call';
-  toolCallId: string;
-  name: string;
-  arguments: JsonObject;
-}
-
-/** The result of a tool call. `content` is a list of any JSON values and may be empty. */
-export interface ToolResult {
-  type: 'tool_result';
-  toolCallId: string;
-  name: string;
-  status: 'success' | 'error';
-  content: JsonValue[];
-  /** The location of the whole content, if `content` is only its preview. */
-  spilled?: SpilledContent;
-}
+const SPILLED = {
+  /** The name of the store. */
+  store: TEXT,
+  /** The key by which the store finds it. */
+  claim: recordOf(TEXT),
+  /** Bytes of the content as JSON. */
+  bytes: COUNT,
+  /** SHA-256 of the content as JSON, in hexadecimal. */
+  sha256: TEXT,
+};
 
 /** Content that is too large for the conversation and was moved to a payload store. */
-export interface SpilledContent {
-  /** The name of the store. */
-  store: string;
-  /** The key by which the store finds it. */
-  claim: Record<string, string>;
-  /** Bytes of the content as JSON. */
-  bytes: number;
-  /** SHA-256 of the content as JSON, in hexadecimal. */
-  sha256: string;
-}
+export interface SpilledContent extends ObjectOf<typeof SPILLED> {}
+export const SPILLED_CONTENT: Shape<SpilledContent> = closedObject(SPILLED);
+
+const NAME = boundedText({ minLength: 1 });
+
+const MESSAGE = closedObject({ type: fixed('message'), role: ROLE, content: MESSAGE_CONTENT });
+
+/** A message of the conversation. Its content is text, or a list of parts if it contains media. */
+export interface Message extends ValueOf<typeof MESSAGE> {}
+
+const TOOL_CALL = closedObject({ type: fixed('tool_call'), toolCallId: NAME, name: NAME, arguments: JSON_OBJECT });
+
+/** The model's request to run a tool. `arguments` is always an object. */
+export interface ToolCall extends ValueOf<typeof TOOL_CALL> {}
+
+const TOOL_RESULT = closedObject({
+  type: fixed('tool_result'),
+  toolCallId: NAME,
+  name: NAME,
+  status: oneOf('success', 'error'),
+  content: ANY_LIST,
+  /** The location of the whole content, if `content` is only its preview. */
+  spilled: optional(SPILLED_CONTENT),
+});
+
+/** The result of a tool call. `content` is a list of any JSON values and may be empty. */
+export interface ToolResult extends ValueOf<typeof TOOL_RESULT> {}
 
 /** One item of the content of an event: a union on `type`. */
 export type ContentItem = Message | ToolCall | ToolResult;
+export const CONTENT_ITEM: Shape<ContentItem> = either(MESSAGE, TOOL_CALL, TOOL_RESULT);
 
 /** True for the tool calls among content items. */
 export function isToolCall(item: ContentItem): item is ToolCall {
@@ -123,11 +157,13 @@ export function needsResponse(content: readonly ContentItem[]): boolean {
   return last?.type !== 'message' || last.role !== 'assistant';
 }
 
+export const MESSAGE_MODE = oneOf('queue', 'steer', 'interrupt');
+
 /**
  * The moment at which the model reads a message. `queue`: after the current step and all its calls. `steer`: before the next
  * model call; calls that wait or have not started are given up. `interrupt`: at once; the running model call is given up as well.
  */
-export type MessageMode = 'queue' | 'steer' | 'interrupt';
+export type MessageMode = ValueOf<typeof MESSAGE_MODE>;
 
 /** A message that a run has accepted and not yet recorded. */
 export interface QueuedMessage {

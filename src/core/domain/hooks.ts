@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts';
+import { constant, DURATION, object, type ObjectOf, oneOf, optional, type Shape, TEXT, TRUE } from './shape.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -43,19 +44,22 @@ export function hasSubject(event: HookEvent): boolean {
   return event === 'pre_tool_use' || event === 'post_tool_use' || event.startsWith('subagent_') || event === 'handoff';
 }
 
-/** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
-export interface HookSnapshot {
-  name: string;
-  on: HookEvent;
+const SNAPSHOT_MEMBERS = {
+  name: TEXT,
+  on: oneOf(...HOOK_EVENTS),
   /** The agent that has it. Absent: the worker has it, for all agents. */
-  of?: string;
+  of: optional(TEXT),
   /** It runs in a separate activity. */
-  tier?: 'remote';
+  tier: optional(constant('remote')),
   /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
-  timeoutMs?: number;
+  timeoutMs: optional(DURATION),
   /** If it is called in a separate activity, a failure of the activity is a deny. */
-  failClosed?: true;
-}
+  failClosed: optional(TRUE),
+};
+
+/** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
+export interface HookSnapshot extends ObjectOf<typeof SNAPSHOT_MEMBERS> {}
+export const HOOK_SNAPSHOT: Shape<HookSnapshot> = object(SNAPSHOT_MEMBERS);
 
 /** The part of a snapshot that says which hooks a run has. */
 interface WithHooks {

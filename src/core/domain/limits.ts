@@ -1,39 +1,74 @@
 import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
+import {
+  AT_LEAST_ONE,
+  boundedNumber,
+  closedObject,
+  COUNT,
+  described,
+  DURATION,
+  fixed,
+  FLAG,
+  object,
+  type ObjectOf,
+  optional,
+  orNull,
+  recordOf,
+  type Shape,
+  shape,
+} from './shape.ts';
 import { type Duration, milliseconds } from './time.ts';
 
-/** The limits of a run. An absent field is no limit. */
-export interface RunLimits {
+const OPTIONAL_LIMITS = {
+  /** The number of tool calls that may start, of all tools together. */
+  toolCalls: optional(COUNT),
+  /** The number of tool calls that may start, by the name of the tool. */
+  toolCallsByName: optional(recordOf(COUNT)),
+  inputTokens: optional(COUNT),
+  outputTokens: optional(COUNT),
+  totalTokens: optional(COUNT),
+  /** US dollars, by the prices of the snapshot. */
+  costUsd: optional(boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
+  /** Milliseconds from the start of the run. */
+  deadlineMs: optional(described(DURATION, 'Milliseconds from the start of the run.')),
+};
+
+const LIMIT_VALUES_MEMBERS = {
   /** The number of steps. Default 10. */
-  steps: number;
+  steps: COUNT,
+  ...OPTIONAL_LIMITS,
+};
+
+/** The limits that a run had at its end. An absent field is no limit. */
+export interface LimitValues extends ObjectOf<typeof LIMIT_VALUES_MEMBERS> {}
+export const LIMIT_VALUES: Shape<LimitValues> = object(LIMIT_VALUES_MEMBERS);
+
+const RUN_LIMITS_MEMBERS = {
+  ...LIMIT_VALUES_MEMBERS,
   /**
    * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
    * `max_iterations_reached`.
    */
-  finalAttempt: boolean;
-  /** The number of tool calls that may start, of all tools together. */
-  toolCalls?: number;
-  /** The number of tool calls that may start, by the name of the tool. */
-  toolCallsByName?: Record<string, number>;
-  inputTokens?: number;
-  outputTokens?: number;
-  totalTokens?: number;
-  /** US dollars, by the prices of the snapshot. */
-  costUsd?: number;
-  /** Milliseconds from the start of the run. */
-  deadlineMs?: number;
+  finalAttempt: FLAG,
   /** A person is asked to raise a limit that is reached. Absent: the run ends. */
-  onLimit?: 'ask';
-}
+  onLimit: optional(fixed('ask')),
+};
 
-/** The limit of steps for an agent that sets none. */
-export const DEFAULT_STEPS = 10;
+/** The limits of a run. An absent field is no limit. */
+export interface RunLimits extends ObjectOf<typeof RUN_LIMITS_MEMBERS> {}
+export const RUN_LIMITS: Shape<RunLimits> = object(RUN_LIMITS_MEMBERS);
 
 /** Limits that can be changed while a run is running. */
 export type LimitChanges = Partial<LimitValues>;
 
-/** The limits that a run had at its end. An absent field is no limit. */
-export type LimitValues = Omit<RunLimits, 'finalAttempt' | 'onLimit'>;
+/** Limits that a start sets, and the amounts that a child is given of the limits of its parent. */
+export const LIMITS: Shape<LimitChanges> = closedObject({ steps: optional(AT_LEAST_ONE), ...OPTIONAL_LIMITS });
+
+/** Limits that a caller raises during the run. */
+export const LIMIT_CHANGES: Shape<LimitChanges> = shape({ ...LIMITS, minProperties: 1 });
+
+/** The limit of steps for an agent that sets none. */
+export const DEFAULT_STEPS = 10;
 
 /** One raise of limits by a caller. */
 export interface LimitRaise {
@@ -169,15 +204,18 @@ export function toolOfLimitName(name: string): string | undefined {
   return name.startsWith(TOOL_LIMIT_PREFIX) ? name.slice(TOOL_LIMIT_PREFIX.length) : undefined;
 }
 
-/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
-export interface TreeLimits {
+const TREE_MEMBERS = {
   /** The number of ancestors of a run in the tree, at most. The root has none. */
-  depth: number;
+  depth: COUNT,
   /** The number of children that one run may have alive. Further ones wait their turn. */
-  alive: number;
+  alive: COUNT,
   /** The number of runs that may be started below the run, in all. */
-  runs: number;
-}
+  runs: COUNT,
+};
+
+/** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
+export interface TreeLimits extends ObjectOf<typeof TREE_MEMBERS> {}
+export const TREE_LIMITS: Shape<TreeLimits> = closedObject(TREE_MEMBERS);
 
 /** The limits of an agent that sets none. `perTree` counts the root. */
 export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as const;
@@ -195,20 +233,36 @@ export interface ChildrenOptions {
 /** The highest limit of depth. */
 export const MAX_TREE_DEPTH = 20;
 
-/** The limits of a whole session. `null`: no limit. */
-export interface SessionLimits {
+/**
+ * A number that can be added to others and may be negative: the cost of a call is, if a provider reports more cached tokens than
+ * prompt tokens.
+ */
+const SUMMAND = boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+
+const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
-  turns?: number | null;
+  turns: optional(orNull(AT_LEAST_ONE)),
   /** Prompt and completion tokens of all turns together. Default 200,000. */
-  totalTokens?: number | null;
+  totalTokens: optional(orNull(AT_LEAST_ONE)),
   /** US dollars. Default: no limit. */
-  costUsd?: number | null;
+  costUsd: optional(orNull(SUMMAND)),
   /** Milliseconds from the start of the session. Default: no limit. */
-  deadlineMs?: number | null;
-}
+  deadlineMs: optional(orNull(DURATION)),
+};
+
+/** The limits of a whole session. `null`: no limit. */
+export interface SessionLimits extends ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
+export const SESSION_LIMITS: Shape<SessionLimits> = closedObject(SESSION_LIMITS_MEMBERS);
 
 /** The limits of a session that names none. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
+
+/** The limits of a session with those that it does not name. */
+export const SESSION_LIMIT_VALUES = shape<Required<SessionLimits>>({
+  type: 'object',
+  properties: SESSION_LIMITS['properties'] ?? {},
+  required: Object.keys(DEFAULT_SESSION_LIMITS),
+});
 
 /** The number of turns after which the conversation of a session is compacted, unless the session names another one. */
 const DEFAULT_COMPACT_AFTER = 20;

@@ -1,5 +1,6 @@
 import { defined } from './defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import { boundedText, closedObject, listOf, type ObjectOf, oneOf, optional, recordOf, type Shape, TRUE } from './shape.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
@@ -14,30 +15,45 @@ export const TOOL_CATEGORIES = ['read', 'write', 'execute', 'communicate', 'sear
 /** The kind of effect that a tool has. */
 export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
 
-/** A rule: a call matches if all of its fields match. */
-export interface PermissionRule {
+/** The most characters of a glob. */
+const MAX_GLOB_LENGTH = 256;
+
+const GLOB = boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
+
+const RULE = {
   /** A glob for the name of the tool; upper and lower case are the same. */
-  tool?: string;
+  tool: optional(GLOB),
   /** A glob for the category of the tool. A tool without one never matches. */
-  category?: string;
+  category: optional(GLOB),
   /** Globs for arguments, by their path: `path`, `options.mode`, `files.0`; `*` in a path stands for each member. */
-  args?: Record<string, string>;
-}
+  args: optional(recordOf(GLOB)),
+};
+
+/** A rule: a call matches if all of its fields match. */
+export interface PermissionRule extends ObjectOf<typeof RULE> {}
+
+const RULES = listOf<PermissionRule>(closedObject(RULE), { maxItems: 100 });
+
+const PERMISSIONS_MEMBERS = {
+  mode: oneOf(...PERMISSION_MODES),
+  /** Calls that get an error result. */
+  deny: optional(RULES),
+  /** Calls that wait for a decision, in every mode. */
+  ask: optional(RULES),
+  /** Absent: all calls. Otherwise every other call is denied, in every mode. */
+  allow: optional(RULES),
+  /** Calls that wait for a decision in the mode `default`. */
+  approvalRequired: optional(RULES),
+  /** In the mode `permissive`, calls of tools with the category `execute` do not wait either. */
+  allowUnattendedExecute: optional(TRUE),
+};
 
 /** The rules for the calls of a run, as they are pinned in its snapshot. */
-export interface Permissions {
-  mode: PermissionMode;
-  /** Calls that get an error result. */
-  deny?: PermissionRule[];
-  /** Calls that wait for a decision, in every mode. */
-  ask?: PermissionRule[];
-  /** Absent: all calls. Otherwise every other call is denied, in every mode. */
-  allow?: PermissionRule[];
-  /** Calls that wait for a decision in the mode `default`. */
-  approvalRequired?: PermissionRule[];
-  /** In the mode `permissive`, calls of tools with the category `execute` do not wait either. */
-  allowUnattendedExecute?: true;
-}
+export interface Permissions extends ObjectOf<typeof PERMISSIONS_MEMBERS> {}
+export const PERMISSIONS: Shape<Permissions> = closedObject(PERMISSIONS_MEMBERS);
+
+/** The most policies that hold for one run: one of the agent, and at most two of each run above and of the start. */
+export const MAX_LAYERS = 20;
 
 export const RULE_LISTS = ['deny', 'ask', 'allow', 'approvalRequired'] as const;
 
@@ -294,9 +310,6 @@ function argsProblem(args: unknown): string | undefined {
  * Globs of permission rules: `*` stands for any text, also none, `?` for one character, and `\` takes the next character as it is.
  * All positions in the pattern are followed at once, as bits: the work grows with the length of the text, for any pattern.
  */
-
-/** The most characters of a glob. */
-export const MAX_GLOB_LENGTH = 256;
 
 /** A character that stands for itself, one character (`any`), or any text (`star`). */
 type Token = { char: string } | 'any' | 'star';

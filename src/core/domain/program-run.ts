@@ -6,8 +6,21 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import type { RecordedResponse } from './model.ts';
 import type { ProgramDocument, StepKind } from './program-document.ts';
-import type { ParentInput, RunOverrides } from './run-input.ts';
-import type { Principal } from './run.ts';
+import { OVERRIDES, RUN_BOUNDS, RUN_DATA, type RunOverrides } from './run-input.ts';
+import {
+  ANY_LIST,
+  boundedText,
+  closedObject,
+  either,
+  JSON_OBJECT,
+  listOf,
+  object,
+  type ObjectOf,
+  optional,
+  type Shape,
+  shape,
+  TEXT,
+} from './shape.ts';
 import type { AggregatedUsage } from './usage.ts';
 import type { AnswerVerdict, AttemptDetails, StepError } from './verdicts.ts';
 
@@ -170,31 +183,40 @@ export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
 
 /** The contract between the run of a program, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
 
-/** The input of the run of a program, the same from every client. */
-export interface ProgramInput extends Pick<RunOverrides, 'tags' | 'live'> {
-  /** The name of a program of the worker, or a program as a document. */
-  program: string | ProgramDocument;
-  input?: JsonObject;
-  deps?: JsonObject;
-  /** The state that the run begins with. Tools change it. */
-  state?: JsonObject;
-  /** The identity on whose behalf the run acts. */
-  principal?: Principal;
-  /** Overrides limits of the program. */
-  limits?: LimitChanges;
-  /** Set by the run that starts this one as its child. */
-  parent?: ParentInput;
-  /** Takes over the results of an earlier run. */
-  resume?: Resume;
-}
+const RESUME_MEMBERS = {
+  /** The id of the earlier run. */
+  run: boundedText({ minLength: 1 }),
+  /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
+  from: optional(TEXT),
+};
 
 /** The earlier run whose results are taken over if definition and inputs of the step are equal. */
-export interface Resume {
-  /** The id of the earlier run. */
-  run: string;
-  /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
-  from?: string;
-}
+export interface Resume extends ObjectOf<typeof RESUME_MEMBERS> {}
+
+const NAMED_UNIT = object({ name: TEXT, steps: ANY_LIST });
+
+const INPUT_MEMBERS = {
+  /** The name of a program of the worker, or a program as a document: the activity that pins it checks that, with all its problems at once. */
+  program: either(
+    boundedText({ minLength: 1 }),
+    shape<ProgramDocument>({
+      type: 'object',
+      properties: { name: { type: 'string', minLength: 1 }, units: listOf(NAMED_UNIT) },
+      required: ['version', 'name', 'units'],
+    }),
+  ),
+  input: optional(JSON_OBJECT),
+  ...RUN_DATA,
+  /** Takes over the results of an earlier run. */
+  resume: optional<Resume>(closedObject(RESUME_MEMBERS)),
+  ...RUN_BOUNDS,
+  tags: OVERRIDES.tags,
+  live: OVERRIDES.live,
+};
+
+/** The input of the run of a program, the same from every client. */
+export interface ProgramInput extends ObjectOf<typeof INPUT_MEMBERS> {}
+export const PROGRAM_INPUT: Shape<ProgramInput> = closedObject(INPUT_MEMBERS);
 
 /** Input of `readProgram`. */
 export interface ReadProgramInput extends OfRun {

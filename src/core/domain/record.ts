@@ -1,82 +1,88 @@
-import type { Decision, RefusedRequest } from './approvals.ts';
-import type { ContentItem } from './content.ts';
+import { DECISION, type RefusedRequest } from './approvals.ts';
+import { CONTENT_ITEM, type ContentItem } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
 import type { GuardrailNote } from './guardrails.ts';
 import type { HookRecord } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitRaise } from './limits.ts';
 import type { PermissionChange } from './permissions.ts';
-import type { Notice, StopReason, TerminalStatus } from './run.ts';
+import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
+import { ANY_JSON, anyObject, fixed, listOf, object, type ObjectOf, optional, orNull, type Shape, TEXT, TIMESTAMP, TRUE } from './shape.ts';
 import { isoTime } from './time.ts';
 import type { StepResult } from './tool-calls.ts';
-import { addEstimated, addReported, addUsage, type AggregatedUsage, type EstimatedUsage, type Spent, type UsageStats } from './usage.ts';
+import { addEstimated, addReported, addUsage, type AggregatedUsage, ESTIMATED_USAGE, type Spent, USAGE_STATS } from './usage.ts';
 import type { StepNote } from './verdicts.ts';
+
+export const EVENT_MEMBERS = {
+  /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
+  id: TEXT,
+  executionId: TEXT,
+  /** ISO 8601. */
+  timestamp: TIMESTAMP,
+  /** `user`, the name of the agent, or `memory`. */
+  author: TEXT,
+  content: listOf(CONTENT_ITEM),
+  /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
+  caller: optional(fixed('code')),
+  /** The event is part of the conversation that the run was started with: no model call and no tool of this run produced it. */
+  given: optional(TRUE),
+  /** On the event of a model response: the usage of the call, or null if the provider did not report it. */
+  usage: optional(orNull(USAGE_STATS)),
+  /** On the same, if the provider did not report the usage: the estimated usage. */
+  estimated: optional(ESTIMATED_USAGE),
+  /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */
+  failedAttempts: optional(anyObject<Spent>()),
+  /** The model call of this event failed for good: only its usage is recorded. */
+  failed: optional(object({ code: TEXT })),
+  /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
+  interrupted: optional(TRUE),
+  /**
+   * On a model response: the agent that gave it has guardrails for its answers. A response that may be the answer has not passed them
+   * before the run continues or ends with it, and readers show none of its text until then.
+   */
+  guarded: optional(TRUE),
+  /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
+  providerItems: optional(listOf(ANY_JSON)),
+  /** What was left out or changed so that the run could continue. An event of its own has no content. */
+  notices: optional(listOf(NOTICE)),
+  /** The parts of the window that this event removes. Its content, if any, is a summary of them. */
+  compaction: optional(anyObject<Compaction>()),
+  /** On tool results: other calls of the same response still wait for a decision. */
+  partial: optional(TRUE),
+  /** On the same: the changes of deps by these calls, in the order in which they were applied. */
+  contextUpdates: optional(listOf(anyObject<RecordedUpdate>())),
+  /** A decision about a call. The content of an event with this field, or one of the two below, is empty. */
+  decision: optional(DECISION),
+  /** A request to the run that was refused. */
+  refused: optional(anyObject<RefusedRequest>()),
+  /** Limits that were raised. */
+  raised: optional(anyObject<LimitRaise>()),
+  /** Permissions that were set; the content is empty. */
+  permissions: optional(anyObject<PermissionChange>()),
+  /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
+  guardrails: optional(anyObject<GuardrailNote>()),
+  /** In a session: the end of a turn; the content is empty. */
+  turn: optional(anyObject<TurnNote>()),
+  /** In a session: the conversation was emptied; the content is empty. */
+  cleared: optional(TRUE),
+  /** In a session: the title that a model call has given it; the content is empty. */
+  title: optional(TEXT),
+  /** In a session: the agent was resolved again; the content is empty. */
+  refresh: optional(anyObject<RefreshNote>()),
+  /** The content was recalled from the memory of the agent for the next response, or the memory was not available. */
+  memory: optional(anyObject<MemoryNote>()),
+  /** In the run of a program: the step that the event belongs to. */
+  step: optional(anyObject<StepNote>()),
+};
 
 /**
  * One event of a run: its author, its time and its content. Events are append-only and numbered by their offset in the run.
  * There is one event per model response and one per batch of tool results.
  */
-export interface Event {
-  /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
-  id: string;
-  executionId: string;
-  /** ISO 8601. */
-  timestamp: string;
-  /** `user`, the name of the agent, or `memory`. */
-  author: string;
-  content: ContentItem[];
-  /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
-  caller?: 'code';
-  /** The event is part of the conversation that the run was started with: no model call and no tool of this run produced it. */
-  given?: true;
-  /** On the event of a model response: the usage of the call, or null if the provider did not report it. */
-  usage?: UsageStats | null;
-  /** On the same, if the provider did not report the usage: the estimated usage. */
-  estimated?: EstimatedUsage;
-  /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */
-  failedAttempts?: Spent;
-  /** The model call of this event failed for good: only its usage is recorded. */
-  failed?: { code: string };
-  /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
-  interrupted?: true;
-  /**
-   * On a model response: the agent that gave it has guardrails for its answers. A response that may be the answer has not passed them
-   * before the run continues or ends with it, and readers show none of its text until then.
-   */
-  guarded?: true;
-  /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
-  providerItems?: JsonValue[];
-  /** What was left out or changed so that the run could continue. An event of its own has no content. */
-  notices?: Notice[];
-  /** The parts of the window that this event removes. Its content, if any, is a summary of them. */
-  compaction?: Compaction;
-  /** On tool results: other calls of the same response still wait for a decision. */
-  partial?: true;
-  /** On the same: the changes of deps by these calls, in the order in which they were applied. */
-  contextUpdates?: RecordedUpdate[];
-  /** A decision about a call. The content of an event with this field, or one of the two below, is empty. */
-  decision?: Decision;
-  /** A request to the run that was refused. */
-  refused?: RefusedRequest;
-  /** Limits that were raised. */
-  raised?: LimitRaise;
-  /** Permissions that were set; the content is empty. */
-  permissions?: PermissionChange;
-  /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
-  guardrails?: GuardrailNote;
-  /** In a session: the end of a turn; the content is empty. */
-  turn?: TurnNote;
-  /** In a session: the conversation was emptied; the content is empty. */
-  cleared?: true;
-  /** In a session: the title that a model call has given it; the content is empty. */
-  title?: string;
-  /** In a session: the agent was resolved again; the content is empty. */
-  refresh?: RefreshNote;
-  /** The content was recalled from the memory of the agent for the next response, or the memory was not available. */
-  memory?: MemoryNote;
-  /** In the run of a program: the step that the event belongs to. */
-  step?: StepNote;
-}
+export interface Event extends ObjectOf<typeof EVENT_MEMBERS> {}
+export const EVENT: Shape<Event> = object(EVENT_MEMBERS, {
+  description: 'What happened, who did it, and when. Events are numbered by their offsets.',
+});
 
 /** The id and the time of an event. The caller supplies them, so that the domain stays deterministic. */
 interface EventStamp {

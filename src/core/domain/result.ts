@@ -3,97 +3,144 @@ import { defined } from './defined.ts';
 import type { GuardrailTrip } from './guardrails.ts';
 import type { HookRecord } from './hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
-import type { LimitValues } from './limits.ts';
+import { LIMIT_VALUES } from './limits.ts';
 import type { UnitResult } from './program-run.ts';
-import { eventsText, isLimitStatus, type NotArchived, type StopReason, type TerminalStatus } from './run.ts';
+import { eventsText, isLimitStatus, NOT_ARCHIVED, type StopReason, TERMINAL_STATUS, type TerminalStatus } from './run.ts';
+import {
+  ANY_JSON,
+  anyObject,
+  described,
+  FLAG,
+  listOf,
+  NUMBER,
+  object,
+  type ObjectOf,
+  optional,
+  orNull,
+  recordOf,
+  shape,
+  TEXT,
+  TIMESTAMP,
+  TRUE,
+  VERSION,
+} from './shape.ts';
 import { counted } from './text.ts';
-import { type CallsNotRun, callsText, isCutOff, type FinishReason, type StepResult } from './tool-calls.ts';
+import { CALLS_NOT_RUN, callsText, isCutOff, STEP_RESULT } from './tool-calls.ts';
 import type { ExecutionTrace, ExecutionTraceJson } from './trace.ts';
-import { addRunUsage, type AggregatedUsage, type SpentBelow } from './usage.ts';
+import { addRunUsage, AGGREGATED_USAGE, type AggregatedUsage, type SpentBelow } from './usage.ts';
 import type { AnswerVerdict } from './verdicts.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
 export type DefaultOutput = string | ContentPart[];
 
-/** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
-export interface RunResultFields<Output = JsonValue> {
-  version: 1;
-  runId: string;
-  agentName: string;
+/** The amounts that a run, or the turns of a session, have used. */
+export const SPENT_MEMBERS = {
+  stepsUsed: NUMBER,
+  usage: AGGREGATED_USAGE,
+  /** The number of calls that tools executed, whether they succeeded or not. */
+  toolCallsTotal: NUMBER,
+  /** The same by the name of the tool, in the order of first use. */
+  toolCallsByName: recordOf(NUMBER),
+  /** The number of calls that did not run, by the reason (`refused`, `answered`, …) and by the name of the tool. Absent if all have run. */
+  toolCallsNotRun: optional(CALLS_NOT_RUN),
+  /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
+  below: optional(anyObject<SpentBelow>()),
+};
+
+const FIELDS = {
+  version: VERSION,
+  runId: TEXT,
+  agentName: TEXT,
   /** The answer; the best partial answer if the run did not complete. */
-  output: Output;
-  /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
-  outputTruncated?: true;
-  status: TerminalStatus;
-  stopReason: StopReason;
+  output: shape<unknown>(ANY_JSON),
+  status: TERMINAL_STATUS,
+  stopReason: shape<StopReason>(TEXT),
   /**
    * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
    * Absent if the run has recorded no step, and for programs.
    */
-  finishReason?: FinishReason;
-  steps?: StepResult[];
-  stepsUsed: number;
-  usage: AggregatedUsage;
-  /** The number of calls that tools executed, whether they succeeded or not. */
-  toolCallsTotal: number;
-  /** The same by the name of the tool, in the order of first use. */
-  toolCallsByName: Record<string, number>;
-  /** The number of calls that did not run, by the reason and by the name of the tool. Absent if all have run. */
-  toolCallsNotRun?: CallsNotRun;
+  finishReason: optional(TEXT),
+  ...SPENT_MEMBERS,
   /** ISO 8601; null in a result that no run produced. */
-  startTime: string | null;
-  endTime: string | null;
-  durationSeconds: number | null;
-  /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
-  below?: SpentBelow;
-  error: string | null;
+  startTime: orNull(TIMESTAMP),
+  endTime: orNull(TIMESTAMP),
+  durationSeconds: orNull(NUMBER),
+  error: orNull(TEXT),
   /** The code of the error table, for status `error`. */
-  errorCode?: string;
+  errorCode: optional(TEXT),
   /** The reason that the caller gave for cancelling the run. */
-  cancelReason?: string;
+  cancelReason: optional(TEXT),
   /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
-  limits: LimitValues;
+  limits: LIMIT_VALUES,
   /** The number of turns, if the run is a session. */
-  turns?: number;
+  turns: optional(NUMBER),
   /** Events that are not in the archive, because storing them failed. */
-  notArchived?: NotArchived[];
-  /** The units of a program, if the run is that of one. */
-  units?: UnitResult[];
-  /** True: units were left out to fit into the closing event. */
-  unitsCut?: true;
-  /** The checks of the answer, if the run is that of an `ask` with tools. */
-  verdict?: AnswerVerdict;
+  notArchived: optional(listOf(NOT_ARCHIVED)),
+  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
+  verdict: optional(anyObject<AnswerVerdict>()),
   /** The agent that acted last, if the run was handed over. */
-  lastAgent?: string;
+  lastAgent: optional(TEXT),
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
-  usageByAgent?: Record<string, AggregatedUsage>;
+  usageByAgent: optional(recordOf(AGGREGATED_USAGE)),
   /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
-  hooks?: HookRecord[];
+  hooks: optional(listOf(anyObject<HookRecord>())),
   /** The guardrail that ended the run, for stop reason `guardrail`. */
-  guardrail?: GuardrailTrip;
+  guardrail: optional(anyObject<GuardrailTrip>()),
+};
+
+const STEPS = {
+  /** The steps. The event that closes a run does not hold them; a result has them if they were requested with `result({steps: true})`. */
+  steps: optional(listOf(STEP_RESULT)),
+};
+
+const OF_PROGRAM = {
+  /** The units of a program, if the run is that of one. */
+  units: optional(listOf(anyObject<UnitResult>())),
+  /** True: units were left out to fit into the closing event. */
+  unitsCut: optional(TRUE),
+};
+
+/** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
+export const STREAMED_RESULT = object({ ...FIELDS, ...OF_PROGRAM });
+
+/** The members of a result as JSON. */
+export const RESULT_MEMBERS = {
+  ...FIELDS,
+  ...STEPS,
+  /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
+  treeUsage: optional(AGGREGATED_USAGE),
+  success: FLAG,
+  outputText: TEXT,
+  hasMedia: FLAG,
+  mediaTypes: listOf(TEXT),
+  maxIterations: described(NUMBER, 'The same as `limits.steps`.'),
+};
+
+/** The same of any run, which may be that of a program. */
+export const ANY_RESULT_MEMBERS = { ...RESULT_MEMBERS, ...OF_PROGRAM };
+
+/** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
+export interface RunResultFields<Output = JsonValue> extends ObjectOf<typeof FIELDS>, ObjectOf<typeof STEPS>, ObjectOf<typeof OF_PROGRAM> {
+  /** The answer; the best partial answer if the run did not complete. */
+  output: Output;
+  /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
+  outputTruncated?: true;
 }
 
 /** The parts of a result that its reader asks for: the record of the run has them. */
 export interface RequestedParts {
-  /** The deps at the end of the run. */
+  /** The deps at the end of the run, if they were requested with `result({deps: true})`. */
   deps?: JsonObject;
-  /** The state that tools have set, at the end of the run. */
+  /** The state that tools have set, at the end of the run, if it was requested with `result({state: true})`. */
   state?: JsonObject;
+  /** The trace, if it was requested with `result({trace: true})`. */
   trace?: ExecutionTrace;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
-export interface RunResultJson<Output = JsonValue>
-  extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'>, Omit<RequestedParts, 'trace'> {
+export interface RunResultJson<Output = JsonValue> extends ObjectOf<typeof RESULT_MEMBERS>, Omit<RequestedParts, 'trace'> {
+  output: Output;
   trace?: ExecutionTraceJson;
-  /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
-  treeUsage?: AggregatedUsage;
-  success: boolean;
-  outputText: string;
-  hasMedia: boolean;
-  mediaTypes: string[];
-  /** `limits.steps`. */
-  maxIterations: number;
 }
 
 /** True for the fields of a RunResult, as Temporal returns them. */
@@ -116,88 +163,25 @@ export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
   readonly success: false;
 };
 
-/** The fields and methods of every result. */
-export class EndedRun<Output> {
-  readonly version = 1;
-  readonly runId: string;
-  readonly agentName: string;
-  readonly output: Output;
-  readonly status: TerminalStatus;
-  readonly stopReason: StopReason;
-  /**
-   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
-   * Undefined if the run has recorded no step, and for programs.
-   */
-  readonly finishReason: FinishReason | undefined;
-  /** The steps, if they were requested with `result({steps: true})`. */
-  readonly steps: StepResult[] | undefined;
-  /** The deps at the end of the run, if they were requested with `result({deps: true})`. */
-  readonly deps: JsonObject | undefined;
-  /** The state at the end of the run, if it was requested with `result({state: true})`. */
-  readonly state: JsonObject | undefined;
-  /** The trace, if it was requested with `result({trace: true})`. */
-  readonly trace: ExecutionTrace | undefined;
-  readonly stepsUsed: number;
-  readonly usage: AggregatedUsage;
-  readonly toolCallsTotal: number;
-  readonly toolCallsByName: Record<string, number>;
-  /** The number of calls that did not run, by the reason (`refused`, `answered`, `unknown`, `invalid`, `not_started`) and by the name of the tool. */
-  readonly toolCallsNotRun: CallsNotRun | undefined;
-  readonly startTime: string | null;
-  readonly endTime: string | null;
-  readonly durationSeconds: number | null;
-  /** The amounts that the descendants of this run have used, if it has started any. Those of a program are part of its `usage`. */
-  readonly below: SpentBelow | undefined;
-  readonly error: string | null;
-  readonly errorCode: string | undefined;
-  readonly cancelReason: string | undefined;
-  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
-  readonly limits: LimitValues;
-  /** The number of turns, if the run is a session. */
-  readonly turns: number | undefined;
-  readonly notArchived: NotArchived[] | undefined;
-  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
-  readonly verdict: AnswerVerdict | undefined;
-  /** The agent that acted last, if the run was handed over: it has given the output. */
-  readonly lastAgent: string | undefined;
-  /** The usage of each agent, in the order of their first turns, if the run was handed over. */
-  readonly usageByAgent: Record<string, AggregatedUsage> | undefined;
-  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
-  readonly hooks: HookRecord[] | undefined;
-  /** The guardrail that ended the run, for stop reason `guardrail`. */
-  readonly guardrail: GuardrailTrip | undefined;
+/** The members of every result that hold data. */
+type ResultData<Output> = Omit<RunResultFields<Output>, keyof ObjectOf<typeof OF_PROGRAM> | 'outputTruncated'> & RequestedParts;
 
-  constructor(fields: RunResultFields<Output>, { deps, state, trace }: RequestedParts = {}) {
-    this.runId = fields.runId;
-    this.agentName = fields.agentName;
-    this.output = fields.output;
-    this.status = fields.status;
-    this.stopReason = fields.stopReason;
-    this.finishReason = fields.finishReason;
-    this.steps = fields.steps;
-    this.deps = deps;
-    this.state = state;
-    this.trace = trace;
-    this.stepsUsed = fields.stepsUsed;
-    this.usage = fields.usage;
-    this.toolCallsTotal = fields.toolCallsTotal;
-    this.toolCallsByName = fields.toolCallsByName;
-    this.toolCallsNotRun = fields.toolCallsNotRun;
-    this.startTime = fields.startTime;
-    this.endTime = fields.endTime;
-    this.durationSeconds = fields.durationSeconds;
-    this.below = fields.below;
-    this.error = fields.error;
-    this.errorCode = fields.errorCode;
-    this.cancelReason = fields.cancelReason;
-    this.limits = fields.limits;
-    this.turns = fields.turns;
-    this.notArchived = fields.notArchived;
-    this.verdict = fields.verdict;
-    this.lastAgent = fields.lastAgent;
-    this.usageByAgent = fields.usageByAgent;
-    this.hooks = fields.hooks;
-    this.guardrail = fields.guardrail;
+/** The same members, each of which can be read: those that may be missing as undefined. */
+type Readable<Data> = { readonly [Key in keyof Data]-?: object extends Pick<Data, Key> ? Data[Key] | undefined : Data[Key] };
+
+const PLAIN: unknown = Object;
+
+/** The base of a class with the members of that data: it can take them from a type in no other way. */
+const WithData = PLAIN as new <Output>() => Readable<ResultData<Output>>;
+
+/** The fields and methods of every result. */
+export class EndedRun<Output> extends WithData<Output> {
+  readonly #data: ResultData<Output>;
+
+  constructor({ units: _, unitsCut: __, outputTruncated: ___, ...fields }: RunResultFields<Output>, parts: RequestedParts = {}) {
+    super();
+    this.#data = { ...fields, ...parts };
+    Object.assign(this, this.#data);
   }
 
   /** The usage of the run and of all its descendants. */
@@ -244,7 +228,7 @@ export class EndedRun<Output> {
   }
 
   /** Shows the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
-  toString(): string {
+  override toString(): string {
     const { totalTokens, promptTokens, completionTokens } = this.usage;
     const lines = [
       `Run:      ${this.runId}`,
@@ -265,36 +249,11 @@ export class EndedRun<Output> {
 
   /** Returns the JSON form, including the derived fields. */
   toJSON(): RunResultJson<Output> {
+    const { trace, ...data } = this.#data;
     return {
-      version: 1,
-      runId: this.runId,
-      agentName: this.agentName,
-      output: this.output,
-      status: this.status,
-      stopReason: this.stopReason,
-      ...defined({ finishReason: this.finishReason, steps: this.steps, deps: this.deps, state: this.state, trace: this.trace?.toJSON() }),
-      stepsUsed: this.stepsUsed,
-      usage: this.usage,
-      toolCallsTotal: this.toolCallsTotal,
-      toolCallsByName: this.toolCallsByName,
-      ...defined({ toolCallsNotRun: this.toolCallsNotRun }),
-      startTime: this.startTime,
-      endTime: this.endTime,
-      durationSeconds: this.durationSeconds,
-      ...(this.below === undefined ? {} : { below: this.below, treeUsage: this.treeUsage }),
-      error: this.error,
-      ...defined({ errorCode: this.errorCode, cancelReason: this.cancelReason }),
-      limits: this.limits,
+      ...data,
+      ...defined({ trace: trace?.toJSON(), treeUsage: this.below && this.treeUsage }),
       maxIterations: this.limits.steps,
-      ...defined({
-        turns: this.turns,
-        notArchived: this.notArchived,
-        verdict: this.verdict,
-        lastAgent: this.lastAgent,
-        usageByAgent: this.usageByAgent,
-        hooks: this.hooks,
-        guardrail: this.guardrail,
-      }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

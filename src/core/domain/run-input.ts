@@ -1,49 +1,149 @@
-import type { AgentDocument, FlowInput, ModelSettings } from './agent.ts';
-import { type ContentItem, type ContentPart, outputText } from './content.ts';
+import { AGENT_DOCUMENT, FLOW_INPUT, MODEL_NAME, MODEL_SETTINGS } from './agent.ts';
+import { CONTENT_ITEM, type ContentItem, type ContentPart, MESSAGE_CONTENT, outputText } from './content.ts';
 import { defined } from './defined.ts';
-import type { HookSnapshot } from './hooks.ts';
-import type { JsonObject } from './json.ts';
-import type { LimitChanges, SessionLimits, TreeLimits } from './limits.ts';
-import type { Permissions } from './permissions.ts';
-import type { Principal } from './run.ts';
+import { HOOK_SNAPSHOT } from './hooks.ts';
+import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS, TREE_LIMITS } from './limits.ts';
+import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
+import { PRINCIPAL } from './run.ts';
+import {
+  AT_LEAST_ONE,
+  boundedNumber,
+  boundedText,
+  closedObject,
+  constant,
+  COUNT,
+  DURATION,
+  JSON_OBJECT,
+  listOf,
+  MOMENT,
+  type ObjectOf,
+  optional,
+  orNull,
+  shape,
+  TRUE,
+} from './shape.ts';
 import { utf8Length } from './text.ts';
+
+const ID = boundedText({ minLength: 1, maxLength: 1_000 });
+
+export const OVERRIDES = {
+  /** `provider/model`; overrides the agent's model. */
+  model: optional(MODEL_NAME),
+  /** Each setting overrides the agent's own. */
+  settings: optional(MODEL_SETTINGS),
+  /** Words by which runs are found, and by which providers may tell runs apart. */
+  tags: optional(listOf(boundedText({ minLength: 1, maxLength: 100 }), { maxItems: 20 })),
+  /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
+  live: optional(TRUE),
+};
+
+/** Settings of one run that override its agent or add to it. Plain JSON, in the input of the run. */
+export interface RunOverrides extends ObjectOf<typeof OVERRIDES> {}
+
+const SESSION_MEMBERS = {
+  /** The limits of the whole session. Those of the agent hold for each turn. */
+  limits: optional(SESSION_LIMITS),
+  /** The number of turns after which the conversation is compacted, also if its window is not full. Default 20; `null`: never. */
+  compactAfter: optional(orNull(AT_LEAST_ONE)),
+  /** Shown in lists. */
+  title: optional(boundedText({ minLength: 1, maxLength: 200 })),
+  /** A model call after the first answer gives the session a title. */
+  generateTitle: optional(TRUE),
+  /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
+  refresh: optional(constant('never')),
+};
+
+/** The part of the input of a run that makes it a session: it stays open between its answers. */
+export interface SessionInput extends ObjectOf<typeof SESSION_MEMBERS> {}
+
+const PARENT_MEMBERS = {
+  runId: ID,
+  /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
+  firstRunId: optional(ID),
+  /** The number of ancestors of the child, from 1. */
+  depth: boundedNumber({ type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH }),
+  /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
+  checkMs: DURATION,
+  /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
+  checkAt: optional(MOMENT),
+  /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
+  left: optional(LIMITS),
+  /** The limits of the descendants of the child. Absent if the parent is a program. */
+  tree: optional(TREE_LIMITS),
+  /** The hooks of the ancestors: they hold for the child too. */
+  hooks: optional(listOf(HOOK_SNAPSHOT)),
+  /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
+  kept: optional(TRUE),
+  /** The policies that hold for the parent: each call of the child must pass them too. */
+  permissions: optional(listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+};
+
+/** The run that started a run as its child. */
+export interface ParentRun extends ObjectOf<typeof PARENT_MEMBERS> {}
+
+/** The parent as the input of a child names it. */
+export type ParentInput = Omit<ParentRun, 'checkAt'>;
+
+const FROM_CALL_MEMBERS = {
+  /** The id of the event of the call, and its index in the content of that event. */
+  eventId: ID,
+  index: COUNT,
+  /** `input` is only the beginning of the input. */
+  input: optional(TRUE),
+  /** The deps are left out. */
+  deps: optional(TRUE),
+};
+
+/** A call of the parent of a run. */
+export interface FromCall extends ObjectOf<typeof FROM_CALL_MEMBERS> {}
+
+const NAMED = {
+  /** The name of the agent. */
+  agent: boundedText({ minLength: 1 }),
+  /** The agent itself, if it is a step of the program that starts the run. */
+  document: optional(AGENT_DOCUMENT),
+  /** The order of agents, if the run is that of a flow which no worker has by its name. */
+  flow: optional(FLOW_INPUT),
+};
+
+/** The data of a run of an agent or of a program. */
+export const RUN_DATA = {
+  deps: optional(JSON_OBJECT),
+  /** The state that the run begins with. Tools change it. */
+  state: optional(JSON_OBJECT),
+  /** The identity on whose behalf the run acts. */
+  principal: optional(PRINCIPAL),
+};
+
+/** What bounds a run of an agent or of a program. */
+export const RUN_BOUNDS = {
+  /** Overrides limits of the agent or the program. */
+  limits: optional(LIMITS),
+  /** Set by the run that starts this one as its child. */
+  parent: optional(shape<ParentInput>(closedObject(PARENT_MEMBERS))),
+};
+
+const TERMS = {
+  ...RUN_DATA,
+  /** The run is a session: it stays open after its answers, and may begin without an input. */
+  session: optional<SessionInput>(closedObject(SESSION_MEMBERS)),
+  ...RUN_BOUNDS,
+  /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
+  fromCall: optional<FromCall>(closedObject(FROM_CALL_MEMBERS)),
+  ...OVERRIDES,
+};
+
+/** The input of a run without the conversation that it begins with. */
+export interface RunTerms extends ObjectOf<typeof NAMED>, ObjectOf<typeof TERMS> {}
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export type RunInput = RunTerms & RunOpening;
 
-/** The input of a run without the conversation that it begins with. */
-export interface RunTerms extends RunOverrides {
-  /** The name of the agent. */
-  agent: string;
-  /** The agent itself, if it is a step of the program that starts the run. */
-  document?: AgentDocument;
-  /** The order of agents, if the run is that of a flow which no worker has by its name. */
-  flow?: FlowInput;
-  deps?: JsonObject;
-  /** The state that the run begins with. Tools change it. */
-  state?: JsonObject;
-  /** The identity on whose behalf the run acts. */
-  principal?: Principal;
-  /** Overrides limits of the agent. */
-  limits?: LimitChanges;
-  /** The run is a session: it stays open after its answers, and may begin without an input. */
-  session?: SessionInput;
-  /** Set by the run that starts this one as its child. */
-  parent?: ParentInput;
-  /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
-  fromCall?: FromCall;
-}
+const OPENING = { input: MESSAGE_CONTENT, messages: optional(listOf(CONTENT_ITEM)) };
+export const RUN_INPUT = closedObject({ ...NAMED, ...OPENING, ...TERMS });
 
-/** A call of the parent of a run. */
-export interface FromCall {
-  /** The id of the event of the call, and its index in the content of that event. */
-  eventId: string;
-  index: number;
-  /** `input` is only the beginning of the input. */
-  input?: true;
-  /** The deps are left out. */
-  deps?: true;
-}
+/** The same, for an input that begins with messages or is that of a session. */
+export const CONTINUING_INPUT = closedObject({ ...NAMED, ...OPENING, input: optional(OPENING.input), ...TERMS });
 
 /** The conversation that a run begins with: what the user says, the conversation before it, or both. */
 export type RunOpening =
@@ -73,18 +173,6 @@ export function openingText({ input, messages = [] }: RunOpening): string {
   return last === undefined ? '' : outputText(last.content);
 }
 
-/** Settings of one run that override its agent or add to it. Plain JSON, in the input of the run. */
-export interface RunOverrides {
-  /** `provider/model`; overrides the agent's model. */
-  model?: string;
-  /** Each setting overrides the agent's own. */
-  settings?: ModelSettings;
-  /** Words by which runs are found, and by which providers may tell runs apart. */
-  tags?: string[];
-  /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
-  live?: true;
-}
-
 /** Returns the overrides that are set, for the input of an activity. */
 export function overridesIn({ model, settings, tags, live }: RunOverrides): RunOverrides {
   return defined({ model, settings, tags, live });
@@ -95,46 +183,6 @@ export const MAX_RUN_DEPTH = 3;
 
 /** The time between two checks that a run is alive which cannot tell of its own end. */
 export const DEFAULT_CHILD_CHECK_MS = 3_600_000;
-
-/** The run that started a run as its child. */
-export interface ParentRun {
-  runId: string;
-  /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
-  firstRunId?: string;
-  /** The number of ancestors of the child, from 1. */
-  depth: number;
-  /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
-  checkMs: number;
-  /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
-  checkAt?: number;
-  /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
-  left?: LimitChanges;
-  /** The limits of the descendants of the child. Absent if the parent is a program. */
-  tree?: TreeLimits;
-  /** The policies that hold for the parent: each call of the child must pass them too. */
-  permissions?: Permissions[];
-  /** The hooks of the ancestors: they hold for the child too. */
-  hooks?: HookSnapshot[];
-  /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
-  kept?: true;
-}
-
-/** The parent as the input of a child names it. */
-export type ParentInput = Omit<ParentRun, 'checkAt'>;
-
-/** The part of the input of a run that makes it a session: it stays open between its answers. */
-export interface SessionInput {
-  /** The limits of the whole session. Those of the agent hold for each turn. */
-  limits?: SessionLimits;
-  /** The number of turns after which the conversation is compacted, also if its window is not full. Default 20; `null`: never. */
-  compactAfter?: number | null;
-  /** Shown in lists. */
-  title?: string;
-  /** A model call after the first answer gives the session a title. */
-  generateTitle?: true;
-  /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
-  refresh?: 'never';
-}
 
 /** A session of callers, or one that another run keeps. */
 export type SessionKind = 'session' | 'kept session';

@@ -1,7 +1,23 @@
 import { cutText } from './byte-budgets.ts';
 import { defined } from './defined.ts';
 import { depsProblem } from './deps.ts';
-import type { JsonObject } from './json.ts';
+import {
+  boundedText,
+  closedObject,
+  described,
+  JSON_OBJECT,
+  listOf,
+  NUMBER,
+  object,
+  type ObjectOf,
+  oneOf,
+  optional,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+  type ValueOf,
+} from './shape.ts';
 
 /**
  * The statuses with which a run can end. `max_iterations_reached`: the limit of steps has ended it. `limit_reached`: any other limit has,
@@ -11,9 +27,14 @@ export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_
 
 /** The status of a run that has ended. */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+export const TERMINAL_STATUS: Shape<TerminalStatus> = oneOf(...TERMINAL_STATUSES);
+
+/** The statuses that a run can have. `idle`: a session that waits for a message. */
+export const RUN_STATUSES = ['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES] as const;
 
 /** The status of a run at any moment. `idle`: a session that waits for a message. */
-export type RunStatus = TerminalStatus | 'running' | 'pending_confirmation' | 'paused' | 'idle';
+export type RunStatus = (typeof RUN_STATUSES)[number];
+export const RUN_STATUS: Shape<RunStatus> = oneOf(...RUN_STATUSES);
 
 /** The reason why a run ended; `closed` if a caller has closed a session. It is more precise than the status: it names the limit. */
 export type StopReason =
@@ -43,17 +64,27 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
   return status === 'max_iterations_reached' || status === 'limit_reached';
 }
 
-/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
-export interface Principal {
+const PRINCIPAL_NAME = boundedText({ minLength: 1, maxLength: 200 });
+
+const IDENTITY_MEMBERS = {
   /** The customer of the operator that the user belongs to. */
-  tenant?: string;
-  user?: string;
-  /** Facts about the user that tools rely on, such as roles. */
-  claims?: JsonObject;
-}
+  tenant: optional(PRINCIPAL_NAME),
+  user: optional(PRINCIPAL_NAME),
+};
 
 /** The part of a principal that says who it is. Claims may differ from one run to the next. */
-export type Identity = Pick<Principal, 'tenant' | 'user'>;
+export interface Identity extends ObjectOf<typeof IDENTITY_MEMBERS> {}
+export const IDENTITY: Shape<Identity> = closedObject(IDENTITY_MEMBERS);
+
+const PRINCIPAL_MEMBERS = {
+  ...IDENTITY_MEMBERS,
+  /** Facts about the user that tools rely on, such as roles. */
+  claims: optional(JSON_OBJECT),
+};
+
+/** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
+export interface Principal extends ObjectOf<typeof PRINCIPAL_MEMBERS> {}
+export const PRINCIPAL: Shape<Principal> = closedObject(PRINCIPAL_MEMBERS);
 
 /** The same as it was given: a missing member may be there as undefined. */
 type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };
@@ -79,22 +110,27 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
   return principal?.claims === undefined ? undefined : depsProblem(principal.claims, 'principal.claims');
 }
 
+const SUBJECT_MEMBERS = {
+  /** The agent or the program that the run began with. */
+  agentName: TEXT,
+  tenant: optional(TEXT),
+  user: optional(TEXT),
+  /** The tags that the run was started with. */
+  tags: optional(listOf(TEXT)),
+  /** The title of a session. */
+  title: optional(TEXT),
+  /** The beginning of what the user asked, on one line: the first message of the run, or the newest one of a session. */
+  question: optional(described(TEXT, 'The beginning of what the user asked.')),
+};
+
 /**
  * What an approver needs to know about a run besides the call that waits. Texts are short, and those of users and
  * models are untrusted: escape them where they are shown.
  */
-export interface RunSubject {
-  /** The agent or the program that the run began with. */
-  agentName: string;
-  tenant?: string;
-  user?: string;
-  /** The tags that the run was started with. */
-  tags?: string[];
-  /** The title of a session. */
-  title?: string;
-  /** The beginning of what the user asked, on one line: the first message of the run, or the newest one of a session. */
-  question?: string;
-}
+export interface RunSubject extends ObjectOf<typeof SUBJECT_MEMBERS> {}
+export const RUN_SUBJECT: Shape<RunSubject> = object(SUBJECT_MEMBERS, {
+  description: 'For whom and for what the run acts. The texts are untrusted: escape them.',
+});
 
 /** The subject of a notice. */
 type NoticeCode =
@@ -105,11 +141,10 @@ type NoticeCode =
   /** The conversation was changed, because the provider refuses it as it was. */
   | 'conversation_repaired';
 
+export const NOTICE = object({ code: shape<NoticeCode>(TEXT), message: TEXT });
+
 /** A fact that a person should know, although the run continues: what was left out or changed, and why. */
-export interface Notice {
-  code: NoticeCode;
-  message: string;
-}
+export interface Notice extends ValueOf<typeof NOTICE> {}
 
 /** The most notices of one event: the last one counts the others. */
 const MOST_NOTICES = 20;
@@ -126,23 +161,26 @@ export function boundNotices(notices: readonly Notice[]): Notice[] {
   return [...kept, { code: brief[kept.length]?.code ?? 'request_adapted', message: `and ${left} more` }];
 }
 
+const RANGE_MEMBERS = { from: NUMBER, through: NUMBER };
+
 /** A range of events of a run: from the offset `from` up to, but not including, `through`. */
-export interface EventRange {
-  from: number;
-  through: number;
-}
+export interface EventRange extends ObjectOf<typeof RANGE_MEMBERS> {}
 
 /** Events that the archive is storing. The run continues, or ends, once they are stored or the attempts are over. */
-export interface Archiving extends EventRange {
+export interface Archiving extends ValueOf<typeof ARCHIVING> {}
+export const ARCHIVING = object({
+  ...RANGE_MEMBERS,
   /** ISO 8601. */
-  since: string;
-}
+  since: TIMESTAMP,
+});
 
 /** Events that are not in the archive, because it failed for too long. The history of their executions still has them. */
-export interface NotArchived extends EventRange {
+export interface NotArchived extends ValueOf<typeof NOT_ARCHIVED> {}
+export const NOT_ARCHIVED = object({
+  ...RANGE_MEMBERS,
   /** The error of the last attempt. */
-  message: string;
-}
+  message: TEXT,
+});
 
 /** Describes a range for a person, by its first and its last event: `events 0 to 7`, or `event 7`. */
 export function eventsText({ from, through }: EventRange): string {

@@ -1,15 +1,15 @@
 import type { ErrorCode } from './errors.ts';
 import type { JsonValue } from './json.ts';
-import type { LimitChanges, RunLimits, SessionLimits } from './limits.ts';
-import type { RunResultFields } from './result.ts';
+import { type LimitChanges, type RunLimits, SESSION_LIMIT_VALUES } from './limits.ts';
+import { type RunResultFields, SPENT_MEMBERS } from './result.ts';
 import type { RunOverrides, SessionInput } from './run-input.ts';
+import { listOf, NUMBER, object, type ObjectOf, optional, type Shape, shape, TEXT, TIMESTAMP, type ValueOf } from './shape.ts';
 import { addRunUsage } from './usage.ts';
 
+export type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from './requests.ts';
+
 /** The amounts that turns have used. */
-export type SpentByTurns = Pick<
-  RunResultFields,
-  'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'
->;
+export interface SpentByTurns extends ObjectOf<typeof SPENT_MEMBERS> {}
 
 /** The state of a session besides that of its present turn: plain data, carried into the next execution. */
 export interface SessionState extends SessionInput {
@@ -59,15 +59,17 @@ interface TurnBeginning {
   stepsBefore: number;
 }
 
-/** The result of a turn: that of a run, from its message to its answer. */
-export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
+export const TURN_MEMBERS = {
   /** 1-based. */
-  turn: number;
+  turn: NUMBER,
   /** The step of the session with which the turn began. 1-based. */
-  firstStep: number;
+  firstStep: NUMBER,
   /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
-  unanswered?: string[];
-}
+  unanswered: optional(listOf(TEXT)),
+};
+
+/** The result of a turn: that of a run, from its message to its answer. */
+export interface TurnResultFields extends Omit<RunResultFields, 'steps'>, ObjectOf<typeof TURN_MEMBERS> {}
 
 /** A request to interrupt the current turn. */
 export interface TurnInterrupt {
@@ -80,71 +82,33 @@ export interface CloseRequest {
   by: string | null;
 }
 
-/** Argument of the Update `interrupt`. */
-export interface InterruptInput {
-  /** Interrupts only this turn. Default: the current one. */
-  turn?: number;
-  reason?: string;
-  by?: string;
-}
-
-/** Answer of the Update `interrupt`. */
-export interface InterruptReceipt {
-  version: 1;
-  /** False if no such turn is running: there is nothing to interrupt. */
-  interrupted: boolean;
-  /** The number of the turn. */
-  turn?: number;
-}
-
-/** Argument of the Update `close`. */
-export interface CloseInput {
-  by?: string;
-}
-
-/** Answer of the Update `close`. */
-export interface CloseReceipt {
-  version: 1;
-  /** The number of the current turn: the session closes after it. Absent if the session was idle. */
-  turn?: number;
-}
-
-/** Answer of the Update `refresh`. */
-export interface RefreshReceipt {
-  version: 1;
-  /** The number of the turn before which the agent is resolved again. */
-  beforeTurn: number;
-}
-
-/** Answer of the Update `reset`. */
-export interface ResetReceipt {
-  version: 1;
-  /** The number of the turn that begins with an empty conversation. */
-  beforeTurn: number;
-}
+const LIMIT_REACHED = object({
+  limit: shape<'turns' | 'totalTokens' | 'costUsd' | 'deadline'>(TEXT),
+  /** For a person to read: `10 of 10 turns are used`. */
+  message: TEXT,
+});
 
 /** A limit that a session has reached. */
-export interface SessionLimitReached {
-  limit: 'turns' | 'totalTokens' | 'costUsd' | 'deadline';
-  /** For a person to read: `10 of 10 turns are used`. */
-  message: string;
-}
+export interface SessionLimitReached extends ValueOf<typeof LIMIT_REACHED> {}
+
+const VIEW_MEMBERS = {
+  title: optional(TEXT),
+  /** The number of turns that have begun. */
+  turns: NUMBER,
+  /** The number of the current turn. Absent while the session is idle. */
+  turn: optional(NUMBER),
+  /** The amounts of all turns; those besides this field are of the newest turn. */
+  spent: object(SPENT_MEMBERS),
+  limits: SESSION_LIMIT_VALUES,
+  /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
+  limitReached: optional(LIMIT_REACHED),
+  /** ISO 8601: the end of the last turn. Absent before the first. */
+  idleSince: optional(TIMESTAMP),
+};
 
 /** The part of the `status` of a session that runs which end with their answer do not have. */
-export interface SessionView {
-  title?: string;
-  /** The number of turns that have begun. */
-  turns: number;
-  /** The number of the current turn. Absent while the session is idle. */
-  turn?: number;
-  /** The amounts of all turns; those besides this field are of the newest turn. */
-  spent: SpentByTurns;
-  limits: Required<SessionLimits>;
-  /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
-  limitReached?: SessionLimitReached;
-  /** ISO 8601: the end of the last turn. Absent before the first. */
-  idleSince?: string;
-}
+export interface SessionView extends ObjectOf<typeof VIEW_MEMBERS> {}
+export const SESSION_VIEW: Shape<SessionView> = object(VIEW_MEMBERS);
 
 /** Argument of the `turn` query. */
 export interface TurnQuestion {

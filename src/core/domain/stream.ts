@@ -1,15 +1,19 @@
 import { isJsonObject, type JsonValue } from './json.ts';
 import type { RunStatus } from './run.ts';
+import { ANY_JSON, fixed, object, type Shape, TEXT, union, type ValueOf } from './shape.ts';
+
+const TEXT_DELTA = object({ type: fixed('text'), text: TEXT });
+const REASONING_DELTA = object({ type: fixed('reasoning'), text: TEXT });
+/** A piece of the arguments of a tool call, as JSON text. `callId` is that of the provider: the run renames an id that it has already. */
+const INPUT_DELTA = object({ type: fixed('tool_input'), callId: TEXT, toolName: TEXT, text: TEXT });
+const DATA_DELTA = object({ type: fixed('data'), callId: TEXT, name: TEXT, data: ANY_JSON });
 
 /** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. */
-export type ModelDelta =
-  | { type: 'text'; text: string }
-  | { type: 'reasoning'; text: string }
-  /** A piece of the arguments of a tool call, as JSON text. `callId` is that of the provider: the run renames an id that it has already. */
-  | { type: 'tool_input'; callId: string; toolName: string; text: string };
+export type ModelDelta = ValueOf<typeof TEXT_DELTA> | ValueOf<typeof REASONING_DELTA> | ValueOf<typeof INPUT_DELTA>;
 
 /** A piece of live output. `data`: a tool has called `context.emit(name, data)`. */
-export type Delta = ModelDelta | { type: 'data'; callId: string; name: string; data: JsonValue };
+export type Delta = ModelDelta | ValueOf<typeof DATA_DELTA>;
+export const DELTA: Shape<Delta> = union(TEXT_DELTA, REASONING_DELTA, INPUT_DELTA, DATA_DELTA);
 
 /** One attempt of a call whose output is streamed: of a model call, or of a tool. */
 export interface StreamedAttempt {

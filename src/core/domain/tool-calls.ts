@@ -1,8 +1,27 @@
-import type { SpilledContent } from './content.ts';
+import { SPILLED_CONTENT } from './content.ts';
 import type { HookRecord } from './hooks.ts';
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonValue } from './json.ts';
+import {
+  anyObject,
+  fixed,
+  FLAG,
+  JSON_OBJECT,
+  listOf,
+  NUMBER,
+  object,
+  type ObjectOf,
+  oneOf,
+  optional,
+  orNull,
+  recordOf,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+  TRUE,
+} from './shape.ts';
 import { counted, withoutEnd } from './text.ts';
-import type { UsageStats } from './usage.ts';
+import { USAGE_STATS } from './usage.ts';
 
 /** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
@@ -18,59 +37,16 @@ export function cutNote(finishReason: FinishReason): string {
   return `[The answer ${what}: the model ended it with the finish reason "${finishReason}".]`;
 }
 
-/** The report of a tool about a call whose answer was lost. */
-export interface Verified {
+const VERIFIED_MEMBERS = {
   /** True if the call took effect. */
-  happened: boolean;
+  happened: FLAG,
   /** The way in which the answer was lost, which is why the tool was asked. */
-  reason: string;
-}
+  reason: TEXT,
+};
 
-/** One tool call of a step, executed or not. */
-export interface ToolCallRecord {
-  toolName: string;
-  /** The version of the tool in this run. Absent: it has none. */
-  toolVersion?: string;
-  callId: string;
-  arguments: JsonObject;
-  /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
-  result: string;
-  isError: boolean;
-  /** Present if the call did not run: `result` says why. */
-  notRun?: NotRun;
-  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
-  durationMs: number | null;
-  /** The time of recording the result, ISO 8601. */
-  timestamp: string;
-  /** The location of the whole result, if `result` is only its preview. */
-  spilled?: SpilledContent;
-  /** The call was made by code that the model wrote. */
-  caller?: 'code';
-  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
-  verified?: Verified;
-  /** The run that the call has started as a child, if its tool is an agent. */
-  childRunId?: string;
-  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
-  hooks?: HookRecord[];
-}
-
-/** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
-export interface StepResult {
-  /** 1-based. */
-  step: number;
-  /** The agent that acted. Only in runs that several agents may act in. */
-  agent?: string;
-  /** The text of the model's answer, or null if it had none. */
-  thought: string | null;
-  toolCalls: ToolCallRecord[];
-  usage: UsageStats | null;
-  /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
-  finishReason: FinishReason;
-  /** True on the optional final attempt after the step limit. */
-  final?: true;
-  /** The answers of hooks about the request and the response. */
-  hooks?: HookRecord[];
-}
+/** The report of a tool about a call whose answer was lost. */
+export interface Verified extends ObjectOf<typeof VERIFIED_MEMBERS> {}
+const VERIFIED: Shape<Verified> = object(VERIFIED_MEMBERS);
 
 /** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */
 export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
@@ -102,8 +78,66 @@ export const NOT_RUN = {
 /** The reason why a call did not run. */
 export type NotRun = keyof typeof NOT_RUN;
 
+const REASONS = Object.keys(NOT_RUN) as NotRun[];
+
 /** The number of calls that did not run, by reason and by the name of the tool. */
 export type CallsNotRun = Partial<Record<NotRun, Record<string, number>>>;
+export const CALLS_NOT_RUN = shape<CallsNotRun>({
+  type: 'object',
+  properties: Object.fromEntries(REASONS.map((reason) => [reason, recordOf(NUMBER)])),
+});
+
+const CALL_MEMBERS = {
+  toolName: TEXT,
+  /** The version of the tool in this run. Absent: it has none. */
+  toolVersion: optional(TEXT),
+  callId: TEXT,
+  arguments: JSON_OBJECT,
+  /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
+  result: TEXT,
+  isError: FLAG,
+  /** Present if the call did not run: `result` says why. */
+  notRun: optional(oneOf(...REASONS)),
+  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
+  durationMs: orNull(NUMBER),
+  /** The time of recording the result, ISO 8601. */
+  timestamp: TIMESTAMP,
+  /** The location of the whole result, if `result` is only its preview. */
+  spilled: optional(SPILLED_CONTENT),
+  /** The call was made by code that the model wrote. */
+  caller: optional(fixed('code')),
+  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
+  verified: optional(VERIFIED),
+  /** The run that the call has started as a child, if its tool is an agent. */
+  childRunId: optional(TEXT),
+  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
+  hooks: optional(listOf(anyObject<HookRecord>())),
+};
+
+/** One tool call of a step, executed or not. */
+export interface ToolCallRecord extends ObjectOf<typeof CALL_MEMBERS> {}
+export const TOOL_CALL_RECORD: Shape<ToolCallRecord> = object(CALL_MEMBERS);
+
+const STEP_MEMBERS = {
+  /** 1-based. */
+  step: NUMBER,
+  /** The agent that acted. Only in runs that several agents may act in. */
+  agent: optional(TEXT),
+  /** The text of the model's answer, or null if it had none. */
+  thought: orNull(TEXT),
+  toolCalls: listOf(TOOL_CALL_RECORD),
+  usage: orNull(USAGE_STATS),
+  /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
+  finishReason: TEXT,
+  /** True on the optional final attempt after the step limit. */
+  final: optional(TRUE),
+  /** The answers of hooks about the request and the response. */
+  hooks: optional(listOf(anyObject<HookRecord>())),
+};
+
+/** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
+export interface StepResult extends ObjectOf<typeof STEP_MEMBERS> {}
+export const STEP_RESULT: Shape<StepResult> = object(STEP_MEMBERS);
 
 /** The calls of a run: those that its tools executed, and those that did not run. */
 export interface CallCounts {
@@ -139,7 +173,7 @@ export function callsText({ toolCallsTotal, toolCallsByName, toolCallsNotRun }: 
 
 /** Returns the calls that did not run in words, a text for each reason: `1 refused (refund)`. */
 export function notRunTexts(notRun: CallsNotRun = {}, form: Omit<CallsForm, 'none' | 'unit'>): string[] {
-  return (Object.keys(NOT_RUN) as NotRun[]).flatMap((reason) => {
+  return REASONS.flatMap((reason) => {
     const byName = notRun[reason] ?? {};
     const total = Object.values(byName).reduce((sum, calls) => sum + calls, 0);
     return total === 0 ? [] : [`${total} ${NOT_RUN[reason]} (${namesText(byName, form, 2)})`];
@@ -161,7 +195,7 @@ function namesText(
 export function addNotRun(one: CallsNotRun | undefined, other: CallsNotRun | undefined): CallsNotRun | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const sum: CallsNotRun = {};
-  for (const reason of Object.keys(NOT_RUN) as NotRun[]) {
+  for (const reason of REASONS) {
     // A map, because models invent names such as `__proto__`.
     const byName = new Map(Object.entries(one[reason] ?? {}));
     for (const [name, calls] of Object.entries(other[reason] ?? {})) byName.set(name, (byName.get(name) ?? 0) + calls);

@@ -1,42 +1,50 @@
 import { defined } from './defined.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
+import { NUMBER, object, type ObjectOf, optional, type Shape } from './shape.ts';
+
+const TOKENS = { promptTokens: NUMBER, completionTokens: NUMBER, totalTokens: NUMBER };
+
+const USAGE_MEMBERS = {
+  ...TOKENS,
+  /** Tokens that the provider read from its cache. */
+  cachedTokens: optional(NUMBER),
+  /** Tokens that the provider wrote to its cache. */
+  cacheWriteTokens: optional(NUMBER),
+  reasoningTokens: optional(NUMBER),
+  /** US dollars, if the price of the model is known. */
+  costUsd: optional(NUMBER),
+};
 
 /** Tokens of one model call. `cachedTokens` and `cacheWriteTokens` are part of the prompt, `reasoningTokens` part of the completion. */
-export interface UsageStats {
-  promptTokens: number;
-  completionTokens: number;
-  totalTokens: number;
-  /** Tokens that the provider read from its cache. */
-  cachedTokens?: number;
-  /** Tokens that the provider wrote to its cache. */
-  cacheWriteTokens?: number;
-  reasoningTokens?: number;
-  /** US dollars, if the price of the model is known. */
-  costUsd?: number;
-}
+export interface UsageStats extends ObjectOf<typeof USAGE_MEMBERS> {}
+export const USAGE_STATS: Shape<UsageStats> = object(USAGE_MEMBERS);
 
-/** Tokens of all model calls of a run, and the number of calls. */
-export interface AggregatedUsage {
-  promptTokens: number;
-  completionTokens: number;
-  totalTokens: number;
-  cachedTokens: number;
-  reasoningTokens: number;
-  llmCalls: number;
+const ESTIMATED_MEMBERS = { ...TOKENS, costUsd: USAGE_MEMBERS.costUsd };
+
+/** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
+export interface EstimatedUsage extends ObjectOf<typeof ESTIMATED_MEMBERS> {}
+export const ESTIMATED_USAGE: Shape<EstimatedUsage> = object(ESTIMATED_MEMBERS);
+
+const AGGREGATED_MEMBERS = {
+  ...TOKENS,
+  cachedTokens: NUMBER,
+  reasoningTokens: NUMBER,
+  llmCalls: NUMBER,
   /** Absent if no provider reported any. */
-  cacheWriteTokens?: number;
+  cacheWriteTokens: optional(NUMBER),
   /** US dollars of the reported usage, as far as prices are known. */
-  costUsd?: number;
+  costUsd: optional(NUMBER),
   /**
    * Usage that no provider reported, estimated from the size of requests and answers. It is not part of the other counts, but
    * counts against limits.
    */
-  estimated?: EstimatedUsage;
-}
+  estimated: optional(ESTIMATED_USAGE),
+};
 
-/** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
-export type EstimatedUsage = Pick<UsageStats, 'promptTokens' | 'completionTokens' | 'totalTokens' | 'costUsd'>;
+/** Tokens of all model calls of a run, and the number of calls. */
+export interface AggregatedUsage extends ObjectOf<typeof AGGREGATED_MEMBERS> {}
+export const AGGREGATED_USAGE: Shape<AggregatedUsage> = object(AGGREGATED_MEMBERS);
 
 /** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {

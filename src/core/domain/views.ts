@@ -1,94 +1,116 @@
 import type { ApprovalView, RememberedDecision } from './approvals.ts';
-import type { JsonObject, JsonValue } from './json.ts';
-import type { RunLimits } from './limits.ts';
+import { RUN_LIMITS } from './limits.ts';
 import type { Missing } from './missing-definitions.ts';
-import type { Event } from './record.ts';
-import type { Archiving, NotArchived, RunStatus, RunSubject } from './run.ts';
-import type { SessionView } from './sessions.ts';
-import type { CallsNotRun, StepResult } from './tool-calls.ts';
-import type { AggregatedUsage } from './usage.ts';
+import { EVENT, type Event } from './record.ts';
+import { ARCHIVING, NOT_ARCHIVED, RUN_STATUS, RUN_SUBJECT, type RunStatus, type RunSubject } from './run.ts';
+import { SESSION_VIEW } from './sessions.ts';
+import {
+  ANY_JSON,
+  anyObject,
+  JSON_OBJECT,
+  listOf,
+  NUMBER,
+  object,
+  type ObjectOf,
+  optional,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+  type ValueOf,
+  VERSION,
+} from './shape.ts';
+import { CALLS_NOT_RUN, type StepResult } from './tool-calls.ts';
+import { AGGREGATED_USAGE } from './usage.ts';
 
-/** Answer of the `status` query. */
-export interface StatusView {
-  version: 1;
-  runId: string;
-  /** The agent that the run began with. */
-  agentName: string;
-  /** The agent that acts. Only if the run was handed over. */
-  currentAgent?: string;
-  /** What an approver needs to know about the run. */
-  about: RunSubject;
-  status: RunStatus;
-  currentStep: number;
-  /** The usage of the run itself; that of a program includes its descendants that have ended. */
-  usage: AggregatedUsage;
-  /** The usage of the run and of its descendants that have ended. Absent if there are none, and for a program: it is then `usage`. */
-  treeUsage?: AggregatedUsage;
-  /** The number of calls that tools executed. */
-  toolCallsTotal: number;
-  /** The number of calls that did not run, by reason and name. Absent if all have run. */
-  toolCallsNotRun?: CallsNotRun;
-  events: number;
-  /** The number of executions of the run so far. */
-  executions: number;
-  /** The number of messages in the queue. */
-  queued: number;
-  /** The names of the tools whose calls wait for a decision. */
-  waitingFor: string[];
-  /** The current limits. Undefined until the agent is resolved. */
-  limits?: RunLimits;
-  /** The turns and the limits, if the run is a session. */
-  session?: SessionView;
-  /** The ids of the children that the run waits for. Absent if there are none. */
-  children?: string[];
-  /** The ids of those of them that wait for a person. Absent if there are none. */
-  waitingChildren?: string[];
-  /** The ids of the children that have ended in the current step. Absent if there are none. */
-  endedChildren?: string[];
-  /** The number of tool calls that have started: limits count these. */
-  toolCallsStarted: number;
-  /** The newest error of a tool, an activity or a request. */
-  lastError?: string;
-  /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
-  missing?: Missing[];
-  /** The events that the archive is storing: the run continues, or ends, afterwards. */
-  archiving?: Archiving;
-  /** The events of the run that are not in the archive, because storing them failed. */
-  notArchived?: NotArchived[];
-  /** The remote calls in progress, as reported by the server. Only the client adds them, and only if there are some. */
-  running?: RunningCall[];
-  /** ISO 8601. */
-  startTime: string;
-}
+const REFUSED_CALL = object({
+  /** The code of the error, such as `model_rate_limited`. */
+  code: TEXT,
+  /** The number of refusals so far. */
+  times: NUMBER,
+  /** The time of the next attempt, ISO 8601. Absent if the server does not say it. */
+  nextAttemptAt: optional(TIMESTAMP),
+  /** The time at which the call is given up, ISO 8601. */
+  givesUpAt: TIMESTAMP,
+});
 
-/** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
-export interface RunningCall {
+/** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
+export interface RefusedCall extends ValueOf<typeof REFUSED_CALL> {}
+
+const RUNNING_CALL = object({
   /**
    * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
    * for the hook of that name.
    */
-  name: string;
+  name: TEXT,
   /** 1-based. */
-  attempt: number;
+  attempt: NUMBER,
   /** The details of the last heartbeat: `context.heartbeat(progress)` of a tool. */
-  progress?: JsonValue;
+  progress: optional(ANY_JSON),
   /** The error of the attempt before. */
-  lastFailure?: string;
+  lastFailure: optional(TEXT),
   /** Set while a model call waits for its next attempt because the provider has refused it. */
-  refused?: RefusedCall;
-}
+  refused: optional(shape<RefusedCall>(REFUSED_CALL)),
+});
 
-/** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
-export interface RefusedCall {
-  /** The code of the error, such as `model_rate_limited`. */
-  code: string;
-  /** The number of refusals so far. */
-  times: number;
-  /** The time of the next attempt, ISO 8601. Absent if the server does not say it. */
-  nextAttemptAt?: string;
-  /** The time at which the call is given up, ISO 8601. */
-  givesUpAt: string;
-}
+/** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
+export interface RunningCall extends ValueOf<typeof RUNNING_CALL> {}
+
+const STATUS_MEMBERS = {
+  version: VERSION,
+  runId: TEXT,
+  /** The agent that the run began with. */
+  agentName: TEXT,
+  /** The agent that acts. Only if the run was handed over. */
+  currentAgent: optional(TEXT),
+  /** What an approver needs to know about the run. */
+  about: RUN_SUBJECT,
+  status: RUN_STATUS,
+  currentStep: NUMBER,
+  /** The usage of the run itself; that of a program includes its descendants that have ended. */
+  usage: AGGREGATED_USAGE,
+  /** The usage of the run and of its descendants that have ended. Absent if there are none, and for a program: it is then `usage`. */
+  treeUsage: optional(AGGREGATED_USAGE),
+  /** The number of calls that tools executed. */
+  toolCallsTotal: NUMBER,
+  /** The number of calls that did not run, by reason and name. Absent if all have run. */
+  toolCallsNotRun: optional(CALLS_NOT_RUN),
+  events: NUMBER,
+  /** The number of executions of the run so far. */
+  executions: NUMBER,
+  /** The number of messages in the queue. */
+  queued: NUMBER,
+  /** The names of the tools whose calls wait for a decision. */
+  waitingFor: listOf(TEXT),
+  /** The current limits. Undefined until the agent is resolved. */
+  limits: optional(RUN_LIMITS),
+  /** The turns and the limits, if the run is a session. */
+  session: optional(SESSION_VIEW),
+  /** The ids of the children that the run waits for. Absent if there are none. */
+  children: optional(listOf(TEXT)),
+  /** The ids of those of them that wait for a person. Absent if there are none. */
+  waitingChildren: optional(listOf(TEXT)),
+  /** The ids of the children that have ended in the current step. Absent if there are none. */
+  endedChildren: optional(listOf(TEXT)),
+  /** The number of tool calls that have started: limits count these. */
+  toolCallsStarted: NUMBER,
+  /** The newest error of a tool, an activity or a request. */
+  lastError: optional(TEXT),
+  /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
+  missing: optional(listOf(anyObject<Missing>())),
+  /** The events that the archive is storing: the run continues, or ends, afterwards. */
+  archiving: optional(ARCHIVING),
+  /** The events of the run that are not in the archive, because storing them failed. */
+  notArchived: optional(listOf(NOT_ARCHIVED)),
+  /** The remote calls in progress, as reported by the server. Only the client adds them, and only if there are some. */
+  running: optional(listOf<RunningCall>(RUNNING_CALL)),
+  /** ISO 8601. */
+  startTime: TIMESTAMP,
+};
+
+/** Answer of the `status` query. */
+export interface StatusView extends ObjectOf<typeof STATUS_MEMBERS> {}
+export const STATUS_VIEW: Shape<StatusView> = object(STATUS_MEMBERS);
 
 /** Answer of the `approvals` query. */
 export interface ApprovalsPage {
@@ -109,26 +131,28 @@ export interface ApprovalsPage {
   children?: string[];
 }
 
-/** Answer of the `context` query: the ExecutionContext, with a page of its events. */
-export interface ContextPage {
-  version: 1;
-  executionId: string;
-  status: RunStatus;
-  currentStep: number;
-  state: JsonObject;
+export const CONTEXT_PAGE = object({
+  version: VERSION,
+  executionId: TEXT,
+  status: RUN_STATUS,
+  currentStep: NUMBER,
+  state: JSON_OBJECT,
   /** The current deps of the run. */
-  deps: JsonObject;
-  finalResult: JsonValue | null;
+  deps: JSON_OBJECT,
+  finalResult: ANY_JSON,
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
-  firstOffset: number;
+  firstOffset: NUMBER,
   /** Offset of the first event of this page. */
-  from: number;
-  events: Event[];
+  from: NUMBER,
+  events: listOf(EVENT),
   /** The id of the first event of the page, if it is too large for any answer and the page is therefore empty. */
-  nextId?: string;
+  nextId: optional(TEXT),
   /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
-  total: number;
-}
+  total: NUMBER,
+});
+
+/** Answer of the `context` query: the ExecutionContext, with a page of its events. */
+export interface ContextPage extends ValueOf<typeof CONTEXT_PAGE> {}
 
 /** Answer of the `steps` query. */
 export interface StepsPage {

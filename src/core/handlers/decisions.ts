@@ -3,7 +3,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
-import type { LimitChanges, RunLimits } from '../domain/limits.ts';
+import { LIMIT_CHANGES, type LimitChanges, type RunLimits } from '../domain/limits.ts';
 import type { SessionKind } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { isoTime } from '../domain/time.ts';
@@ -16,7 +16,6 @@ import { noApprovals, type RunState } from '../loop/state/run-state.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { isSession, limitsOf } from '../sessions/open-session.ts';
 import { decisionProblem, raiseProblem } from '../wire-schemas/request-schemas.ts';
-import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/value-schemas.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -138,7 +137,7 @@ function permissionRefusal(
 }
 
 function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
-  const problems = checkJson(LIMIT_CHANGES_SCHEMA, limits);
+  const problems = checkJson(LIMIT_CHANGES, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
   if (state === undefined) return undefined;
   const lowered = loweredLimit(state.limits, limits);

@@ -32,8 +32,15 @@ import type {
   UPDATES,
 } from '../protocol.ts';
 import { isSession, sessionLimitReached } from '../sessions/open-session.ts';
-import { cancelProblem, messageProblem, nextTurnProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/request-schemas.ts';
-import { closeProblem, interruptProblem } from '../wire-schemas/run-input-schema.ts';
+import {
+  cancelProblem,
+  closeProblem,
+  interruptProblem,
+  messageProblem,
+  nextTurnProblem,
+  revokeProblem,
+  setPermissionsProblem,
+} from '../wire-schemas/request-schemas.ts';
 import {
   approve,
   refuseIfEnded,

@@ -94,7 +94,7 @@ function authorizePermissionChange(
     return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize" hook' });
   const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
   return ports.authorize(
-    { id, type: 'approve', ...about, arguments: { ...permissions } as never, by, source: 'update', at },
+    { id, type: 'approve', ...about, arguments: permissions, by, source: 'update', at },
     { kind: 'limit', ...about, key: id, step: state.context.currentStep + 1, requestedAt: ports.now() },
   );
 }

@@ -2,7 +2,7 @@ import { errorMessage } from '../domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../domain/json.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/json-schema.ts';
-import { COUNT } from '../wire-schemas/value-schemas.ts';
+import { COUNT } from '../domain/shape.ts';
 import {
   type ContextToSave,
   knownFields,

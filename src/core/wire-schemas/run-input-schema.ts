@@ -1,201 +1,13 @@
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
-import { type ContentItem, needsResponse } from '../domain/content.ts';
+import { type ContentItem, type ContentPart, needsResponse } from '../domain/content.ts';
 import { startStateProblem } from '../domain/deps.ts';
-import { depthProblem, isJsonObject, isTooDeep, type JsonObject } from '../domain/json.ts';
-import { MAX_TREE_DEPTH } from '../domain/limits.ts';
+import { depthProblem, isJsonObject, isTooDeep } from '../domain/json.ts';
 import { PROGRAM_LIMITS } from '../domain/program-document.ts';
-import type { ProgramInput } from '../domain/program-run.ts';
+import { PROGRAM_INPUT, type ProgramInput } from '../domain/program-run.ts';
+import { CONTINUING_INPUT, RUN_INPUT, type RunInput } from '../domain/run-input.ts';
+import { PRINCIPAL, type Principal } from '../domain/run.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/json-schema.ts';
-import type { RunInput } from '../protocol.ts';
-import {
-  AT_LEAST_ONE,
-  CONTENT_ITEM,
-  COUNT,
-  DURATION,
-  FLOW_INPUT_SCHEMA,
-  HOOKS_SCHEMA,
-  LIMITS_SCHEMA,
-  MAX_LAYERS,
-  mediaProblems,
-  MESSAGE_CONTENT,
-  MOMENT,
-  PERMISSIONS_SCHEMA,
-  PRINCIPAL_SCHEMA,
-  principalSizeProblem,
-  SUMMAND,
-} from './value-schemas.ts';
-
-const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
-
-const TEXT: JsonObject = { type: 'string' };
-const NUMBER: JsonObject = { type: 'number' };
-const TEXTS: JsonObject = { type: 'array', items: TEXT };
-
-/** The checks of an answer. */
-const RULES: JsonObject = {
-  step: NAME,
-  anchors: { type: 'array', items: NAME },
-  type: TEXT,
-  confidenceFloor: NUMBER,
-  requiredFields: TEXTS,
-  range: { type: 'object', properties: { min: NUMBER, max: NUMBER }, additionalProperties: false },
-  lenient: { const: true },
-};
-
-/** The JSON Schema of an agent in the input of its run. */
-const AGENT_DOCUMENT_SCHEMA: JsonObject = {
-  type: 'object',
-  description: 'The agent itself, if it is a step of the program that starts the run.',
-  properties: {
-    ...RULES,
-    model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000 },
-    instructions: TEXTS,
-    tools: { type: 'array', items: NAME, minItems: 1, uniqueItems: true },
-    settings: { type: 'object' },
-    output: { type: 'object' },
-  },
-  required: ['step', 'model', 'instructions', 'tools'],
-  additionalProperties: false,
-};
-
-const NO_LIMIT: JsonObject = { type: 'null' };
-
-export const SESSION_LIMITS_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    turns: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
-    totalTokens: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
-    costUsd: { anyOf: [SUMMAND, NO_LIMIT] },
-    deadlineMs: { anyOf: [DURATION, NO_LIMIT] },
-  },
-  additionalProperties: false,
-};
-
-const TERMS: JsonObject = {
-  limits: SESSION_LIMITS_SCHEMA,
-  compactAfter: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
-  title: { type: 'string', minLength: 1, maxLength: 200 },
-  generateTitle: { const: true },
-  refresh: { const: 'never' },
-};
-
-/** The JSON Schema of the part of the input of a run that makes it a session. */
-const SESSION_INPUT_SCHEMA: JsonObject = { type: 'object', properties: TERMS, additionalProperties: false };
-
-/** The JSON Schema of the parent of a run, in the input of the run. */
-const PARENT_SCHEMA: JsonObject = {
-  type: 'object',
-  description: 'The run that started this one as its child.',
-  properties: {
-    runId: { type: 'string', minLength: 1, maxLength: 1_000 },
-    firstRunId: { type: 'string', minLength: 1, maxLength: 1_000 },
-    depth: { type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH },
-    checkMs: DURATION,
-    checkAt: MOMENT,
-    left: LIMITS_SCHEMA,
-    tree: {
-      type: 'object',
-      properties: { depth: COUNT, alive: COUNT, runs: COUNT },
-      required: ['depth', 'alive', 'runs'],
-      additionalProperties: false,
-    },
-    hooks: HOOKS_SCHEMA,
-    kept: { const: true },
-    permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
-  },
-  required: ['runId', 'depth', 'checkMs'],
-  additionalProperties: false,
-};
-
-/** The JSON Schema of the reference to the call that started a run, in the input of the run. */
-const FROM_CALL_SCHEMA: JsonObject = {
-  type: 'object',
-  description: 'The call of the parent that holds the whole input.',
-  properties: {
-    eventId: { type: 'string', minLength: 1, maxLength: 1_000 },
-    index: COUNT,
-    input: { const: true },
-    deps: { const: true },
-  },
-  required: ['eventId', 'index'],
-  additionalProperties: false,
-};
-
-/** The JSON Schema of the model settings that a start may set. */
-const SETTINGS_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    temperature: { type: 'number', minimum: 0, maximum: 2 },
-    maxOutputTokens: AT_LEAST_ONE,
-    toolChoice: {
-      anyOf: [
-        { enum: ['auto', 'required', 'none'] },
-        {
-          type: 'object',
-          properties: { tool: { type: 'string', minLength: 1 }, every: { type: 'boolean' } },
-          required: ['tool'],
-          additionalProperties: false,
-        },
-        {
-          type: 'object',
-          properties: { required: { const: true }, every: { type: 'boolean' } },
-          required: ['required'],
-          additionalProperties: false,
-        },
-      ],
-    },
-    parallelToolCalls: { type: 'boolean' },
-    reasoningEffort: { type: 'string', minLength: 1 },
-    thinkTags: { enum: ['reasoning', 'text'] },
-    extra: { type: 'object' },
-  },
-  additionalProperties: false,
-};
-
-/** The most tags of a run, and the most characters of one tag. */
-const MAX_TAGS = 20;
-const MAX_TAG_LENGTH = 100;
-
-/** The JSON Schemas of the overrides of one run, by the name of the field in its input. */
-const OVERRIDES = {
-  model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000, description: 'Instead of the model of the agent: provider/model.' },
-  settings: { ...SETTINGS_SCHEMA, description: 'Each instead of the setting of the agent.' },
-  tags: {
-    type: 'array',
-    maxItems: MAX_TAGS,
-    items: { type: 'string', minLength: 1, maxLength: MAX_TAG_LENGTH },
-    description: 'Words that the run is found by.',
-  },
-  live: { const: true, description: 'Heartbeats may carry the live output of the run.' },
-} satisfies JsonObject;
-
-export const RUN_INPUT_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
-    document: AGENT_DOCUMENT_SCHEMA,
-    flow: { ...FLOW_INPUT_SCHEMA, description: 'The order of agents. `agent` is then the name of the run alone.' },
-    input: {
-      description: 'What the user says: text, or parts where media is involved.',
-      anyOf: [...MESSAGE_CONTENT],
-    },
-    messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
-    deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
-    state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
-    session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
-    limits: { ...LIMITS_SCHEMA, description: 'Overrides limits of the agent.' },
-    parent: PARENT_SCHEMA,
-    fromCall: FROM_CALL_SCHEMA,
-    ...OVERRIDES,
-  },
-  required: ['agent', 'input'],
-  additionalProperties: false,
-};
-
-/** The same, for an input that begins with messages. */
-const CONTINUING_SCHEMA: JsonObject = { ...RUN_INPUT_SCHEMA, required: ['agent'] };
 
 /** Bytes of JSON that limits may have: enough for a limit for each of a thousand tools. They are carried through the run. */
 const LIMITS_BYTES = 64_000;
@@ -219,10 +31,7 @@ export function checkRunInput(value: unknown): RunInputCheck {
   }
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(
-    isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA,
-    value,
-  );
+  const problems = checkJson(isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_INPUT : RUN_INPUT, value);
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
@@ -337,47 +146,6 @@ function misplaced(callId: string): string {
   return `expected the result of a call in the answer right before it that has none yet, got one of ${shortJson(callId)}`;
 }
 
-/** The JSON Schema of the input of a program's run. The document is checked by the activity that pins it, with all its problems at once. */
-const PROGRAM_INPUT_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    program: {
-      description: 'The name of a program of the worker, or a program as a document.',
-      anyOf: [
-        { type: 'string', minLength: 1 },
-        {
-          type: 'object',
-          properties: {
-            name: { type: 'string', minLength: 1 },
-            units: {
-              type: 'array',
-              items: { type: 'object', properties: { name: { type: 'string' }, steps: { type: 'array' } }, required: ['name', 'steps'] },
-            },
-          },
-          required: ['version', 'name', 'units'],
-        },
-      ],
-    },
-    input: { type: 'object', description: 'The input of the program.' },
-    deps: { type: 'object', description: 'Data of the run for tools.' },
-    state: { type: 'object', description: 'The state that the run begins with.' },
-    principal: { ...PRINCIPAL_SCHEMA, description: 'The identity on whose behalf the run acts.' },
-    resume: {
-      type: 'object',
-      description: 'An earlier run whose results are taken over.',
-      properties: { run: { type: 'string', minLength: 1 }, from: { type: 'string' } },
-      required: ['run'],
-      additionalProperties: false,
-    },
-    limits: LIMITS_SCHEMA,
-    parent: PARENT_SCHEMA,
-    tags: OVERRIDES.tags,
-    live: OVERRIDES.live,
-  },
-  required: ['program'],
-  additionalProperties: false,
-};
-
 /** The input of a program's run, or its problems. */
 type ProgramInputCheck = { ok: true; input: ProgramInput } | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string };
 
@@ -385,7 +153,7 @@ type ProgramInputCheck = { ok: true; input: ProgramInput } | { ok: false; code: 
 export function checkProgramInput(value: unknown): ProgramInputCheck {
   const tooDeep = inputDepthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(PROGRAM_INPUT_SCHEMA, value);
+  const problems = checkJson(PROGRAM_INPUT, value);
   if (problems.length > 0 || !isProgramInput(value)) return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
   const sizes: [name: string, bytes: number, budget: number][] = [
     ['program', jsonBytes(value.program), BYTE_BUDGETS.startInput],
@@ -414,27 +182,37 @@ function inputDepthProblem(value: unknown): string | undefined {
 function isProgramInput(value: unknown): value is ProgramInput {
   return isJsonObject(value) && (typeof value['program'] === 'string' || isJsonObject(value['program']));
 }
-export const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
 
-const INTERRUPT: JsonObject = {
-  type: 'object',
-  properties: { turn: AT_LEAST_ONE, reason: { type: 'string', maxLength: 500 }, by: BY },
-  additionalProperties: false,
-};
+/** Bytes of JSON that a principal may have: it is carried through the run, and given to each child. */
+const PRINCIPAL_BYTES = 8_000;
 
-const CLOSE: JsonObject = { type: 'object', properties: { by: BY }, additionalProperties: false };
-
-/** Describes the problem of a request to interrupt a turn; undefined if there is none. Works in the sandbox and never throws. */
-export function interruptProblem(value: unknown): string | undefined {
-  return schemaProblem(INTERRUPT, value);
+/** Returns why a principal is too large; empty if it is not. */
+export function principalSizeProblem(principal: Principal | undefined): string[] {
+  const bytes = principal === undefined ? 0 : jsonBytes(principal);
+  return bytes > PRINCIPAL_BYTES
+    ? [`principal: ${bytes} bytes of JSON, over ${PRINCIPAL_BYTES}: pass ids as claims, and let tools look up the rest`]
+    : [];
 }
 
-/** Describes the problem of a request to close a session. */
-export function closeProblem(value: unknown): string | undefined {
-  return schemaProblem(CLOSE, value);
+/** Lists the media parts that do not have exactly one source. `path` leads to the content. */
+export function mediaProblems(content: string | readonly ContentPart[], path: string): JsonProblem[] {
+  if (typeof content === 'string') return [];
+  return content.flatMap((one, index) => {
+    if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
+    return [
+      { path: `${path}[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
+    ];
+  });
 }
 
-function schemaProblem(schema: JsonObject, value: unknown): string | undefined {
-  const problems = checkJson(schema, value);
-  return problems.length === 0 ? undefined : problemsText(problems);
+/**
+ * Returns why a value is no principal whose names can be recorded: half of a surrogate pair would become another name. Undefined if it is
+ * one.
+ */
+export function principalProblem(value: unknown): string | undefined {
+  const problems = isJsonObject(value) ? checkJson(PRINCIPAL, value) : [{ path: '', message: 'expected an object' }];
+  if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
+  const { tenant = '', user = '' } = value as Principal;
+  if (tenant.isWellFormed() && user.isWellFormed()) return undefined;
+  return '"principal" has half of a surrogate pair in a name: write a text of whole characters';
 }

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import type { ProgramDocument } from '../../core/domain/program-document.ts';
-import { statusView } from './run-views.ts';
+import {
+  BEFORE_TURN_RECEIPT,
+  CLOSE_RECEIPT,
+  INTERRUPT_RECEIPT,
+  MESSAGE_RECEIPT,
+  MESSAGE_RECEIPT_MEMBERS,
+  PAUSE_RECEIPT,
+  RAISE_RECEIPT,
+  SET_PERMISSIONS_RECEIPT,
+} from '../../core/domain/requests.ts';
+import { described, FLAG, listOf, NUMBER, object, oneOf, optional, TEXT } from '../../core/domain/shape.ts';
+import { STATUS_VIEW } from '../../core/domain/views.ts';
 import {
   agentNameText,
   component,
@@ -15,9 +26,7 @@ import {
   nameText,
   requestIdText,
   runIdText,
-  runLimits,
   savedContext,
-  version,
 } from './values.ts';
 
 const modelName = z
@@ -174,20 +183,19 @@ export const openSessionBody = component(
 );
 
 /** What a caller should know about what it has started. */
-const notice = z
-  .string()
-  .exactOptional()
-  .describe('Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.');
+const NOTICED = {
+  notice: optional(described(TEXT, 'Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.')),
+};
 
 export const runStarted = component(
   'RunStarted',
-  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.'), notice }),
+  object({ runId: TEXT, repeated: described(FLAG, 'True: a run of that id existed, and nothing was started.'), ...NOTICED }),
 );
 
 /** The answer to the start of a session. */
 export const sessionOpened = component(
   'SessionOpened',
-  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.'), notice }),
+  object({ sessionId: TEXT, repeated: described(FLAG, 'True: the session existed, and nothing was started.'), ...NOTICED }),
 );
 
 const requestId = requestIdText.exactOptional();
@@ -201,42 +209,28 @@ export const messageBody = component(
   z.strictObject({ content: inputContent, mode: messageMode.exactOptional().describe('Default `queue`.'), id: requestId }),
 );
 
-export const messageReceipt = component(
-  'MessageReceipt',
-  z.object({
-    version,
-    id: z.string(),
-    status: z.enum(['queued', 'duplicate']),
-    queued: z.number(),
-    offset: z.number().exactOptional(),
-    turn: z.number().exactOptional(),
-    beforeStep: z.number().exactOptional(),
-  }),
-);
+export const messageReceipt = component('MessageReceipt', MESSAGE_RECEIPT);
 
 /** The answer to a message that may have begun its session. */
 export const noticedReceipt = component(
   'NoticedReceipt',
-  messageReceipt.extend({
-    notice: z.string().exactOptional().describe('What the sender should know, such as that no worker has had the agent so far.'),
+  object({
+    ...MESSAGE_RECEIPT_MEMBERS,
+    notice: optional(described(TEXT, 'What the sender should know, such as that no worker has had the agent so far.')),
   }),
 );
 
-/** The answer to a pause or its end. */
-export const pauseReceipt = component('PauseReceipt', z.object({ version, paused: z.boolean() }));
+export const pauseReceipt = component('PauseReceipt', PAUSE_RECEIPT);
 
 /** The body of a cancellation. */
 export const cancelBody = component('CancelRun', z.strictObject({ reason: z.string().min(1).exactOptional(), by }));
 
 /** The answer to a cancellation. */
-export const cancelReceipt = component('CancelReceipt', z.object({ runId: z.string(), outcome: z.enum(['requested', 'already_ended']) }));
+export const cancelReceipt = component('CancelReceipt', object({ runId: TEXT, outcome: oneOf('requested', 'already_ended') }));
 
 export const raiseBody = component('RaiseLimits', z.strictObject({ limits: limitOptions, id: requestId, by }));
 
-export const raiseReceipt = component(
-  'RaiseReceipt',
-  z.object({ version, id: z.string(), status: z.enum(['raised', 'duplicate']), limits: runLimits }),
-);
+export const raiseReceipt = component('RaiseReceipt', RAISE_RECEIPT);
 
 const rule = component(
   'PermissionRule',
@@ -266,20 +260,13 @@ export const permissionsBody = component(
   }),
 );
 
-/** The answer to a change of permissions. */
-export const permissionsReceipt = component(
-  'SetPermissionsReceipt',
-  z.object({ version, id: z.string(), status: z.enum(['set', 'to_authorize', 'duplicate']) }),
-);
+export const permissionsReceipt = component('SetPermissionsReceipt', SET_PERMISSIONS_RECEIPT);
 
 export const retryBody = component('RetryRun', z.strictObject({ fromStep: z.int().min(1).exactOptional() }));
 
-export const retryReceipt = component(
-  'RetryReceipt',
-  z.object({ runId: z.string(), fromStep: z.number(), executionId: z.string(), dropped: z.array(z.string()) }),
-);
+export const retryReceipt = component('RetryReceipt', object({ runId: TEXT, fromStep: NUMBER, executionId: TEXT, dropped: listOf(TEXT) }));
 
-export const deleteReceipt = component('DeleteReceipt', z.object({ runId: z.string(), outcome: z.enum(['deleted', 'not_found']) }));
+export const deleteReceipt = component('DeleteReceipt', object({ runId: TEXT, outcome: oneOf('deleted', 'not_found') }));
 
 /** An empty body, with the name of the caller that is ignored. */
 export const emptyBody = component('Empty', z.strictObject({ by }));
@@ -299,11 +286,11 @@ export const sessionMessageBody = component(
 /** The answer while a turn continues. */
 export const turnRunning = component(
   'TurnRunning',
-  z.object({
-    sessionId: z.string(),
-    turn: z.number().describe('The turn that answers: ask for it again.'),
-    receipt: messageReceipt.exactOptional(),
-    session: statusView.exactOptional(),
+  object({
+    sessionId: TEXT,
+    turn: described(NUMBER, 'The turn that answers: ask for it again.'),
+    receipt: optional(MESSAGE_RECEIPT),
+    session: optional(STATUS_VIEW),
   }),
 );
 
@@ -312,16 +299,12 @@ export const interruptBody = component(
   z.strictObject({ turn: z.int().min(1).exactOptional(), reason: z.string().exactOptional(), by }),
 );
 
-export const interruptReceipt = component(
-  'InterruptReceipt',
-  z.object({ version, interrupted: z.boolean(), turn: z.number().exactOptional() }),
-);
+export const interruptReceipt = component('InterruptReceipt', INTERRUPT_RECEIPT);
 
 /** The answer to a reset or a refresh. */
-export const beforeTurnReceipt = component('BeforeTurnReceipt', z.object({ version, beforeTurn: z.number() }));
+export const beforeTurnReceipt = component('BeforeTurnReceipt', BEFORE_TURN_RECEIPT);
 
-/** The answer to the end of a session. */
-export const closeReceipt = component('CloseReceipt', z.object({ version, turn: z.number().exactOptional() }));
+export const closeReceipt = component('CloseReceipt', CLOSE_RECEIPT);
 
 /** The body of a raise of limits of a session. */
 export const raiseSessionBody = component(

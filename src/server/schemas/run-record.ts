@@ -1,177 +1,92 @@
 import { z } from 'zod';
-import type { Decision } from '../../core/domain/approvals.ts';
-import type { Event } from '../../core/domain/record.ts';
-import type { StepResult, ToolCallRecord } from '../../core/domain/tool-calls.ts';
+import { DECISION } from '../../core/domain/approvals.ts';
+import { RUN_LIMITS } from '../../core/domain/limits.ts';
+import { EVENT, EVENT_MEMBERS } from '../../core/domain/record.ts';
+import { DECISION_RECEIPT } from '../../core/domain/requests.ts';
 import {
-  aggregatedUsage,
-  component,
-  contentItem,
-  estimatedUsage,
-  jsonObject,
-  type MembersOf,
-  runLimits,
-  spilledContent,
-  timestamp,
-  usageStats,
-} from './values.ts';
+  described,
+  JSON_OBJECT,
+  listOf,
+  NUMBER,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+} from '../../core/domain/shape.ts';
+import { STEP_RESULT, TOOL_CALL_RECORD } from '../../core/domain/tool-calls.ts';
+import { AGGREGATED_USAGE, ESTIMATED_USAGE, USAGE_STATS } from '../../core/domain/usage.ts';
+import { component } from './values.ts';
 
-/** A decision about a call, as an event has it. */
-const decision = component(
-  'Decision',
-  z.object({
-    id: z.string(),
-    type: z.enum(['approve', 'reject', 'respond']),
-    callId: z.string(),
-    toolName: z.string(),
-    digest: z.string(),
-    arguments: jsonObject.exactOptional(),
-    content: z.unknown().optional(),
-    reason: z.string().exactOptional(),
-    remember: z.enum(['tool', 'arguments']).exactOptional(),
-    by: z.string().nullable(),
-    verifiedBy: z.string().exactOptional(),
-    source: z.enum(['update', 'signal', 'deadline', 'remembered']),
-    at: timestamp,
-  } satisfies MembersOf<Decision>),
-);
+component('UsageStats', USAGE_STATS);
+component('EstimatedUsage', ESTIMATED_USAGE);
+component('AggregatedUsage', AGGREGATED_USAGE);
+component('RunLimits', RUN_LIMITS);
+component('Decision', DECISION);
+component('Event', EVENT);
+component('ToolCallRecord', TOOL_CALL_RECORD);
+component('StepResult', STEP_RESULT);
 
-export const decisionReceipt = component(
-  'DecisionReceipt',
-  z.object({ version: z.literal(1), status: z.enum(['decided', 'repeated']), decision }),
-);
-
-/** One event of the record of a run. */
-export const event = component(
-  'Event',
-  z
-    .object({
-      id: z.string(),
-      executionId: z.string(),
-      timestamp,
-      author: z.string(),
-      content: z.array(contentItem),
-      caller: z.literal('code').exactOptional(),
-      given: z.literal(true).exactOptional(),
-      usage: usageStats.nullable().exactOptional(),
-      estimated: estimatedUsage.exactOptional(),
-      failedAttempts: jsonObject.exactOptional(),
-      failed: z.object({ code: z.string() }).exactOptional(),
-      interrupted: z.literal(true).exactOptional(),
-      guarded: z.literal(true).exactOptional(),
-      providerItems: z.array(z.unknown()).exactOptional(),
-      notices: z.array(z.object({ code: z.string(), message: z.string() })).exactOptional(),
-      compaction: jsonObject.exactOptional(),
-      partial: z.literal(true).exactOptional(),
-      contextUpdates: z.array(jsonObject).exactOptional(),
-      decision: decision.exactOptional(),
-      refused: jsonObject.exactOptional(),
-      raised: jsonObject.exactOptional(),
-      permissions: jsonObject.exactOptional(),
-      guardrails: jsonObject.exactOptional(),
-      turn: jsonObject.exactOptional(),
-      cleared: z.literal(true).exactOptional(),
-      title: z.string().exactOptional(),
-      refresh: jsonObject.exactOptional(),
-      memory: jsonObject.exactOptional(),
-      step: jsonObject.exactOptional(),
-    } satisfies MembersOf<Event>)
-    .describe('What happened, who did it, and when. Events are numbered by their offsets.'),
-);
+export const decisionReceipt = component('DecisionReceipt', DECISION_RECEIPT);
 
 /** One event of a run or of one below it. */
-export const treeEvent = component('TreeEvent', event.extend({ runId: z.string(), offset: z.number() }));
+export const treeEvent = component('TreeEvent', object({ ...EVENT_MEMBERS, runId: TEXT, offset: NUMBER }));
 
 export const eventsPage = component(
   'EventsPage',
-  z.object({
-    runId: z.string(),
-    from: z.number().describe('The offset of the first event of the page.'),
-    events: z.array(event),
-    next: z.number().exactOptional().describe('The offset of the next page. Absent if nothing further is recorded yet.'),
+  object({
+    runId: TEXT,
+    from: described(NUMBER, 'The offset of the first event of the page.'),
+    events: listOf(EVENT),
+    next: optional(described(NUMBER, 'The offset of the next page. Absent if nothing further is recorded yet.')),
   }),
 );
 
-const toolCallRecord = component(
-  'ToolCallRecord',
-  z.object({
-    toolName: z.string(),
-    toolVersion: z.string().exactOptional(),
-    callId: z.string(),
-    arguments: jsonObject,
-    result: z.string(),
-    isError: z.boolean(),
-    durationMs: z.number().nullable(),
-    timestamp,
-    spilled: spilledContent.exactOptional(),
-    caller: z.literal('code').exactOptional(),
-    notRun: z.enum(['refused', 'answered', 'unknown', 'invalid', 'not_started']).exactOptional(),
-    verified: z.object({ happened: z.boolean(), reason: z.string() }).exactOptional(),
-    childRunId: z.string().exactOptional(),
-    hooks: z.array(jsonObject).exactOptional(),
-  } satisfies MembersOf<ToolCallRecord>),
-);
-
-export const stepResult = component(
-  'StepResult',
-  z.object({
-    step: z.number(),
-    agent: z.string().exactOptional(),
-    thought: z.string().nullable(),
-    toolCalls: z.array(toolCallRecord),
-    usage: usageStats.nullable(),
-    finishReason: z.string(),
-    final: z.literal(true).exactOptional(),
-    hooks: z.array(jsonObject).exactOptional(),
-  } satisfies MembersOf<StepResult>),
-);
-
-export const stepsBody = component('Steps', z.object({ runId: z.string(), steps: z.array(stepResult) }));
+export const stepsBody = component('Steps', object({ runId: TEXT, steps: listOf(STEP_RESULT) }));
 
 const traceSpan = component(
   'TraceSpan',
-  z.object({
-    name: z.string(),
-    start_time: timestamp,
-    duration_ms: z.number(),
-    events: z.array(jsonObject),
-    get children() {
-      return z.array(traceSpan).exactOptional();
-    },
-    metadata: jsonObject.exactOptional(),
-    end_time: timestamp.exactOptional(),
+  object({
+    name: TEXT,
+    start_time: TIMESTAMP,
+    duration_ms: NUMBER,
+    events: listOf(JSON_OBJECT),
+    children: optional(listOf(inside('TraceSpan'))),
+    metadata: optional(JSON_OBJECT),
+    end_time: optional(TIMESTAMP),
   }),
 );
 
 export const trace = component(
   'Trace',
-  z.object({
-    program_name: z.string(),
-    backend_name: z.string(),
-    start_time: timestamp,
-    duration_ms: z.number(),
-    total_events: z.number(),
-    spans: z.array(traceSpan),
-    end_time: timestamp.exactOptional(),
+  object({
+    program_name: TEXT,
+    backend_name: TEXT,
+    start_time: TIMESTAMP,
+    duration_ms: NUMBER,
+    total_events: NUMBER,
+    spans: listOf(traceSpan),
+    end_time: optional(TIMESTAMP),
   }),
 );
 
 /** A run with the runs below it. */
 export const runTree = component(
   'RunTree',
-  z.object({
-    runId: z.string(),
-    kind: z.enum(['agent', 'program']),
-    agentName: z.string(),
-    status: z.string(),
-    steps: z.number(),
-    turns: z.number().exactOptional(),
-    limits: runLimits.exactOptional(),
-    usage: aggregatedUsage,
-    treeUsage: aggregatedUsage,
-    waitingFor: z.array(z.string()),
-    get children() {
-      return z.array(runTree);
-    },
+  object({
+    runId: TEXT,
+    kind: oneOf('agent', 'program'),
+    agentName: TEXT,
+    status: TEXT,
+    steps: NUMBER,
+    turns: optional(NUMBER),
+    limits: optional(RUN_LIMITS),
+    usage: AGGREGATED_USAGE,
+    treeUsage: AGGREGATED_USAGE,
+    waitingFor: listOf(TEXT),
+    children: listOf(inside('RunTree')),
   }),
 );
 
@@ -181,3 +96,8 @@ export const exportLine = component(
     .looseObject({ type: z.enum(['run', 'archive', 'execution', 'event', 'step', 'usage', 'result', 'failure', 'summary']) })
     .describe('One line of an export: docs/histories.md lists their members.'),
 );
+
+/** A part of the same shape as the whole. */
+function inside(id: string): Shape {
+  return shape({ $ref: `#/components/schemas/${id}` });
+}

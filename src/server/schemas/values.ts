@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { isJsonObject, type JsonValue } from '../../core/domain/json.ts';
+import { CONTENT_ITEM, SPILLED_CONTENT } from '../../core/domain/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json.ts';
+import { RUN_STATUS } from '../../core/domain/run.ts';
+import { JSON_OBJECT, type Shape } from '../../core/domain/shape.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 
 /** Any JSON value: a body has nothing else. */
@@ -10,9 +13,6 @@ export const jsonValue = z
 
 /** The schemas that the OpenAPI document names, by their names. */
 export const COMPONENTS = z.registry<{ id: string }>();
-
-/** The members of a type. A schema whose members satisfy it has each of them, and no other: the OpenAPI document names what the type has. */
-export type MembersOf<Type> = Readonly<Record<keyof Type, unknown>>;
 
 /** Any JSON object. Its members are not visited: only its reader knows their shape. */
 export const jsonObject = component(
@@ -60,11 +60,6 @@ export const agentNameText = nameText.max(200);
 
 /** A point in time, as ISO 8601 has it: `2026-11-26T22:06:35.123Z`. */
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601 in UTC.' });
-
-/** A time that may be missing. */
-export const timestampOrNull = timestamp.nullable();
-
-export const version = z.literal(1);
 
 /** The id of a message, a decision or a similar request, which the run accepts once. */
 export const requestIdText = nameText.max(64).describe('An id of your own: the same id is accepted once. Default: the `Idempotency-Key`.');
@@ -181,7 +176,7 @@ export const inputContent = component(
 );
 
 /** Content that is in a payload store. */
-export const spilledContent = component(
+const spilledContent = component(
   'SpilledContent',
   z
     .strictObject({ store: z.string(), claim: members(z.string()), bytes: z.number(), sha256: z.string() })
@@ -215,58 +210,17 @@ export const savedContext = component(
     .describe('The context of a run as a document.'),
 );
 
-/** The limits that a run had at its end. */
-export const limitValues = component(
-  'LimitValues',
-  z.object({
-    steps: z.number(),
-    toolCalls: z.number().exactOptional(),
-    toolCallsByName: z.record(z.string(), z.number()).exactOptional(),
-    inputTokens: z.number().exactOptional(),
-    outputTokens: z.number().exactOptional(),
-    totalTokens: z.number().exactOptional(),
-    costUsd: z.number().exactOptional(),
-    deadlineMs: z.number().exactOptional(),
-  }),
-);
-
-/** The limits of a run, as it reports them. */
-export const runLimits = component(
-  'RunLimits',
-  limitValues.extend({ finalAttempt: z.boolean(), onLimit: z.literal('ask').exactOptional() }),
-);
-
-const tokens = { promptTokens: z.number(), completionTokens: z.number(), totalTokens: z.number() };
-
-export const estimatedUsage = component('EstimatedUsage', z.object({ ...tokens, costUsd: z.number().exactOptional() }));
-
-/** The usage of one model call. */
-export const usageStats = component(
-  'UsageStats',
-  z.object({
-    ...tokens,
-    cachedTokens: z.number().exactOptional(),
-    cacheWriteTokens: z.number().exactOptional(),
-    reasoningTokens: z.number().exactOptional(),
-    costUsd: z.number().exactOptional(),
-  }),
-);
-
-export const aggregatedUsage = component(
-  'AggregatedUsage',
-  z.object({
-    ...tokens,
-    cachedTokens: z.number(),
-    reasoningTokens: z.number(),
-    llmCalls: z.number(),
-    cacheWriteTokens: z.number().exactOptional(),
-    costUsd: z.number().exactOptional(),
-    estimated: estimatedUsage.exactOptional(),
-  }),
-);
+/** The shapes that the OpenAPI document names, with their names. Those of requests and answers alike are checked by the schema of that name. */
+export const SHAPES = new Map<JsonObject, string>([
+  [JSON_OBJECT, 'JsonObject'],
+  [CONTENT_ITEM, 'ContentItem'],
+  [SPILLED_CONTENT, 'SpilledContent'],
+  [RUN_STATUS, 'RunStatus'],
+]);
 
 /** Names a schema in the OpenAPI document: others refer to it. */
-export function component<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
-  COMPONENTS.add(schema, { id });
+export function component<Schema extends z.ZodType | Shape>(id: string, schema: Schema): Schema {
+  if (schema instanceof z.ZodType) COMPONENTS.add(schema, { id });
+  else SHAPES.set(schema, id);
   return schema;
 }

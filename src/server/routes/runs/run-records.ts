@@ -3,6 +3,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { defined } from '../../../core/domain/defined.ts';
 import type { Event } from '../../../core/domain/record.ts';
+import type { Shape } from '../../../core/domain/shape.ts';
 import { defineRoute, ok, pageSize, READ_PROBLEMS, readRoute, type Route, runParams, sessionParams, wholeNumber } from '../../route.ts';
 import { eventsPage, exportLine, treeEvent } from '../../schemas/run-record.ts';
 import { streamItem } from '../../schemas/run-views.ts';
@@ -47,7 +48,7 @@ const eventsRoute = defineRoute(
 /** Defines a route whose response has a line for each record of a run. */
 function linesRoute(
   definition: { path: string; id: string; summary: string },
-  lines: { description: string; schema: z.ZodType },
+  lines: { description: string; schema: z.ZodType | Shape },
   read: (run: RunHandle) => AsyncGenerator<unknown>,
 ): Route {
   return defineRoute(

@@ -23,7 +23,7 @@ function toItems(message: JsonValue): ContentItem[] {
 function toContents({ content }: ConversationEvent): JsonValue[] {
   const contents = content.flatMap((item) => {
     if (item.type === 'tool_call') return [];
-    return [item.type === 'message' ? (item.content as JsonValue) : (item.content[0] ?? null)];
+    return [item.type === 'message' ? item.content : (item.content[0] ?? null)];
   });
   return contents.length === 0 ? [null] : contents;
 }
