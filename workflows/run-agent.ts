@@ -58,8 +58,8 @@ export interface ChildOptions extends StartedRun {
 
 /**
  * Runs an agent inside the history of the current workflow: see `InlineOptions`. Returns its RunResult, or the state to
- * carry over if the workflow has to continue as new: call `continueAsNew({...yours, carry})`, and the next execution
- * resumes the run with `runAgent(agent, input, { inline: true, carry })`.
+ * carry over if the workflow has to continue as new: call `continueAsNew({...yours, continuedState})`, and the next execution
+ * resumes the run with `runAgent(agent, input, { inline: true, continuedState })`.
  */
 export async function runAgent<Agent extends AnyAgent>(
   agent: string,
@@ -230,11 +230,11 @@ export interface InlineRunOptions extends StartedRun {
    */
   key?: string;
   /** The state that the previous execution carried over; `input` then has to be the original one. */
-  carry?: ContinueAsNewState;
+  continuedState?: ContinueAsNewState;
 }
 
 /** The outcome of a run inside a workflow for one execution of that workflow. */
-export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; carry: ContinueAsNewState };
+export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; continuedState: ContinueAsNewState };
 
 const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
@@ -249,7 +249,7 @@ async function runInline<Agent extends AnyAgent>(
   options: InlineOptions,
 ): Promise<InlineEnd<ResultOf<Agent>>> {
   const { workflowId } = workflowInfo();
-  const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
+  const key = keyOf(carriedKey(options.continuedState, workflowId) ?? options.key ?? nextKey(agent));
   const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), origin: executionOrigin() };
   const { run, start } = startInline(agent, input, { options, identity });
   registerQueries(run);
@@ -269,8 +269,11 @@ function startInline<Deps>(
 ): Extract<CheckedStart, { ok: true }> {
   const { key } = identity;
   try {
-    const { carry } = options;
-    const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies ContinuedInput), identity);
+    const { continuedState } = options;
+    const checked = checkStart(
+      continuedState === undefined ? runInputOf(agent, input, options) : ({ continuedState } satisfies ContinuedInput),
+      identity,
+    );
     if (checked.ok) return checked;
     throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
   } catch (error) {
@@ -281,9 +284,9 @@ function startInline<Deps>(
   }
 }
 
-/** Reads the key from a carry, which comes from the input of the surrounding workflow and is checked later. */
-function carriedKey(carry: unknown, workflowId: string): string | undefined {
-  const runId = isJsonObject(carry) ? carry['runId'] : undefined;
+/** Reads the key from a continued state, which comes from the input of the surrounding workflow and is checked later. */
+function carriedKey(continuedState: unknown, workflowId: string): string | undefined {
+  const runId = isJsonObject(continuedState) ? continuedState['runId'] : undefined;
   return typeof runId === 'string' ? runId.slice(workflowId.length + 1) : undefined;
 }
 

@@ -21,7 +21,7 @@ import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-
 import type { RunState } from '../src/core/loop/state/run-state.ts';
 import { type ContinuedInput, type ProgramInput, RESULT_MEMO, type RunInput } from '../src/core/protocol.ts';
 import { cancelReason } from './interceptors/cancellation.ts';
-import { pauseChildren, reportEnd, tellsWaiting, watchParent } from './run/children.ts';
+import { pauseChildren, notifyOfEnd, tellsWaiting, watchParent } from './run/children.ts';
 import {
   type CheckedStart,
   checkStart,
@@ -77,35 +77,35 @@ async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<Run
   const announcer = new Announcer(run);
   if (!checked.ok) {
     const refused = failedResult(run, checked.code, checked.problem);
-    await reportEnd(run);
+    await notifyOfEnd(run);
     announcer.announce(refused.status);
     return closeWorkflow(refused);
   }
   const { start } = checked;
   pauseChildren(run);
-  watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
+  watchParent(run, start.type === 'continued' ? run.state?.parent : parentOfStart(start, run.startedAt));
   const searchAttributes = isAsleep(start)
     ? new SearchAttributePublisher(false, 'idle')
     : new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
   const end = await executeRun(run, start, runObserver(run, searchAttributes, announcer));
-  if (end.type === 'continue') return continueAsNew(end.carry);
+  if (end.type === 'continue') return continueAsNew(end.continuedState);
   if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
-  await reportEnd(run);
+  await notifyOfEnd(run);
   announcer.announce(end.result.status);
   return closeWorkflow(end.result, run.inbox.cancelReason);
 }
 
 /** True if the previous execution ended with the session idle, as the search attributes then show. */
 function isAsleep(start: RunStart): boolean {
-  return start.type === 'carry' && start.position.type === 'idle';
+  return start.type === 'continued' && start.position.type === 'idle';
 }
 
 /** True if the previous execution ended with the run paused or waiting for a decision, its decision or one of a child. */
 function wasWaiting(start: RunStart): boolean {
-  if (start.type !== 'carry') return false;
-  const { inbox, approvals } = start.carry;
-  const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
-  return paused || pausedAbove || waitingChildren.length > 0 || approvals.pending.length > 0;
+  if (start.type !== 'continued') return false;
+  const { inbox, approvals } = start.continuedState;
+  const { paused, pausedByParent = false, waitingChildren = [] } = inbox;
+  return paused || pausedByParent || waitingChildren.length > 0 || approvals.pending.length > 0;
 }
 
 /**
@@ -113,7 +113,7 @@ function wasWaiting(start: RunStart): boolean {
  * been resumed since.
  */
 function hasStaleStatus({ type }: RunStart): boolean {
-  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running';
+  return type === 'continued' && (publishedStatus() ?? 'running') !== 'running';
 }
 
 /**
@@ -144,13 +144,13 @@ function runObserver(run: LiveRun, searchAttributes: SearchAttributePublisher, a
  * Continues as new. The server carries over the search attributes by itself, but the memo only as it was at the start.
  * A pinned run may move to the current build here.
  */
-async function continueAsNew(carry: ContinueAsNewState): Promise<never> {
+async function continueAsNew(continuedState: ContinueAsNewState): Promise<never> {
   await condition(allHandlersFinished);
-  const next = makeContinueAsNewFunc<(input: { carry: ContinueAsNewState }) => Promise<RunResultFields>>({
+  const next = makeContinueAsNewFunc<(input: { continuedState: ContinueAsNewState }) => Promise<RunResultFields>>({
     memo: workflowInfo().memo ?? {},
-    ...(carry.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
+    ...(continuedState.snapshot.upgradeOnContinueAsNew ? { initialVersioningBehavior: 'AUTO_UPGRADE' } : {}),
   });
-  return next({ carry });
+  return next({ continuedState });
 }
 
 /** Handles the signal "cancel" at any time: the loop may be in the middle of a call. */

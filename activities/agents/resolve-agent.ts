@@ -256,7 +256,7 @@ function documentAgent({ programs, registry }: ActivityRuntime, name: string, do
     model: modelName(`step "${document.step}"`, model),
     instructions,
     tools,
-    onUnknownOutcome: 'tell',
+    onUnknownOutcome: 'report',
     ...(output === undefined ? {} : { output: outputOf(output) }),
     settings,
     window: {},

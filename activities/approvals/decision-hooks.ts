@@ -9,7 +9,7 @@ import { isoTime } from '../../src/core/domain/time.ts';
 import type { RunSubject } from '../../src/core/domain/run.ts';
 import {
   type ApprovalsPage,
-  type AskTermsInput,
+  type ReevaluateApprovalInput,
   type AuthorizeDecisionInput,
   type AuthorizeDecisionOutput,
   type DataView,
@@ -29,11 +29,13 @@ import { callArguments } from '../tool-calls/tool-context.ts';
 import { askPredicate, callDigest, requirePredicate } from './approval-requirements.ts';
 
 /** The activities that call the hooks for approvals. */
-export function decisionActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'askTerms'> {
+export function decisionActivities(
+  runtime: ActivityRuntime,
+): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'reevaluateApproval'> {
   return {
     authorizeDecision: authorizeDecisionActivity(runtime),
     notifyWaiting: notifyWaitingActivity(runtime),
-    askTerms: askRequirementActivity(runtime),
+    reevaluateApproval: reevaluateApprovalActivity(runtime),
   };
 }
 
@@ -190,7 +192,7 @@ function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject
  * Creates the activity that asks the predicate of a tool again whether a call needs a decision, with the current deps.
  * It returns null if the call needs none.
  */
-function askRequirementActivity(runtime: ActivityRuntime): (input: AskTermsInput) => Promise<ApprovalRequirement | null> {
+function reevaluateApprovalActivity(runtime: ActivityRuntime): (input: ReevaluateApprovalInput) => Promise<ApprovalRequirement | null> {
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const tool = snapshot.tools.find(({ name }) => name === input.tool);

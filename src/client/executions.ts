@@ -70,13 +70,13 @@ export class RunChain {
     const { executionBeginning } = await import('../history/execution-reader.ts');
     const begun = await executionBeginning(this.#client, this.#runId, executionId);
     if (begun === undefined) return undefined;
-    const { before, carry } = begun;
+    const { before, continuedState } = begun;
     const execution: ChainedExecution = {
       executionId,
       ...defined({ continuedFrom: before }),
-      firstOffset: carry?.window.through ?? 0,
-      firstStep: carry?.currentStep ?? 0,
-      firstTurn: carry?.session?.turn?.number ?? (carry?.session?.turns ?? 0) + 1,
+      firstOffset: continuedState?.window.through ?? 0,
+      firstStep: continuedState?.currentStep ?? 0,
+      firstTurn: continuedState?.session?.turn?.number ?? (continuedState?.session?.turns ?? 0) + 1,
     };
     this.#known.set(executionId, execution);
     return execution;

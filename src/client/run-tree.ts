@@ -135,7 +135,7 @@ class TreeRun {
 
   async #readSteps({ currentStep, treeUsage, session }: StatusView): Promise<void> {
     // No child of such a run has ended, and of a session in no turn.
-    const hasNone = treeUsage === undefined && session?.spent.below === undefined;
+    const hasNone = treeUsage === undefined && session?.spent.descendants === undefined;
     if (hasNone || currentStep === this.#step) return;
     for (const { toolCalls } of await this.reader.steps()) {
       for (const { childRunId } of toolCalls) if (childRunId !== undefined) this.#note(childRunId);

@@ -98,7 +98,7 @@ export function parentOfStart({ input: { parent } }: FirstStart, startedAt: numb
 
 /** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
 export function rememberParentSession(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
-  if (parent?.kept) inbox.reportTo = parent.runId;
+  if (parent?.kept) inbox.notifyOnEnd = parent.runId;
 }
 
 /** Returns the kind of session that a run begins as; nothing for a run that ends with its answer. */

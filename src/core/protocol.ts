@@ -5,7 +5,7 @@ import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 export type {
   ArchiveEventsInput,
-  AskTermsInput,
+  ReevaluateApprovalInput,
   AuthorizeDecisionInput,
   AuthorizeDecisionOutput,
   CallModelInput,
@@ -30,11 +30,11 @@ export type {
   ChildInputAnswer,
   ChildEndedInput,
   ChildWaitingInput,
-  PausedAboveInput,
+  PausedByParentInput,
   StartedAgainInput,
   ReadCallInput,
   ReadResultInput,
-  ReportEndInput,
+  NotifyOnEndInput,
 } from './domain/children.ts';
 export type { RunInput, RunTerms } from './domain/run-input.ts';
 export type {
@@ -92,7 +92,7 @@ export function scopedName(name: string, key: string | undefined): string {
 
 /** The input of the next execution of a run: the state that the run carries over. */
 export interface ContinuedInput {
-  carry: ContinueAsNewState;
+  continuedState: ContinueAsNewState;
 }
 
 /** Argument of the `childInput` query: the event of the call, and its index in the content of that event. */
@@ -163,7 +163,6 @@ export interface TranscriptPage {
   from: number;
   total: number;
 }
-
 
 /**
  * Argument of the Signal `cancelReason`. The client sends it before a request to cancel, because the reason in that request would

@@ -53,7 +53,7 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   /** The JSON Schema of the deps that a start takes: updates are checked against it. */
   readonly depsSchema?: JsonObject;
   /** The action for a call whose outcome is unknown. */
-  readonly onUnknownOutcome: 'tell' | 'ask';
+  readonly onUnknownOutcome: 'report' | 'ask';
   readonly output?: OutputDefinition;
   /** The way in which it runs code. Absent: it runs none. */
   readonly code?: CodeDefinition;

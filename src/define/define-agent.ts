@@ -120,7 +120,7 @@ export function defineAgent<
     tools,
     ...(mcp.length === 0 ? {} : { mcp }),
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
-    onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'tell'),
+    onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'report'),
     ...defined({ output, code, replyFormat }),
     ...handoffs,
     ...knowledge,
@@ -208,9 +208,9 @@ function checkDeps(owner: string, deps: z.ZodType): JsonObject {
   return schema;
 }
 
-function checkOnUnknownOutcome(owner: string, choice: 'tell' | 'ask'): 'tell' | 'ask' {
-  if (choice === 'tell' || choice === 'ask') return choice;
-  throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "tell" or "ask"`);
+function checkOnUnknownOutcome(owner: string, choice: 'report' | 'ask'): 'report' | 'ask' {
+  if (choice === 'report' || choice === 'ask') return choice;
+  throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "report" or "ask"`);
 }
 
 /** Returns the limits of the runs below an agent. Throws a UsageError for one that is unknown or out of range. */
@@ -429,10 +429,10 @@ export interface AgentOptions<
   /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
   hooks?: readonly AnyHook[];
   /**
-   * The action for a call with `effect: 'once'` whose outcome is unknown. `tell`: the model reads that it is unknown. `ask`:
-   * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `tell`.
+   * The action for a call with `effect: 'once'` whose outcome is unknown. `report`: the model reads that it is unknown. `ask`:
+   * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `report`.
    */
-  onUnknownOutcome?: 'tell' | 'ask';
+  onUnknownOutcome?: 'report' | 'ask';
   /** False to run the calls of one response one after the other. Default true. */
   parallel?: boolean;
   /** The time limit of one attempt of a model call. Default 10 minutes. */

@@ -100,7 +100,7 @@ export class ExecutionReader {
     const before = continuedFrom(event);
     if (before !== undefined) execution.continuedFrom = before;
     const [input] = await this.#decode(event.workflowExecutionStartedEventAttributes?.input);
-    if (!isJsonObject(input) || !('carry' in input)) {
+    if (!isJsonObject(input) || !('continuedState' in input)) {
       if (isJsonObject(input) && 'program' in input) execution.program = input as JsonObject & ProgramInput;
       else execution.input = input as RunInput;
       return;
@@ -108,13 +108,13 @@ export class ExecutionReader {
     const { cronSchedule, attempt } = event.workflowExecutionStartedEventAttributes ?? {};
     // The workflow refuses the same inputs.
     if (originProblem({ continuedFrom: before, cronSchedule: cronSchedule ?? '', attempt: attempt ?? 1 }) !== undefined) return;
-    const read = readContinueAsNewState(input['carry']);
+    const read = readContinueAsNewState(input['continuedState']);
     if (!read.ok) {
       const { executionId } = execution;
       throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${read.problem}`);
     }
-    execution.carry = read.carry;
-    execution.resolved = { snapshot: read.carry.snapshot, task: 1 };
+    execution.continuedState = read.continuedState;
+    execution.resolved = { snapshot: read.continuedState.snapshot, task: 1 };
   }
 
   /**
@@ -387,7 +387,7 @@ export interface ExecutionBeginning {
   /** The execution before; undefined for the first. */
   before?: string;
   /** The state that it carried over. */
-  carry?: ContinueAsNewState;
+  continuedState?: ContinueAsNewState;
   /** Whom the run acts for. */
   principal?: Principal;
   /** The run that started this one. Absent: none did. */
@@ -400,7 +400,7 @@ export async function executionBeginning(client: Client, runId: string, executio
   if (event === undefined) return undefined;
   const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
   await reader.read(event);
-  const { carry, input, program, continuedFrom: before } = reader.execution;
-  const { principal, parent } = carry ?? program ?? input ?? {};
-  return defined({ principal, parentRunId: parent?.runId, before, carry });
+  const { continuedState, input, program, continuedFrom: before } = reader.execution;
+  const { principal, parent } = continuedState ?? program ?? input ?? {};
+  return defined({ principal, parentRunId: parent?.runId, before, continuedState });
 }

@@ -57,8 +57,8 @@ export async function readExecution(client: Client, runId: string, executionId: 
     throw error;
   }
   const { end, continuedFrom } = recorded;
-  const carry = end?.type === 'continued' ? (await executionBeginning(client, runId, end.executionId))?.carry : undefined;
-  const run = await readBack(runId, recorded, carry);
+  const continuedState = end?.type === 'continued' ? (await executionBeginning(client, runId, end.executionId))?.continuedState : undefined;
+  const run = await readBack(runId, recorded, continuedState);
   const { state } = run;
   const steps = state?.steps ?? [];
   return {
@@ -70,7 +70,9 @@ export async function readExecution(client: Client, runId: string, executionId: 
     firstStep: (state?.context.currentStep ?? 0) - steps.length,
     steps,
     ...defined({ end }),
-    ...(carry === undefined ? {} : { next: { firstOffset: carry.window.through, firstStep: carry.currentStep } }),
+    ...(continuedState === undefined
+      ? {}
+      : { next: { firstOffset: continuedState.window.through, firstStep: continuedState.currentStep } }),
   };
 }
 
@@ -165,15 +167,15 @@ export interface ReadBackRun {
  * them and from `next`, the state carried into the next execution; all others are derived from the offset.
  */
 export async function readBack(runId: string, recorded: RecordedExecution, next?: ContinueAsNewState): Promise<ReadBackRun> {
-  const { input, program, carry, startedAt } = recorded;
+  const { input, program, continuedState, startedAt } = recorded;
   const named =
     program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
-  const principal = carry === undefined ? (program ?? input)?.principal : carry.principal;
+  const principal = continuedState === undefined ? (program ?? input)?.principal : continuedState.principal;
   const known = {
-    agentName: carry === undefined ? named : firstAgent(carry),
+    agentName: continuedState === undefined ? named : firstAgent(continuedState),
     ...defined({ principal }),
-    startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
-    executions: (carry?.executions ?? 0) + 1,
+    startedAt: continuedState?.session?.startedAt ?? continuedState?.startedAt ?? startedAt,
+    executions: (continuedState?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded, next?.window.through);
   const run = new RecordedRun(recorded, tasks, {
@@ -220,13 +222,13 @@ interface Replay {
  */
 function beginningOf(
   runId: string,
-  { carry, input, program, resolved, startedAt }: RecordedExecution,
+  { continuedState, input, program, resolved, startedAt }: RecordedExecution,
   { tasks, run }: Omit<Replay, 'ports'>,
 ): { state: RunState; position: RunPosition } | undefined {
   if (resolved === undefined) return undefined;
-  if (carry !== undefined) {
+  if (continuedState !== undefined) {
     // The loop modifies the state that it begins with.
-    const beginning = fromContinueAsNewState(structuredClone(carry));
+    const beginning = fromContinueAsNewState(structuredClone(continuedState));
     tasks.state = beginning.state;
     tasks.reach(resolved.task);
     return beginning;

@@ -72,7 +72,7 @@ export interface RecordedExecution {
   input?: RunInput;
   /** The input of the run of a program. */
   program?: ProgramInput;
-  carry?: ContinueAsNewState;
+  continuedState?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> & { task: number };
   /** All activities but the local ones, in the order in which the workflow requested them. */
@@ -175,7 +175,7 @@ export function childRequest(event: HistoryEvent): ChildRequest | undefined {
   const start = event.startChildWorkflowExecutionInitiatedEventAttributes;
   if (start) return { runId: start.workflowId ?? '', parts: ['started', 'closed'] };
   const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
-  if (signal?.signalName === SIGNALS.reportEnd) return { runId: signal.workflowExecution?.workflowId ?? '', parts: ['told'] };
+  if (signal?.signalName === SIGNALS.notifyOnEnd) return { runId: signal.workflowExecution?.workflowId ?? '', parts: ['told'] };
   const list = SIGNAL_LISTS.get(signal?.signalName ?? '');
   if (list !== undefined) return { runId: signal?.workflowExecution?.workflowId ?? '', parts: ['told'], list };
   const cancel = event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes;

@@ -175,7 +175,7 @@ class RecordedChildren {
     this.#recorded = recorded;
     this.#tasks = tasks;
     this.#activities = activities;
-    const isProgram = recorded.program !== undefined || recorded.carry?.snapshot.program !== undefined;
+    const isProgram = recorded.program !== undefined || recorded.continuedState?.snapshot.program !== undefined;
     const started = [...recorded.children].flatMap(([runId, child]) => (child.started === undefined ? [] : [runId]));
     this.#agentsLeft = new Set(isProgram ? [] : started);
     this.#stepsLeft = new Set(recorded.children.keys());
@@ -300,7 +300,7 @@ export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNe
  * name them.
  */
 export function recordedCallEvents(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<string, string> {
-  const asked = [...toolCallsOf(recorded), ...activitiesNamed(recorded, 'askTerms')];
+  const asked = [...toolCallsOf(recorded), ...activitiesNamed(recorded, 'reevaluateApproval')];
   const calls = asked.map(({ input }): [string, string] => [input.callId, input.eventId]);
   const waiting = activitiesNamed(recorded, 'notifyWaiting').map(
     ({

@@ -60,7 +60,7 @@ export class RecordedTasks {
     this.#nextOffset = nextOffset;
     this.#runId = runId;
     this.#recorded = recorded;
-    this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
+    this.inbox = new Inbox(structuredClone(recorded.continuedState?.inbox));
     if (recorded.input !== undefined) rememberParentSession(this.inbox, { input: recorded.input });
     this.#inboundMessages = inOrderOfHandling(recorded.inboundMessages);
     this.#tasks = tasksOf(recorded);

@@ -139,7 +139,7 @@ const chains = [...(await recordedChains())];
 /** Every execution of the recorded runs of agents that has resolved its agent, as a reader has it without a worker. */
 async function executions(): Promise<{ runId: string; run: ReadBackRun }[]> {
   const read = chains.flatMap(([runId, links]) =>
-    links.map(async ({ recorded }, index) => ({ runId, run: await readBack(runId, recorded, links[index + 1]?.recorded.carry) })),
+    links.map(async ({ recorded }, index) => ({ runId, run: await readBack(runId, recorded, links[index + 1]?.recorded.continuedState) })),
   );
   return (await Promise.all(read)).filter(({ run }) => run.state !== undefined && run.state.program === undefined);
 }

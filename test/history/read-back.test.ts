@@ -40,7 +40,8 @@ function asThen({ usage, finishReason, ...read }: RunResultFields, closed: Parti
 
 async function readChain(runId: string, links: readonly RecordedChainLink[]): Promise<ReadBackRun[]> {
   const runs: ReadBackRun[] = [];
-  for (const [index, { recorded }] of links.entries()) runs.push(await readBack(runId, recorded, links[index + 1]?.recorded.carry));
+  for (const [index, { recorded }] of links.entries())
+    runs.push(await readBack(runId, recorded, links[index + 1]?.recorded.continuedState));
   return runs;
 }
 
@@ -82,9 +83,16 @@ describe.each([...chains])('%s', (runId, links) => {
       expect(state.steps.map(({ step }) => step)).toEqual(state.steps.map((_, index) => steps + index + 1));
       offset += state.context.events.length;
       steps += stepsIn(state);
-      const carry = links[place + 1]?.recorded.carry;
-      if (carry === undefined) continue;
-      const { status: _, context, firstOffset: __, carriedEventId: ___, steps: ____, ...carried } = fromContinueAsNewState(carry).state;
+      const continuedState = links[place + 1]?.recorded.continuedState;
+      if (continuedState === undefined) continue;
+      const {
+        status: _,
+        context,
+        firstOffset: __,
+        carriedEventId: ___,
+        steps: ____,
+        ...carried
+      } = fromContinueAsNewState(continuedState).state;
       expect(asTold(state)).toMatchObject({ ...asTold(carried), context: { currentStep: context.currentStep, state: context.state } });
     }
     const used = runs.at(-1)?.result?.stepsUsed ?? 0;

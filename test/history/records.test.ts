@@ -8,7 +8,7 @@ import { type RecordedChainLink, recordedChains } from './recorded-histories.ts'
 async function readRecord(runId: string, links: readonly RecordedChainLink[]): Promise<RunRecordFile> {
   const record: RunRecordFile = { events: [], steps: [] };
   for (const [index, { recorded }] of links.entries()) {
-    const { state } = await readBack(runId, recorded, links[index + 1]?.recorded.carry);
+    const { state } = await readBack(runId, recorded, links[index + 1]?.recorded.continuedState);
     record.events.push(...(state?.context.events ?? []));
     record.steps.push(...(state?.steps ?? []));
   }

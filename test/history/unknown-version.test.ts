@@ -12,7 +12,7 @@ function ofAnotherVersion(history: unknown): unknown {
   const text = JSON.stringify(history, (key, value: unknown) => {
     if (key !== 'data' || typeof value !== 'string') return value;
     const data = Buffer.from(value, 'base64').toString();
-    return data.startsWith('{"carry":') ? Buffer.from(data.replace('"version":1', '"version":99')).toString('base64') : value;
+    return data.startsWith('{"continuedState":') ? Buffer.from(data.replace('"version":1', '"version":99')).toString('base64') : value;
   });
   return JSON.parse(text);
 }

@@ -67,7 +67,7 @@ const CHANGES: readonly BrokenChange[] = [
     find: 'this.isLeaving = true;',
     replace: '',
     history: 'sub-agents-over-executions',
-    caught: { step: 1, expected: 'signal "reportEnd"', actual: 'nothing more in this task' },
+    caught: { step: 1, expected: 'signal "notifyOnEnd"', actual: 'nothing more in this task' },
   },
   {
     what: 'starts agents again that an earlier execution has started',
@@ -195,7 +195,7 @@ const CHANGES: readonly BrokenChange[] = [
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',
-    caught: { step: 1, expected: 'activity "askTerms"', actual: 'activity "spend"' },
+    caught: { step: 1, expected: 'activity "reevaluateApproval"', actual: 'activity "spend"' },
   },
   {
     what: 'makes a local call an activity',

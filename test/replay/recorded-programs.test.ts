@@ -59,7 +59,7 @@ const FORMS: Record<string, (program: RecordedProgram) => boolean> = {
   'a unit with a condition': unit(({ when }) => when !== undefined),
   'a local tool': ({ links }) => links.some(({ recorded }) => recorded.localCalls.length > 0),
   'a tool that says itself which calls wait': ({ links }) =>
-    links.some(({ recorded }) => activitiesNamed(recorded, ACTIVITIES.askTerms).length > 0),
+    links.some(({ recorded }) => activitiesNamed(recorded, ACTIVITIES.reevaluateApproval).length > 0),
   'an answer that breaches an anchor': note(({ error }) => error?.code === 'anchor_breach'),
   'a rejected step': note(({ error }) => error?.code === 'step_rejected'),
   'a skipped step': note(({ kind, status }) => kind !== 'unit' && status === 'skipped'),

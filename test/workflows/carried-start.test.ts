@@ -11,7 +11,7 @@ const NOW = 1_700_000_000_000;
 const CONTINUED: ExecutionOrigin = { continuedFrom: 'execution-1', attempt: 1 };
 
 /** The state that a run carries, before its first model call. */
-function carry(): object {
+function continuedState(): object {
   const state = newRunState(
     { runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: NOW },
     { now: () => NOW, uuid: () => 'event-1' },
@@ -30,18 +30,22 @@ function nested(levels: number): unknown {
 
 describe('an execution that continues another one', () => {
   test('begins with the state that it was given', () => {
-    expect(started({ carry: carry() }, CONTINUED)).toMatchObject({
+    expect(started({ continuedState: continuedState() }, CONTINUED)).toMatchObject({
       ok: true,
-      start: { type: 'carry' },
+      start: { type: 'continued' },
       run: { runId: 'run-1', executions: 2 },
     });
   });
 
   test.each<[string, unknown, string]>([
-    ['of an unknown version', { carry: { ...carry(), version: 99 } }, 'has version 99, and this code reads version 1'],
-    ['without a version', { carry: { runId: 'run-1' } }, 'has no version'],
-    ['that is none', { carry: 'state' }, 'has no version'],
-    ['that is nested too deeply', { carry: { ...carry(), state: { deep: nested(10_000) } } }, 'nested deeper than 64 levels'],
+    ['of an unknown version', { continuedState: { ...continuedState(), version: 99 } }, 'has version 99, and this code reads version 1'],
+    ['without a version', { continuedState: { runId: 'run-1' } }, 'has no version'],
+    ['that is none', { continuedState: 'state' }, 'has no version'],
+    [
+      'that is nested too deeply',
+      { continuedState: { ...continuedState(), state: { deep: nested(10_000) } } },
+      'nested deeper than 64 levels',
+    ],
     ['that the worker cannot decode', unreadable('no key "2026-11"'), 'it cannot be read: no key "2026-11"'],
   ])('fails its task and not the run with a state %s, so that another worker may continue it', (_, input, problem) => {
     expect(() => started(input, CONTINUED)).toThrow(`Run "run-1" cannot continue on this worker: `);
@@ -60,14 +64,17 @@ describe('a state is refused as invalid input, whatever it holds,', () => {
     ['in one by a cron schedule', { ...CONTINUED, cronSchedule: '@every 1s' }, 'this one was started by a cron schedule'],
     ['in a further attempt of a retry policy', { ...CONTINUED, attempt: 2 }, 'this one is attempt 2 of a retry policy'],
   ])('%s', (_, origin, reason) => {
-    for (const state of [carry(), { ...carry(), version: 99 }, {}, null, 'state']) {
-      expect(started({ carry: state }, origin)).toMatchObject({
+    for (const state of [continuedState(), { ...continuedState(), version: 99 }, {}, null, 'state']) {
+      expect(started({ continuedState: state }, origin)).toMatchObject({
         ok: false,
         code: 'invalid_input',
         problem: expect.stringContaining(`${reason}: start it with {"agent", "input"}`) as string,
       });
     }
-    expect(started({ agent: 'a', input: 'Q', carry: carry() }, origin)).toMatchObject({ ok: false, code: 'invalid_input' });
+    expect(started({ agent: 'a', input: 'Q', continuedState: continuedState() }, origin)).toMatchObject({
+      ok: false,
+      code: 'invalid_input',
+    });
     expect(started(unreadable('no key'), origin)).toMatchObject({ ok: false, code: 'invalid_input' });
   });
 });

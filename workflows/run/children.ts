@@ -46,9 +46,9 @@ import {
   AGENT_RUN,
   type ChildEndedInput,
   type ChildWaitingInput,
-  type PausedAboveInput,
+  type PausedByParentInput,
   PROGRAM_RUN,
-  type ReportEndInput,
+  type NotifyOnEndInput,
   SEARCH_ATTRIBUTES,
   SIGNALS,
   type StartedAgainInput,
@@ -108,7 +108,7 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
     end: () => end,
     hasReported: () => run.inbox.hasChildEnded(runId),
     isCancelled,
-    tell: () => signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId }),
+    tell: () => signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId }),
     cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
     read: (options) => scheduleActivity(run, readChildRequest({ runId, ...defined({ turn }), ...options })),
     wait: async (isMet, deadline) => {
@@ -258,7 +258,7 @@ async function cancelChild(run: LiveRun, runId: string, turn: number | undefined
     const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
     return hasEnded ? scheduleActivity(run, readChildRequest({ runId, turn })) : { type: 'running' };
   }
-  const isTold = await signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId });
+  const isTold = await signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId });
   if (isTold) {
     await cancelRun(runId);
     const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
@@ -283,7 +283,7 @@ async function tellChanges(run: LiveRun): Promise<void> {
     const { paused } = inbox;
     const told = paused === inbox.childrenPaused ? (run.startedPaused ?? []) : childrenOf(run.state);
     delete run.startedPaused;
-    await Promise.all(told.map((runId) => signalRun<PausedAboveInput>(runId, SIGNALS.pausedAbove, { paused })));
+    await Promise.all(told.map((runId) => signalRun<PausedByParentInput>(runId, SIGNALS.pausedByParent, { paused })));
     inbox.childrenPaused = paused;
   }
 }
@@ -294,11 +294,11 @@ function noteStarted(run: LiveRun, runId: string): void {
 }
 
 /** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
-export async function reportEnd(run: LiveRun): Promise<void> {
+export async function notifyOfEnd(run: LiveRun): Promise<void> {
   const { runId, inbox } = run;
-  const { reportTo } = inbox;
-  if (reportTo === undefined) return;
-  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(reportTo, SIGNALS.childEnded, { runId }));
+  const { notifyOnEnd } = inbox;
+  if (notifyOnEnd === undefined) return;
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(notifyOnEnd, SIGNALS.childEnded, { runId }));
 }
 
 /** Tells the run that keeps a session of the end of a turn, and waits until the server has delivered it. */

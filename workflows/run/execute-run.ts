@@ -52,10 +52,10 @@ import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
 
-export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
+export type RunStart = FirstStart | { type: 'continued'; continuedState: ContinueAsNewState; position: RunPosition };
 
 /** The outcome of one execution of a run. */
-type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
+type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; continuedState: ContinueAsNewState };
 
 /** Observes the progress of a run; must not change anything. */
 export interface RunObserver {
@@ -74,7 +74,9 @@ export interface RunObserver {
  */
 export async function executeRun(run: LiveRun, start: RunStart, observer: RunObserver): Promise<RunEnd> {
   run.showMissing = () => observer.missing(run);
-  let end = await runToEnd(run, () => (start.type === 'carry' ? resumeRun(run, start.position, observer) : beginRun(run, start, observer)));
+  let end = await runToEnd(run, () =>
+    start.type === 'continued' ? resumeRun(run, start.position, observer) : beginRun(run, start, observer),
+  );
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await finishHandlers(run);
@@ -172,9 +174,9 @@ function isCancelled(): boolean {
 function continueAsNewEnd(run: LiveRun, position: RunPosition): RunEnd {
   const { executions, inbox, state } = run;
   if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelledResult(run), state) };
-  const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
-  const bytes = jsonBytes(carry);
-  if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', carry };
+  const continuedState = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
+  const bytes = jsonBytes(continuedState);
+  if (bytes <= MAX_PAYLOAD_BYTES) return { type: 'continue', continuedState };
   const advice = state.program === undefined ? `Lower "window" of agent "${run.agentName}"` : tooLargeText(state.program);
   const message = `Run "${run.runId}" cannot continue in a new execution: it would carry ${bytes} bytes of JSON, over ${MAX_PAYLOAD_BYTES}. ${advice}`;
   return { type: 'finished', result: withNotArchived(failedResult(run, 'payload_too_large', message), state) };
@@ -364,14 +366,14 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
     authorizing: new Map(),
     missing: [],
   };
-  const isCarrying = isJsonObject(raw) && 'carry' in raw;
+  const isContinued = isJsonObject(raw) && 'continuedState' in raw;
   const notCarried = originProblem(origin);
-  if (notCarried === undefined && (isCarrying || whyUnreadable(raw) !== undefined)) return continuedStart(raw, blank);
+  if (notCarried === undefined && (isContinued || whyUnreadable(raw) !== undefined)) return continuedStart(raw, blank);
   const problem = inboundProblem(raw);
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run is not valid: ${problem}` };
-  if (isCarrying) {
-    const refused = `only an execution that continues as new may pass "carry" to the next one, and ${notCarried}: start it with {"agent", "input"}`;
+  if (isContinued) {
+    const refused = `only an execution that continues as new may pass "continuedState" to the next one, and ${notCarried}: start it with {"agent", "input"}`;
     return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${refused}` };
   }
   const read = readInput(raw);
@@ -386,16 +388,16 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
 function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const problem = inboundProblem(raw);
   if (problem !== undefined) throw new UnreadableState(blank.runId, problem);
-  const read = readContinueAsNewState(isJsonObject(raw) ? raw['carry'] : undefined);
+  const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined);
   if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
-  const { carry } = read;
-  const { runId, deps, executions, inbox, snapshot, session } = carry;
+  const { continuedState } = read;
+  const { runId, deps, executions, inbox, snapshot, session } = continuedState;
   // That of a session is the start of its present turn.
-  const startedAt = session?.startedAt ?? carry.startedAt;
-  const { state, position } = fromContinueAsNewState(carry);
+  const startedAt = session?.startedAt ?? continuedState.startedAt;
+  const { state, position } = fromContinueAsNewState(continuedState);
   const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
   // The state is complete before a handler exists: a message of the first task may be about a pending call.
-  return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry, position } };
+  return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'continued', continuedState, position } };
 }
 
 /** Checks the input of a first execution. */

@@ -100,7 +100,7 @@ function segmentOptions({ snapshot }: RequestingRun, { code, segment }: SegmentC
   // Code without a limit of time may run as long as an activity may.
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 + BESIDE_MS + hooksMs(inlineHooks(snapshot, ...CALL_EVENTS)) : 86_400_000;
   return {
-    summary: summaryText(segment === 0 ? oneLine(code.trimStart().slice(0, 400), 120) : `goes on after call ${segment}`),
+    summary: summaryText(segment === 0 ? oneLine(code.trimStart().slice(0, 400), 120) : `continues after call ${segment}`),
     startToCloseTimeout: timeoutMs,
     scheduleToCloseTimeout: timeoutMs * ATTEMPTS,
     cancellationType: ActivityCancellationType.TRY_CANCEL,

@@ -189,8 +189,8 @@ export interface VerifyCallInput extends RunToolInput {
 /** Result of `verifyCall`. */
 export type VerifyCallOutput = { happened: true; output: RunToolOutput } | { happened: false; tool: string };
 
-/** Input of `askTerms`. */
-export interface AskTermsInput extends OfRun, DataInput {
+/** Input of `reevaluateApproval`. */
+export interface ReevaluateApprovalInput extends OfRun, DataInput {
   /** Digest of the snapshot. */
   agent: string;
   callId: string;
@@ -293,7 +293,7 @@ export const CONTRACTS = {
   notifyEnded: contract<NotifyEndedInput, void>({ progress: 'sends the notice that the run has ended', endsLoop: true }),
   requestCancel: contract<RequestCancelInput, void>(),
   verifyCall: contract<VerifyCallInput, VerifyCallOutput>({ isOfCall: true }),
-  askTerms: contract<AskTermsInput, ApprovalRequirement | null>(),
+  reevaluateApproval: contract<ReevaluateApprovalInput, ApprovalRequirement | null>(),
   resolveProgram: contract<ResolveProgramInput, AgentSnapshot>({ resolves: true }),
   askStep: contract<AskStepInput, AskStepOutput>({ progress: 'a step asks the model' }),
   useMemory: contract<UseMemoryInput, UseMemoryOutput>({ progress: 'a step uses the memory' }),

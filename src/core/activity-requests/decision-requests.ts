@@ -33,9 +33,9 @@ interface DecidedRun extends RequestingRun {
 }
 
 /** The ports of decisions. */
-export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<RunPorts, 'askTerms' | 'authorize' | 'notify'> {
+export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<RunPorts, 'reevaluateApproval' | 'authorize' | 'notify'> {
   return {
-    askTerms: (invocation) => perform(requirementRequest(run, invocation)),
+    reevaluateApproval: (invocation) => perform(requirementRequest(run, invocation)),
     authorize: (decision, waiting) => {
       run.authorizing.set(decision.id, decision);
       return perform(authorizeRequest(run, decision, waiting)).finally(() => run.authorizing.delete(decision.id));
@@ -139,10 +139,13 @@ export function cancelRequest(reason: string): RequestOf<'requestCancel', void> 
 }
 
 /** Evaluates the approval predicate of a call again, with changed deps. If that fails, the call requires approval. */
-export function requirementRequest(run: RequestingRun, invocation: ToolInvocation): RequestOf<'askTerms', ApprovalRequirement | undefined> {
+export function requirementRequest(
+  run: RequestingRun,
+  invocation: ToolInvocation,
+): RequestOf<'reevaluateApproval', ApprovalRequirement | undefined> {
   const { call, offset, index, eventId } = invocation;
   return {
-    name: 'askTerms',
+    name: 'reevaluateApproval',
     key: callKey(run),
     tier: 'remote',
     options: { ...REQUIREMENT, summary: aboutCall(`does ${call.name} need a decision`, call.arguments) },
@@ -194,7 +197,7 @@ export function endedRequest(
   return {
     name: 'notifyEnded',
     tier: 'remote',
-    options: { ...NOTIFY_ENDED, summary: summaryText(`tells that the run has ended: ${status}`) },
+    options: { ...NOTIFY_ENDED, summary: summaryText(`reports that the run has ended: ${status}`) },
     input: { ...runReference(run), agentName, status },
     returned: () => ({ type: 'notified' }),
     failed: notifyFailure,

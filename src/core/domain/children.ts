@@ -104,8 +104,8 @@ export interface ReadCallInput {
   index: number;
 }
 
-/** Argument of the Signal `reportEnd`. */
-export interface ReportEndInput {
+/** Argument of the Signal `notifyOnEnd`. */
+export interface NotifyOnEndInput {
   /** The id of the run that is told. */
   to: string;
 }
@@ -123,8 +123,8 @@ export interface ChildWaitingInput {
   waiting: boolean;
 }
 
-/** Argument of the Signal `pausedAbove`. */
-export interface PausedAboveInput {
+/** Argument of the Signal `pausedByParent`. */
+export interface PausedByParentInput {
   paused: boolean;
 }
 

@@ -73,7 +73,7 @@ function parametersOf(targets: readonly TransferTarget[]): JsonObject {
 
 /** Returns the result of a transfer that was carried out. */
 export function transferred(name: string): string {
-  return `The conversation was transferred to agent "${name}", which goes on with it.`;
+  return `The conversation was transferred to agent "${name}", which continues it.`;
 }
 
 /** The result of a transfer after the first one of a response. */

@@ -27,7 +27,7 @@ import {
 import { counted } from './text.ts';
 import { CALLS_NOT_RUN, callsText, isCutOff, STEP_RESULT } from './tool-calls.ts';
 import type { ExecutionTrace, ExecutionTraceJson } from './trace.ts';
-import { addRunUsage, AGGREGATED_USAGE, type AggregatedUsage, type SpentBelow } from './usage.ts';
+import { addRunUsage, AGGREGATED_USAGE, type AggregatedUsage, type SpentByDescendants } from './usage.ts';
 import type { AnswerVerdict } from './verdicts.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
@@ -44,7 +44,7 @@ export const SPENT_MEMBERS = {
   /** The number of calls that did not run, by the reason (`refused`, `answered`, …) and by the name of the tool. Absent if all have run. */
   toolCallsNotRun: optional(CALLS_NOT_RUN),
   /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
-  below: optional(anyObject<SpentBelow>()),
+  descendants: optional(anyObject<SpentByDescendants>()),
 };
 
 const FIELDS = {
@@ -186,7 +186,7 @@ export class EndedRun<Output> extends WithData<Output> {
 
   /** The usage of the run and of all its descendants. */
   get treeUsage(): AggregatedUsage {
-    return this.below === undefined ? this.usage : addRunUsage(this.usage, this.below.usage);
+    return this.descendants === undefined ? this.usage : addRunUsage(this.usage, this.descendants.usage);
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -252,7 +252,7 @@ export class EndedRun<Output> extends WithData<Output> {
     const { trace, ...data } = this.#data;
     return {
       ...data,
-      ...defined({ trace: trace?.toJSON(), treeUsage: this.below && this.treeUsage }),
+      ...defined({ trace: trace?.toJSON(), treeUsage: this.descendants && this.treeUsage }),
       maxIterations: this.limits.steps,
       success: this.success,
       outputText: this.outputText,

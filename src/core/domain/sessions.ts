@@ -137,8 +137,8 @@ interface SessionTotals {
 }
 
 /** Adds up the tokens and the cost of turns: with those of the descendants, and with estimates. */
-export function sessionTotals({ usage: own, below }: Pick<SpentByTurns, 'usage' | 'below'>): SessionTotals {
-  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+export function sessionTotals({ usage: own, descendants }: Pick<SpentByTurns, 'usage' | 'descendants'>): SessionTotals {
+  const usage = descendants === undefined ? own : addRunUsage(own, descendants.usage);
   return {
     tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
     cost: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),

@@ -197,7 +197,7 @@ function tokenCount(value: unknown): number | undefined {
 }
 
 /** The amounts that the descendants of a run have used, as far as they have ended. They are no part of the usage of the run itself. */
-export interface SpentBelow {
+export interface SpentByDescendants {
   usage: AggregatedUsage;
   toolCalls: number;
   /** The number of runs that were started. */
@@ -208,23 +208,32 @@ export interface SpentBelow {
 interface SpentRun {
   usage: AggregatedUsage;
   toolCallsTotal: number;
-  below?: SpentBelow;
+  descendants?: SpentByDescendants;
 }
 
 /** Returns the amounts with those of a child that has ended, and of its descendants. `isNew`: false for a further turn of a session, which counts as one run. */
-export function withChild(before: SpentBelow | undefined, { usage, toolCallsTotal, below }: SpentRun, isNew = true): SpentBelow {
-  const { usage: spent, toolCalls, runs } = before ?? nothingBelow();
-  const ofBelow = below ?? nothingBelow();
+export function withChild(
+  before: SpentByDescendants | undefined,
+  { usage, toolCallsTotal, descendants }: SpentRun,
+  isNew = true,
+): SpentByDescendants {
+  const { usage: spent, toolCalls, runs } = before ?? nothingSpent();
+  const ofDescendants = descendants ?? nothingSpent();
   return {
-    usage: addRunUsage(addRunUsage(spent, usage), ofBelow.usage),
-    toolCalls: toolCalls + toolCallsTotal + ofBelow.toolCalls,
-    runs: runs + (isNew ? 1 : 0) + ofBelow.runs,
+    usage: addRunUsage(addRunUsage(spent, usage), ofDescendants.usage),
+    toolCalls: toolCalls + toolCallsTotal + ofDescendants.toolCalls,
+    runs: runs + (isNew ? 1 : 0) + ofDescendants.runs,
   };
 }
 
 /** Returns the amounts with those of a child whose use is not known. It counts as having used all that it was given. */
-export function withUnknownChild(before: SpentBelow | undefined, given: LimitChanges, runsGiven: number, isNew = true): SpentBelow {
-  const { usage, toolCalls, runs } = before ?? nothingBelow();
+export function withUnknownChild(
+  before: SpentByDescendants | undefined,
+  given: LimitChanges,
+  runsGiven: number,
+  isNew = true,
+): SpentByDescendants {
+  const { usage, toolCalls, runs } = before ?? nothingSpent();
   const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens, costUsd } = given;
   const estimated = {
     promptTokens: inputTokens,
@@ -239,6 +248,6 @@ export function withUnknownChild(before: SpentBelow | undefined, given: LimitCha
   };
 }
 
-function nothingBelow(): SpentBelow {
+function nothingSpent(): SpentByDescendants {
   return { usage: noUsage(), toolCalls: 0, runs: 0 };
 }

@@ -19,9 +19,9 @@ import type {
   ChildEndedInput,
   ChildWaitingInput,
   MessageReceipt,
-  PausedAboveInput,
+  PausedByParentInput,
   PauseReceipt,
-  ReportEndInput,
+  NotifyOnEndInput,
   RevokeInput,
   RevokeReceipt,
   SendInput,
@@ -218,11 +218,11 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
 };
 
 /** Names the run that is told of the end of this one. Sent by the run that has started it. */
-export const reportEnd: RequestKind<ReportEndInput, void> = {
+export const notifyOnEnd: RequestKind<NotifyOnEndInput, void> = {
   description: 'Between runs: the run tells another one of its end: {"to": "run id"}',
-  refusal: (run, input) => idProblem(run, 'reportEnd', input, 'to'),
+  refusal: (run, input) => idProblem(run, 'notifyOnEnd', input, 'to'),
   take({ inbox }, { to }) {
-    inbox.reportTo = to;
+    inbox.notifyOnEnd = to;
   },
 };
 
@@ -245,14 +245,14 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
 };
 
 /** Pauses the run with the one that started it, or lets it continue with that. A caller's own pause of this run stays. */
-export const parentPaused: RequestKind<PausedAboveInput, void> = {
+export const parentPaused: RequestKind<PausedByParentInput, void> = {
   description: 'Between runs: the parent was paused or resumed: {"paused"}',
   refusal: (run, input) =>
     isJsonObject(input) && typeof input['paused'] === 'boolean'
       ? undefined
-      : invalidRequest(run, 'pausedAbove', '"paused" must be true or false'),
+      : invalidRequest(run, 'pausedByParent', '"paused" must be true or false'),
   take({ inbox }, { paused }) {
-    inbox.pausedAbove = paused;
+    inbox.pausedByParent = paused;
   },
 };
 
@@ -277,7 +277,7 @@ export const nextTurn: RequestKind<NextTurnInput, void> = {
   },
   take({ state, inbox }, input) {
     // A session that was paused with that run continues with it.
-    inbox.pausedAbove = false;
+    inbox.pausedByParent = false;
     if (input.turn > (state?.session?.turns ?? 0)) inbox.nextTurn = input;
   },
 };
@@ -293,10 +293,10 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   reject,
   respond,
   cancel,
-  reportEnd,
+  notifyOnEnd,
   childEnded,
   childWaiting,
-  pausedAbove: parentPaused,
+  pausedByParent: parentPaused,
   startedAgain,
   nextTurn,
   interrupt,

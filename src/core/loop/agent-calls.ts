@@ -140,13 +140,13 @@ function outcomeOfAgent(
   const isNew = (child.turn ?? 1) === 1;
   const durationMs = Math.max(0, ports.now() - child.startedAt);
   if (outcome.type === 'failed') {
-    if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
+    if (!outcome.unstarted) state.descendants = withUnknownChild(state.descendants, child.given ?? {}, child.runs, isNew);
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
     return { ...failedAgentResult(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
   }
   const { result } = outcome;
-  if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
-  else state.below = withChild(state.below, result, isNew);
+  if (result === undefined) state.descendants = withUnknownChild(state.descendants, child.given ?? {}, child.runs, isNew);
+  else state.descendants = withChild(state.descendants, result, isNew);
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
   if (result === undefined) return { ...failedAgentResult(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
   const { final, branch } = invocation.tool.agent ?? {};
@@ -454,10 +454,10 @@ function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'
 }
 
 /** Returns the number of runs that may still be started below a run, besides those that its children have been given. */
-function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'children' | 'below'>): number {
-  const { children = [], below } = state;
+function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'children' | 'descendants'>): number {
+  const { children = [], descendants } = state;
   const held = children.reduce((sum, { runs }) => sum + 1 + runs, 0);
-  return treeLimitsOf(state).runs - (below?.runs ?? 0) - held;
+  return treeLimitsOf(state).runs - (descendants?.runs ?? 0) - held;
 }
 
 /**

@@ -223,7 +223,7 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
   if (verdict?.type === 'refused') {
     refuseDecision(state, ports, decision, {
       code: 'not_authorized',
-      message: `Whoever decides about call "${decision.callId}" may not: ${verdict.reason}`,
+      message: `Not authorized to decide call "${decision.callId}": ${verdict.reason}`,
     });
     return undefined;
   }

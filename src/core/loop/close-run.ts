@@ -63,15 +63,15 @@ export function countsOf({
   toolCallsTotal,
   toolCallsByName,
   toolCallsNotRun,
-  below,
+  descendants,
   session,
-}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'> {
+}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'descendants'> {
   return {
     stepsUsed: context.currentStep - (session?.turn?.stepsBefore ?? 0),
     usage,
     toolCallsTotal,
     toolCallsByName: Object.fromEntries(toolCallsByName),
-    ...defined({ toolCallsNotRun, below }),
+    ...defined({ toolCallsNotRun, descendants }),
   };
 }
 

@@ -19,10 +19,10 @@ export function usedAmounts({
   context,
   usage: own,
   toolCallsStarted,
-  below,
+  descendants,
   session,
-}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'below' | 'session'>): Used {
-  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'descendants' | 'session'>): Used {
+  const usage = descendants === undefined ? own : addRunUsage(own, descendants.usage);
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
     steps: context.currentStep - (session?.turn?.stepsBefore ?? 0),
@@ -30,7 +30,7 @@ export function usedAmounts({
     outputTokens: usage.completionTokens + completionTokens,
     totalTokens: usage.totalTokens + totalTokens,
     costUsd: (usage.costUsd ?? 0) + costUsd,
-    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, below?.toolCalls ?? 0),
+    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, descendants?.toolCalls ?? 0),
   };
 }
 

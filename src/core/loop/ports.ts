@@ -257,7 +257,7 @@ export interface RunPorts extends RunClock {
   switchAgent(snapshot: AgentSnapshot): void;
   runSegment(call: SegmentCall): Promise<SegmentOutcome>;
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
-  askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
+  reevaluateApproval(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
   /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
   checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;

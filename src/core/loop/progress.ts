@@ -47,14 +47,14 @@ export function progressOf(state: RunState | undefined): RunProgress {
     lastError,
     archiving,
     notArchived,
-    below,
+    descendants,
     endedChildren,
     snapshot,
   } = state;
   return {
     currentStep: context.currentStep,
     usage,
-    ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
+    ...(descendants === undefined ? {} : { treeUsage: addRunUsage(usage, descendants.usage) }),
     toolCallsTotal,
     ...defined({ toolCallsNotRun }),
     toolCallsStarted: usedAmounts(state).toolCalls,

@@ -102,24 +102,24 @@ function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
 // Shared state: the cost of children.
 
 /** The name under which a program counts the tool calls of the agents that its own agents have called. */
-const CALLS_BELOW = '(below)';
+const CALLS_OF_DESCENDANTS = '(descendants)';
 
 /**
  * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
  * returns its usage for the event. An agent counts what its children have used apart from its own use.
  */
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
-  const { stepsUsed, toolCallsByName, toolCallsNotRun, below } = child;
+  const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants } = child;
   if (state.program === undefined) {
-    state.below = withChild(state.below, child);
+    state.descendants = withChild(state.descendants, child);
     return {};
   }
-  const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
+  const usage = descendants === undefined ? child.usage : addRunUsage(child.usage, descendants.usage);
   // The steps of a program are the model calls of all its descendants.
-  state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
+  state.context.currentStep += stepsUsed + (descendants?.usage.llmCalls ?? 0);
   state.usage = addRunUsage(state.usage, usage);
-  const ofBelow = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_BELOW]: below.toolCalls };
-  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofBelow })) {
+  const ofDescendants = descendants === undefined || descendants.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: descendants.toolCalls };
+  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofDescendants })) {
     const counted = countToolCalls(state, name, calls);
     state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
   }

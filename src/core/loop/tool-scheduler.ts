@@ -357,7 +357,7 @@ function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch):
 
 /** Calls the predicate of a call again, with the current deps. */
 async function reevaluatePredicate(ports: RunPorts, one: ExecutableCall): Promise<ExecutableCall> {
-  const requirement = await ports.askTerms(one.invocation);
+  const requirement = await ports.reevaluateApproval(one.invocation);
   return { ...one, askedAgain: true, ...defined({ requirement }) };
 }
 

@@ -227,7 +227,7 @@ async function requirementOf(
   invocation: ToolInvocation,
   found: ApprovalRequirement | undefined,
 ): Promise<DecisionRequest['requirement']> {
-  const decided = found ?? (invocation.tool.approval?.when === 'predicate' ? await ports.askTerms(invocation) : undefined);
+  const decided = found ?? (invocation.tool.approval?.when === 'predicate' ? await ports.reevaluateApproval(invocation) : undefined);
   if (decided === undefined) return undefined;
   // The decision is bound to the arguments.
   const { digest: _, ...requirement } = decided;

@@ -9,7 +9,7 @@ import {
   type SpentByTurns,
 } from '../domain/sessions.ts';
 import { addNotRun } from '../domain/tool-calls.ts';
-import { addRunUsage, dollars, noUsage, type SpentBelow } from '../domain/usage.ts';
+import { addRunUsage, dollars, noUsage, type SpentByDescendants } from '../domain/usage.ts';
 import { countsOf } from '../loop/close-run.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
@@ -82,17 +82,17 @@ export function withTurn(before: SpentByTurns, turn: SpentByTurns): SpentByTurns
   const byName = new Map(Object.entries(before.toolCallsByName));
   for (const [name, calls] of Object.entries(turn.toolCallsByName)) byName.set(name, (byName.get(name) ?? 0) + calls);
   const notRun = addNotRun(before.toolCallsNotRun, turn.toolCallsNotRun);
-  const below = turn.below === undefined ? before.below : sumBelow(before.below, turn.below);
+  const descendants = turn.descendants === undefined ? before.descendants : addSpent(before.descendants, turn.descendants);
   return {
     stepsUsed: before.stepsUsed + turn.stepsUsed,
     usage: addRunUsage(before.usage, turn.usage),
     toolCallsTotal: before.toolCallsTotal + turn.toolCallsTotal,
     toolCallsByName: Object.fromEntries(byName),
-    ...defined({ toolCallsNotRun: notRun, below }),
+    ...defined({ toolCallsNotRun: notRun, descendants }),
   };
 }
 
-function sumBelow(before: SpentBelow | undefined, { usage, toolCalls, runs }: SpentBelow): SpentBelow {
+function addSpent(before: SpentByDescendants | undefined, { usage, toolCalls, runs }: SpentByDescendants): SpentByDescendants {
   if (before === undefined) return { usage, toolCalls, runs };
   return { usage: addRunUsage(before.usage, usage), toolCalls: before.toolCalls + toolCalls, runs: before.runs + runs };
 }

@@ -210,7 +210,7 @@ function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, n
   state.thought = '';
   delete state.partial;
   delete state.lastStep;
-  delete state.below;
+  delete state.descendants;
   delete state.lastError;
   forgetActed(state);
   beginRecall(state);

@@ -174,6 +174,6 @@ export const ANSWERED: readonly [hook: string, run: HookRun][] = [
   ],
   [
     'an approval predicate, asked again',
-    (approval) => runActivity(ACTIVITIES.askTerms, (agent) => ({ ...CALL, agent, tool: 'act' }), { act: { approval } }),
+    (approval) => runActivity(ACTIVITIES.reevaluateApproval, (agent) => ({ ...CALL, agent, tool: 'act' }), { act: { approval } }),
   ],
 ];

@@ -48,9 +48,9 @@ class CountedRun {
   continueAsNew(): void {
     const inbox = { messages: [], seen: [], paused: false };
     const position = { type: 'call_model', final: false } as const;
-    const carry = toContinueAsNewState(this.#state, position, { executions: this.#execution, inbox });
+    const continuedState = toContinueAsNewState(this.#state, position, { executions: this.#execution, inbox });
     this.#execution += 1;
-    this.#state = fromContinueAsNewState(JSON.parse(JSON.stringify(carry))).state;
+    this.#state = fromContinueAsNewState(JSON.parse(JSON.stringify(continuedState))).state;
   }
 
   /** Assembles the conversation as an activity of this run does; returns it with the answers that were necessary. */

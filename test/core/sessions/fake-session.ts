@@ -111,15 +111,18 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
     const end = await runSession(session.state, { ...clock, ...portsOf(session, script, callers) }, position);
     session.events.push(...session.state.context.events);
     if (end.type === 'finished') return { ...session, result: end.result };
-    const carry = toContinueAsNewState(session.state, end.position, { executions: session.executions, inbox: session.inbox.carried() });
-    const bytes = jsonBytes(carry);
+    const continuedState = toContinueAsNewState(session.state, end.position, {
+      executions: session.executions,
+      inbox: session.inbox.carried(),
+    });
+    const bytes = jsonBytes(continuedState);
     if (bytes > MAX_PAYLOAD_BYTES) throw new Error(`payload_too_large: ${bytes} bytes`);
-    const checked = readContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+    const checked = readContinueAsNewState(JSON.parse(JSON.stringify(continuedState)));
     if (!checked.ok) throw new Error(checked.problem);
-    const next = fromContinueAsNewState(checked.carry);
+    const next = fromContinueAsNewState(checked.continuedState);
     session.executions += 1;
     session.state = opened(next.state);
-    session.inbox = new Inbox(checked.carry.inbox);
+    session.inbox = new Inbox(checked.continuedState.inbox);
     position = next.position;
   }
 }

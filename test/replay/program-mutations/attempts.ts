@@ -81,10 +81,10 @@ const PEOPLE: readonly BrokenChange[] = [
   {
     what: 'does not ask the tool which calls wait',
     file: 'src/core/program/tool-step.ts',
-    find: 'ports.askTerms(invocation)',
+    find: 'ports.reevaluateApproval(invocation)',
     replace: 'Promise.resolve({ digest: `${eventId}/0` })',
     history: 'program-decided-in-every-way',
-    caught: { step: 2, expected: 'activity "askTerms"', actual: 'a change of search attributes' },
+    caught: { step: 2, expected: 'activity "reevaluateApproval"', actual: 'a change of search attributes' },
   },
   {
     what: 'forgets the deadline of a step',

@@ -48,7 +48,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
     find: 'if (!hasEnded() && !(await effects.tell()))',
     replace: 'if (!hasEnded() && !isLeft())',
     history: 'program-with-a-child-across-executions',
-    caught: { step: null, expected: 'signal "reportEnd"', actual: 'continue-as-new' },
+    caught: { step: null, expected: 'signal "notifyOnEnd"', actual: 'continue-as-new' },
   },
   {
     what: 'leaves its child running if it is cancelled',

@@ -129,7 +129,7 @@ const RESULT: Required<Omit<RunResultFields, 'steps' | 'outputTruncated'>> = {
   startTime: AT,
   endTime: AT,
   durationSeconds: 1.5,
-  below: { usage: RUN_USAGE, toolCalls: 1, runs: 1 },
+  descendants: { usage: RUN_USAGE, toolCalls: 1, runs: 1 },
   error: 'the model is gone',
   errorCode: 'model_error',
   cancelReason: 'enough',

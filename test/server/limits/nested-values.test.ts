@@ -80,7 +80,7 @@ test('the client refuses too many levels before it sends anything', async () => 
 test.each([
   ['input', `{"agent":"writer","input":${lists(10_000)}}`, `input: ${TOO_DEEP}`],
   ['deps', `{"agent":"writer","input":"Q","deps":{"deep":${lists(900_000)}}}`, `deps: ${TOO_DEEP}`],
-  ['carry', `{"carry":{"version":1,"state":${lists(10_000)}}}`, 'carry: nested deeper than 64 levels'],
+  ['continuedState', `{"continuedState":{"version":1,"state":${lists(10_000)}}}`, 'continuedState: nested deeper than 64 levels'],
 ])('a run that is started with 10,000 levels or more in its %s ends with an error that says so', async (_, text, problem) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([say('done')]) } });

@@ -46,7 +46,7 @@ test('a child that a caller has paused stays paused, and one that a caller resum
 /** True if the run has been told that a run above it is paused. */
 async function isTold({ client }: Testbed, runId: string): Promise<boolean> {
   const { events = [] } = await client.temporal.workflow.getHandle(runId).fetchHistory();
-  return (events ?? []).some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === SIGNALS.pausedAbove);
+  return (events ?? []).some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === SIGNALS.pausedByParent);
 }
 
 test('a program that has continued as new pauses and resumes a child of an earlier execution', async () => {

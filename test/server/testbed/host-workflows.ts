@@ -44,8 +44,8 @@ export async function inlineReport({ first, second, executions = 1 }: Inline = {
 
 async function goOn(agent: string, so: string | ContinueAsNewState | undefined): Promise<string | ContinueAsNewState> {
   if (typeof so === 'string') return so;
-  const end = await runAgent(agent, 'Q', { inline: true, ...(so === undefined ? {} : { carry: so }) });
-  return end.type === 'finished' ? end.result.outputText : end.carry;
+  const end = await runAgent(agent, 'Q', { inline: true, ...(so === undefined ? {} : { continuedState: so }) });
+  return end.type === 'finished' ? end.result.outputText : end.continuedState;
 }
 
 /** One agent inline, under a key. */
@@ -76,13 +76,13 @@ export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']
 }
 
 /** Continues as new as a run of an agent, with any given carried state, such as that of an unknown release. */
-export async function handOn(carry: unknown): Promise<never> {
-  return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ carry });
+export async function handOn(continuedState: unknown): Promise<never> {
+  return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ continuedState });
 }
 
 /** Starts runs of an agent as children, in both ways of Temporal and with any given carried state, and returns the codes of their failures. */
-export async function childrenThatCarry(carry: unknown): Promise<string[]> {
-  const options = { args: [{ carry }] };
+export async function childrenThatCarry(continuedState: unknown): Promise<string[]> {
+  const options = { args: [{ continuedState }] };
   const started = await startChild('agentRun', options);
   const codeOf = async (result: Promise<unknown>): Promise<string> =>
     result.then(
@@ -93,9 +93,9 @@ export async function childrenThatCarry(carry: unknown): Promise<string[]> {
 }
 
 /** One agent inline, which continues over executions of its host. */
-export async function inlineDesk(carry?: ContinueAsNewState): Promise<string> {
-  const end = await runAgent('desk', 'Q', { inline: true, ...(carry === undefined ? {} : { carry }) });
-  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.carry);
+export async function inlineDesk(continuedState?: ContinueAsNewState): Promise<string> {
+  const end = await runAgent('desk', 'Q', { inline: true, ...(continuedState === undefined ? {} : { continuedState }) });
+  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineDesk>(end.continuedState);
 }
 
 /** An agent that goes on with a conversation: as a child, and once more in the history of its host. */

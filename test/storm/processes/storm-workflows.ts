@@ -7,7 +7,7 @@ export async function parentClerk(input: string, runId: string): Promise<string>
 }
 
 /** A user's workflow with the clerk in its own history. It continues as new for it. */
-export async function inlineClerk(input: string, carry?: ContinueAsNewState): Promise<string> {
-  const end = await runAgent('clerk', input, { inline: true, key: 'clerk', ...(carry === undefined ? {} : { carry }) });
-  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineClerk>(input, end.carry);
+export async function inlineClerk(input: string, continuedState?: ContinueAsNewState): Promise<string> {
+  const end = await runAgent('clerk', input, { inline: true, key: 'clerk', ...(continuedState === undefined ? {} : { continuedState }) });
+  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineClerk>(input, end.continuedState);
 }

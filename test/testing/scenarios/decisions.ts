@@ -113,7 +113,7 @@ export const DECISIONS = [
     decide: ({ refused }) => approve({ by: refused === undefined ? 'bob' : 'ann' }),
     timeline: [
       calls,
-      'approve of bob is refused: Whoever decides about call "call_1_1" may not: only Ann may',
+      'approve of bob is refused: Not authorized to decide call "call_1_1": only Ann may',
       'Ann of accounts approves refund',
       'refund: refunded 150',
       'agent: Done.',

@@ -46,6 +46,6 @@ test('a list of allowances of the root allows no more to agents below: it starts
   const root = defineAgent({ name: 'root', model: 'scripted/m', tools: [agentTool(manager)], permissions: { allow: ['manager'] } });
   const model = scriptedModel([callTool('manager', { request: 'Go' }), callTool('writer', { request: 'Go' }), say('No.'), say('Done.')]);
   const run = await testAgent(root, { model, input: 'Go' });
-  expect(run.result).toMatchObject({ status: 'completed', below: { runs: 1 } });
+  expect(run.result).toMatchObject({ status: 'completed', descendants: { runs: 1 } });
   expect(JSON.stringify(run.requests[2]?.conversation)).toContain('no rule of \\"allow\\" allows it');
 });

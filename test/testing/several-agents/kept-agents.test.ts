@@ -25,7 +25,7 @@ test('the second call of a kept agent goes to the session of the first', async (
 test('the usage of each turn counts once, and the session as one run', async () => {
   const model = scriptedModel([ask('Who?'), say('Ada.'), ask('When?'), say('In 1843.'), say('Done.')]);
   const run = await testAgent(chief, { model, input: 'Go' });
-  expect(run.result.below).toMatchObject({ runs: 1, usage: { llmCalls: 2 } });
+  expect(run.result.descendants).toMatchObject({ runs: 1, usage: { llmCalls: 2 } });
 });
 
 test('two calls of a kept agent in one response run one after the other, in their order', async () => {

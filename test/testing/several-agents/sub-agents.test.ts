@@ -15,7 +15,7 @@ function asked({ requests }: ScriptedModel, index: number): unknown {
 test('the model reads the answer of an agent that it has called, and the record names the run', async () => {
   const model = scriptedModel([callTool('researcher', { request: 'Who?' }), say('Ada.'), say('It was Ada.')]);
   const run = await testAgent(chief, { model, input: 'Who was it?' });
-  expect(run.result).toMatchObject({ status: 'completed', output: 'It was Ada.', below: { runs: 1, usage: { llmCalls: 1 } } });
+  expect(run.result).toMatchObject({ status: 'completed', output: 'It was Ada.', descendants: { runs: 1, usage: { llmCalls: 1 } } });
   const [call] = run.steps[0]?.toolCalls ?? [];
   expect(call).toMatchObject({ result: 'Ada.', isError: false, childRunId: expect.stringMatching(/^chief-.*\/researcher\.1\.0\./) });
   expect(asked(model, 1)).toBe('Who?');

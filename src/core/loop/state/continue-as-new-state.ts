@@ -13,7 +13,7 @@ import { isToolCall } from '../../domain/content.ts';
 import { jsonTextPrefix } from '../../domain/text.ts';
 import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
 import type { SessionState } from '../../domain/sessions.ts';
-import type { AggregatedUsage, SpentBelow } from '../../domain/usage.ts';
+import type { AggregatedUsage, SpentByDescendants } from '../../domain/usage.ts';
 import type { ParentRun } from '../../domain/run-input.ts';
 import type { CallsNotRun } from '../../domain/tool-calls.ts';
 import type { Window } from '../../domain/window.ts';
@@ -77,7 +77,7 @@ export interface ContinueAsNewState {
   /** The ids of those that have ended in the current step. Absent if there are none. */
   endedChildren?: string[];
   /** Absent if the run has started no agents. */
-  below?: SpentBelow;
+  descendants?: SpentByDescendants;
   /** Absent if no hook at the start of the run has answered anything. */
   hookRecords?: HookRecord[];
   /** Absent if the permissions are those that the run began with. */
@@ -139,12 +139,12 @@ export function originProblem({ continuedFrom, cronSchedule, attempt }: Executio
 }
 
 /** The carried state, or why this code cannot continue with it. */
-export type ContinuedStateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string };
+export type ContinuedStateCheck = { ok: true; continuedState: ContinueAsNewState } | { ok: false; problem: string };
 
 /** Reads the state that the execution before has carried over. Only its version is checked: a run has written it. */
 export function readContinueAsNewState(value: unknown): ContinuedStateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
-  if (version === STATE_VERSION) return { ok: true, carry: value as ContinueAsNewState };
+  if (version === STATE_VERSION) return { ok: true, continuedState: value as ContinueAsNewState };
   const found = typeof version === 'number' ? `has version ${version}` : 'has no version';
   const problem = `the carried state of the run ${found}, and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
   return { ok: false, problem };
@@ -204,7 +204,7 @@ const COMMON_FIELDS = [
   'children',
   'kept',
   'endedChildren',
-  'below',
+  'descendants',
   'hookRecords',
   'permissions',
   'loadedSkills',

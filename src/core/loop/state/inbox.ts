@@ -26,7 +26,7 @@ export class Inbox {
   /** The number of requests that this execution has received. */
   received = 0;
   /** True once the parent has paused this one. */
-  pausedAbove: boolean;
+  pausedByParent: boolean;
   /** True if the children were told to pause, and not told to continue. */
   childrenPaused: boolean;
   /** A caller has paused this run itself. */
@@ -44,7 +44,7 @@ export class Inbox {
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
   /** The run that is told of the end of this one. */
-  reportTo: string | undefined;
+  notifyOnEnd: string | undefined;
   /** The outcomes of decisions for which callers wait. */
   readonly verdicts = new AwaitedVerdicts();
   #messages: QueuedMessage[];
@@ -65,9 +65,9 @@ export class Inbox {
     this.#accepted = new AcceptedIds(carried);
     this.#endedChildren = new Set(carried.endedChildren);
     this.#waitingChildren = new Set(carried.waitingChildren);
-    this.reportTo = carried.reportTo;
+    this.notifyOnEnd = carried.notifyOnEnd;
     this.#pausedItself = carried.paused;
-    this.pausedAbove = carried.pausedAbove === true;
+    this.pausedByParent = carried.pausedByParent === true;
     this.childrenPaused = carried.childrenPaused === true;
     this.closing = carried.closing;
     this.turnInterrupt = carried.turnInterrupt;
@@ -78,13 +78,13 @@ export class Inbox {
 
   /** True while the run is paused, by a caller or by the parent. */
   get paused(): boolean {
-    return this.#pausedItself || this.pausedAbove;
+    return this.#pausedItself || this.pausedByParent;
   }
 
   /** Pauses the run itself, or resumes it, also if the parent has paused it. */
   pause(paused: boolean): void {
     this.#pausedItself = paused;
-    if (!paused) this.pausedAbove = false;
+    if (!paused) this.pausedByParent = false;
   }
 
   /** The number of messages that are not yet recorded. */
@@ -272,10 +272,10 @@ export class Inbox {
       ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
       ...(this.#permissionChanges.length === 0 ? {} : { permissionChanges: this.#permissionChanges }),
       ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
-      ...defined({ reportTo: this.reportTo }),
+      ...defined({ notifyOnEnd: this.notifyOnEnd }),
       ...(this.#endedChildren.size === 0 ? {} : { endedChildren: [...this.#endedChildren] }),
       ...(this.#waitingChildren.size === 0 ? {} : { waitingChildren: [...this.#waitingChildren] }),
-      ...(this.pausedAbove ? { pausedAbove: true as const } : {}),
+      ...(this.pausedByParent ? { pausedByParent: true as const } : {}),
       ...(this.childrenPaused ? { childrenPaused: true as const } : {}),
     };
   }
@@ -429,13 +429,13 @@ export interface ContinuedInbox {
   /** The message of the run that keeps the session, before its turn has begun. */
   nextTurn?: NextTurnInput;
   /** The run that is told of the end of this one. */
-  reportTo?: string;
+  notifyOnEnd?: string;
   /** Ids of children that have told of their end. */
   endedChildren?: string[];
   /** Ids of children that wait for a person. */
   waitingChildren?: string[];
   /** The parent has paused this one. */
-  pausedAbove?: true;
+  pausedByParent?: true;
   /** The children have been told to pause, and not to continue. */
   childrenPaused?: true;
 }

@@ -26,7 +26,7 @@ import {
   type StepResult,
   type ToolCallRecord,
 } from '../../domain/tool-calls.ts';
-import { type AggregatedUsage, noUsage, type SpentBelow } from '../../domain/usage.ts';
+import { type AggregatedUsage, noUsage, type SpentByDescendants } from '../../domain/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/window.ts';
 import type { Approvals } from './approval-state.ts';
 
@@ -103,7 +103,7 @@ export interface RunState {
   /** The ids of those that have ended in the current step: its record will name them. Absent if there are none. */
   endedChildren?: string[];
   /** The amounts that descendants of this run have used. Absent if it has started none. */
-  below?: SpentBelow;
+  descendants?: SpentByDescendants;
   /** The permissions that were set while the run went on, instead of those of its agent. */
   permissions?: Permissions;
   /** The names of the skills that the model has loaded, in order. Absent if there are none. */

@@ -389,7 +389,7 @@ function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCom
 }
 
 /** Returns the usage of a run and of all runs below it. */
-function completionUsage(result: Pick<EndedRun, 'usage' | 'below'>): CompletionUsage {
+function completionUsage(result: Pick<EndedRun, 'usage' | 'descendants'>): CompletionUsage {
   const usage = usageOf(result);
   return {
     prompt_tokens: usage.promptTokens,

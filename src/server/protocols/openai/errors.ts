@@ -170,7 +170,7 @@ export async function waitTimedOut(
 /** The part of a result that answers show: of the result of a handle as of the one that ends a stream. */
 export interface EndedRun extends Pick<StreamedResult, 'runId' | 'agentName' | 'status' | 'stopReason' | 'usage' | 'endTime' | 'error'> {
   output: unknown;
-  below?: StreamedResult['below'] | undefined;
+  descendants?: StreamedResult['descendants'] | undefined;
   errorCode?: string | undefined;
   finishReason?: string | undefined;
   cancelReason?: string | undefined;

@@ -123,8 +123,8 @@ function responseError({ errorCode, error }: EndedRun): ResponseError {
 }
 
 /** Returns the usage of a run and of all runs below it. */
-export function usageOf({ usage, below }: Pick<EndedRun, 'usage' | 'below'>): AggregatedUsage {
-  return below === undefined ? usage : addRunUsage(usage, below.usage);
+export function usageOf({ usage, descendants }: Pick<EndedRun, 'usage' | 'descendants'>): AggregatedUsage {
+  return descendants === undefined ? usage : addRunUsage(usage, descendants.usage);
 }
 
 function responseUsage(result: EndedRun): ResponseUsage {

@@ -42,10 +42,10 @@ test('no tree exceeds a limit by more than one model call of each run that is al
       const result = await tree.run();
       const members = [...tree.members.values()];
       const spent = members.flatMap(({ events }) => events).reduce(addUsageOfEvent, noUsage());
-      const tally = result.below === undefined ? result.usage : addRunUsage(result.usage, result.below.usage);
+      const tally = result.descendants === undefined ? result.usage : addRunUsage(result.usage, result.descendants.usage);
       expect({ ...tally, costUsd: 0 }).toEqual({ ...spent, costUsd: 0 });
       expect(tally.costUsd).toBeCloseTo(spent.costUsd ?? 0, 6);
-      expect(result.below?.runs ?? 0).toBe(members.length - 1);
+      expect(result.descendants?.runs ?? 0).toBe(members.length - 1);
 
       const [root] = members;
       const over = root === undefined ? 0 : callsOver(root);

@@ -236,7 +236,7 @@ describe('if the worker has an authorize hook', () => {
     expect(run.inbox.verdicts.on('b1')).toEqual({
       type: 'refused',
       code: 'not_authorized',
-      message: 'Whoever decides about call "c1" may not: not on call',
+      message: 'Not authorized to decide call "c1": not on call',
     });
   });
 

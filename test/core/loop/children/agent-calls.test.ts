@@ -40,7 +40,7 @@ describe('a call of an agent', () => {
     const [[runId, start] = []] = children.started;
     expect(start?.input).toMatchObject({ agent: 'below', input: 'do c0', deps: { user: 'ann' }, parent: { runId: 'run-1', depth: 1 } });
     expect(run.steps[0]?.toolCalls).toMatchObject([{ result: 'answer 0', isError: false, childRunId: runId }]);
-    expect(run.result).toMatchObject({ output: 'done', below: { runs: 1 } });
+    expect(run.result).toMatchObject({ output: 'done', descendants: { runs: 1 } });
   });
 
   it('is left to the next execution while its agent runs, which starts nothing again', async () => {
@@ -104,7 +104,7 @@ describe('a call of an agent', () => {
         callers: [(fake) => fake.cancel()],
       });
       expect(run.positions).toHaveLength(switches);
-      expect(run.result).toMatchObject({ status: 'cancelled', below: { runs: 2 } });
+      expect(run.result).toMatchObject({ status: 'cancelled', descendants: { runs: 2 } });
       expect(children.cancelled).toHaveLength(2);
     }
   });
@@ -168,7 +168,7 @@ it('agents have one result each, however they end and wherever the run continues
         continueDue: () => left.shift() ?? false,
         callers: ends.map(() => children.endsNext(ends)),
       });
-      expect(run.result).toMatchObject({ status: 'completed', output: 'done', below: { runs: ends.length } });
+      expect(run.result).toMatchObject({ status: 'completed', output: 'done', descendants: { runs: ends.length } });
       expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual(ends.map((_, index) => `answer ${index}`));
       expect(children.started.size).toBe(ends.length);
       expect(children.mostAlive).toBeLessThanOrEqual(Math.min(alive, parallel ? alive : 1));

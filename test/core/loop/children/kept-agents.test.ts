@@ -41,7 +41,7 @@ describe('an agent that is kept', () => {
     expect(children.asked).toMatchObject([{ turn: 2, content: 'do c2' }]);
     expect(results(run)).toEqual(['answer 1', 'answer 2']);
     expect(run.state.kept).toEqual([{ tool: 'ask', agent: 'below', runId, turns: 2 }]);
-    expect(run.result.below?.runs).toBe(1);
+    expect(run.result.descendants?.runs).toBe(1);
   });
 
   it('answers the calls of one response one after the other, in their order', async () => {
@@ -90,7 +90,7 @@ describe('an agent that is kept', () => {
         const run = await runKept(children, { continueDue: () => continued.includes((asked += 1)) });
         expect(children.started.size).toBe(1);
         expect(children.asked.map(({ turn }) => turn)).toEqual([2]);
-        expect(run.result).toMatchObject({ status: 'completed', output: 'done', below: { runs: 1 } });
+        expect(run.result).toMatchObject({ status: 'completed', output: 'done', descendants: { runs: 1 } });
       }),
       { numRuns: 100 },
     );

@@ -77,7 +77,7 @@ export interface FakeScript {
       | 'noted'
       | 'allows'
       | 'verify'
-      | 'askTerms'
+      | 'reevaluateApproval'
       | 'resolveHandoff'
       | 'switchAgent'
       | 'reviewCalls'

@@ -5,7 +5,7 @@ import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 export function quietPorts(): Pick<
   RunPorts,
   | 'verify'
-  | 'askTerms'
+  | 'reevaluateApproval'
   | 'runSegment'
   | 'reviewCalls'
   | 'afterCall'
@@ -26,7 +26,7 @@ export function quietPorts(): Pick<
 > {
   return {
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
-    askTerms: () => Promise.resolve(undefined),
+    reevaluateApproval: () => Promise.resolve(undefined),
     runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
     reviewCalls: () => Promise.resolve({}),
     afterCall: (_, outcome) => Promise.resolve(outcome),

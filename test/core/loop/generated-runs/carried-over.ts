@@ -28,8 +28,8 @@ export function carriedSession({
   inbox,
   executions,
 }: ExecutionState<RunPosition> & { executions: number }): ExecutionState<RunPosition> {
-  const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
-  const checked = readContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+  const continuedState = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
+  const checked = readContinueAsNewState(JSON.parse(JSON.stringify(continuedState)));
   if (!checked.ok) throw new Error(checked.problem);
-  return { ...fromContinueAsNewState(checked.carry), inbox: new Inbox(checked.carry.inbox) };
+  return { ...fromContinueAsNewState(checked.continuedState), inbox: new Inbox(checked.continuedState.inbox) };
 }

@@ -89,7 +89,7 @@ describe('a transfer', () => {
       ports: withAgents([B], resolved),
     });
     expect(order).toEqual(['c1', 'c2']);
-    expect(resultsOf(run, 1)).toEqual(['The conversation was transferred to agent "b", which goes on with it.', 'found', 'found']);
+    expect(resultsOf(run, 1)).toEqual(['The conversation was transferred to agent "b", which continues it.', 'found', 'found']);
   });
 
   test('counts only once in a response', async () => {

@@ -17,7 +17,7 @@ const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
 const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };
 
 /** A carried state with every field. */
-function fullCarry(): ContinueAsNewState {
+function fullContinuedState(): ContinueAsNewState {
   const snapshot = testSnapshot({ tools: [testTool('t')] });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, CLOCK);
   state.window.events.push({ offset: 1, id: 'e2', author: 'a', content: [call('c1', 't'), call('c2', 't')], providerItems: ['opaque'] });
@@ -62,10 +62,10 @@ function problemOf(value: unknown): string {
 
 describe('a carried state', () => {
   it('survives JSON with all data of the run', () => {
-    const carry = fullCarry();
-    const checked = readContinueAsNewState(throughJson(carry));
-    expect(checked).toEqual({ ok: true, carry });
-    const { state, position } = fromContinueAsNewState(checked.ok ? checked.carry : carry);
+    const continuedState = fullContinuedState();
+    const checked = readContinueAsNewState(throughJson(continuedState));
+    expect(checked).toEqual({ ok: true, continuedState });
+    const { state, position } = fromContinueAsNewState(checked.ok ? checked.continuedState : continuedState);
     expect(state).toMatchObject({
       runId: 'run-1',
       thought: 'so far',
@@ -79,40 +79,44 @@ describe('a carried state', () => {
     });
     expect([...state.toolCallsStarted]).toEqual([['t', 1]]);
     expect([...state.toolCallsByName]).toEqual([['__proto__', 2]]);
-    expect(toContinueAsNewState(state, position, SURROUNDINGS)).toEqual(carry);
+    expect(toContinueAsNewState(state, position, SURROUNDINGS)).toEqual(continuedState);
   });
 
   it('holds the last text of the run once, in its last step or before', () => {
-    const { state, position } = fromContinueAsNewState(fullCarry());
+    const { state, position } = fromContinueAsNewState(fullContinuedState());
     expect(state.lastStep?.thought).toBeNull();
     state.lastStep = { thought: 'so far', final: true };
-    const carry = toContinueAsNewState(state, position, SURROUNDINGS);
-    expect(JSON.stringify(carry).split('so far')).toHaveLength(2);
-    expect(fromContinueAsNewState(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
+    const continuedState = toContinueAsNewState(state, position, SURROUNDINGS);
+    expect(JSON.stringify(continuedState).split('so far')).toHaveLength(2);
+    expect(fromContinueAsNewState(continuedState).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
   });
 
   it('holds the content of a response once, because the window has it already', () => {
-    const carry = fullCarry();
-    expect(carry.position).not.toHaveProperty('response.content');
-    expect(carry.position).not.toHaveProperty('response.providerItems');
-    expect(fromContinueAsNewState(carry).position).toMatchObject({ response: { content: [{ toolCallId: 'c1' }, { toolCallId: 'c2' }] } });
+    const continuedState = fullContinuedState();
+    expect(continuedState.position).not.toHaveProperty('response.content');
+    expect(continuedState.position).not.toHaveProperty('response.providerItems');
+    expect(fromContinueAsNewState(continuedState).position).toMatchObject({
+      response: { content: [{ toolCallId: 'c1' }, { toolCallId: 'c2' }] },
+    });
   });
 
   it('may have fields that this version does not know', () => {
-    const carry = { ...throughJson(fullCarry()), later: { x: 1 } };
-    expect(readContinueAsNewState(carry)).toEqual({ ok: true, carry });
+    const continuedState = { ...throughJson(fullContinuedState()), later: { x: 1 } };
+    expect(readContinueAsNewState(continuedState)).toEqual({ ok: true, continuedState });
   });
 });
 
 describe('the version of a carried state', () => {
   const remedy = `and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
 
-  it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('is required: %j is refused', (value) => {
+  it.each([[undefined], [null], ['continuedState'], [[]], [{}], [{ version: '1' }]])('is required: %j is refused', (value) => {
     expect(problemOf(value)).toBe(`the carried state of the run has no version, ${remedy}`);
   });
 
   it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused if it is unknown, with the remedy', (version) => {
-    expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(`the carried state of the run has version ${version}, ${remedy}`);
+    expect(problemOf({ ...throughJson(fullContinuedState()), version })).toBe(
+      `the carried state of the run has version ${version}, ${remedy}`,
+    );
   });
 });
 

@@ -158,7 +158,7 @@ describe('a predicate of a call after one that changed the deps', () => {
       model: [called(call('c1', 't'), call('c2', 'p'), call('c3', 'p')), said('done')],
       tools: { t: () => updating(append('x')) },
       ports: {
-        askTerms: async ({ call: { toolCallId } }) => {
+        reevaluateApproval: async ({ call: { toolCallId } }) => {
           asked.push(toolCallId);
           return toolCallId === 'c2' ? { digest: 'd', reason: 'the deps say so' } : undefined;
         },
@@ -184,7 +184,7 @@ describe('a predicate of a call after one that changed the deps', () => {
       },
     });
     const asking = (terms?: ApprovalRequirement) => ({
-      askTerms: async () => {
+      reevaluateApproval: async () => {
         meanwhile?.();
         return terms;
       },
@@ -223,7 +223,7 @@ describe('a predicate of a call after one that changed the deps', () => {
       model: [called(call('c1', 't'), call('c2', 'p'), call('c3', 't')), said('done')],
       tools: { t: () => updating(append('x')) },
       // Its result would no longer count: a person was asked, and has decided on the call as it was then.
-      ports: { askTerms: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
+      ports: { reevaluateApproval: async () => (++asked === 1 ? { digest: 'd' } : undefined) },
       continueDue: ({ state, positions }) =>
         positions.length === 0 && (when === 'while it waits' ? state.approvals.pending.length > 0 : state.approvals.approved.length > 0),
       callers: [approves('c2', { arguments: { edited: true } })],
@@ -240,7 +240,7 @@ describe('a predicate of a call after one that changed the deps', () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 't'), call('c2', 'p')), said('done')],
-      ports: { askTerms: () => Promise.reject(new Error('asked again')) },
+      ports: { reevaluateApproval: () => Promise.reject(new Error('asked again')) },
     });
     expect(resultsOf(run, 1)).toEqual(['t ran', 'p ran']);
     expect(run.result.status).toBe('completed');

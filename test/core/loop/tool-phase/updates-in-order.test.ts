@@ -168,7 +168,7 @@ describe('calls of a tool that says what it changes', () => {
       shows: { approval: { when: 'predicate' } },
       script: {
         ports: {
-          askTerms: async ({ call: { toolCallId } }) => {
+          reevaluateApproval: async ({ call: { toolCallId } }) => {
             asked.push(toolCallId);
             return { digest: 'd' };
           },

@@ -17,7 +17,7 @@ test('a run whose code waits for an agent continues as new, and the code goes on
   await until(async () => (await run.status()).executions > 1, 'the next execution', 40);
   for (const waiting of (await run.approvals()).pending) await testbed.client.handle(waiting.runId ?? '').approve(waiting);
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'completed', below: { runs: 2 } });
+  expect(result).toMatchObject({ status: 'completed', descendants: { runs: 2 } });
   const [cell, ...calls] = result.steps?.[0]?.toolCalls ?? [];
   expect(cell?.result).toContain('answer 1 and answer 2');
   expect(calls.map(({ result: text, caller }) => [text, caller])).toEqual([

@@ -20,7 +20,7 @@ test('the agent of a run that is cancelled is cancelled with it, and the run cou
   const child = await waitingChild(run);
   await run.cancel('enough');
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'cancelled', below: { runs: 1, usage: { llmCalls: 1 } } });
+  expect(result).toMatchObject({ status: 'cancelled', descendants: { runs: 1, usage: { llmCalls: 1 } } });
   expect(result.steps?.[0]?.toolCalls).toMatchObject([{ childRunId: child, isError: true }]);
   expect(await executionStatus(testbed, child)).toBe('CANCELLED');
   await expectSameFromHistory(testbed, run);
@@ -37,7 +37,7 @@ test('an agent that was terminated is noticed by the next execution, and its cal
   await until(async () => (await run.status()).executions > 1, 'the next execution', 40);
   await testbed.client.temporal.workflow.getHandle(child).terminate('operator');
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'completed', output: 'It is gone.', below: { runs: 1 } });
+  expect(result).toMatchObject({ status: 'completed', output: 'It is gone.', descendants: { runs: 1 } });
   expect(result.steps?.[0]?.toolCalls[0]?.result).toContain("Agent 'careful' ended without a result");
   await expectSameFromHistory(testbed, run);
 }, 60_000);
@@ -72,7 +72,7 @@ test('pause and resume reach the agent of a run', async () => {
   const [waiting] = (await run.approvals()).pending;
   if (waiting === undefined) throw new Error('nothing waits');
   const hasPaused = async (): Promise<boolean> =>
-    (await historyOf(testbed, child)).some(({ workflowExecutionSignaledEventAttributes: sent }) => sent?.signalName === 'pausedAbove');
+    (await historyOf(testbed, child)).some(({ workflowExecutionSignaledEventAttributes: sent }) => sent?.signalName === 'pausedByParent');
   await run.pause();
   await until(hasPaused, 'the signal', 40);
   await child.approve(waiting);
@@ -133,7 +133,7 @@ test('a message that interrupts cancels the agents, whose partial answers the mo
   expect(await Promise.all(children.map((child) => executionStatus(testbed, child)))).toEqual(['RUNNING', 'RUNNING']);
   await run.send('Stop', { mode: 'interrupt' });
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'completed', output: 'Then not.', below: { runs: 2 } });
+  expect(result).toMatchObject({ status: 'completed', output: 'Then not.', descendants: { runs: 2 } });
   const [thought] = result.steps?.[0]?.toolCalls ?? [];
   expect(thought).toMatchObject({ isError: true, result: expect.stringContaining('ended with cancelled') });
   expect(thought?.result).toContain('Partial answer: So far: half');
@@ -162,7 +162,7 @@ test('a run that is retried from the call of an agent starts another run of it',
   const [before] = (await run.result({ steps: true })).steps?.[0]?.toolCalls ?? [];
   await run.retry({ fromStep: 1 });
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'completed', output: 'Done.', below: { runs: 1 } });
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.', descendants: { runs: 1 } });
   const [after] = result.steps?.[0]?.toolCalls ?? [];
   expect([before?.result, after?.result]).toEqual(['one', 'two']);
   expect(after?.childRunId).not.toBe(before?.childRunId);

@@ -35,7 +35,11 @@ test('a kept agent remembers its earlier turns, also if the run continues as new
   const below = scriptedModel([say('Ada.'), say('In 1843.'), say('In London.')]);
   await testbed.work({ agents: [chief], providers: { above, below }, continueAsNew: { events: 25 } });
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
-  expect(await run.result()).toMatchObject({ status: 'completed', output: 'Ada, in 1843.', below: { runs: 1, usage: { llmCalls: 3 } } });
+  expect(await run.result()).toMatchObject({
+    status: 'completed',
+    output: 'Ada, in 1843.',
+    descendants: { runs: 1, usage: { llmCalls: 3 } },
+  });
   expect(newestTexts(below)).toEqual(['Who?', 'Ada.', 'When?', 'In 1843.', 'Where?']);
   expect((await run.status()).executions).toBeGreaterThan(1);
   const [child = ''] = await childrenIn(run);
@@ -51,8 +55,8 @@ test('a session keeps its agent over its turns, and closes it when it is reset o
   const below = scriptedModel([say('Ada.'), say('In 1843.'), say('In London.')]);
   await testbed.work({ agents: [chief], providers: { above, below } });
   const session = testbed.client.session(chief, { id: `kept-${testbed.taskQueue}`, taskQueue: testbed.taskQueue });
-  expect(await session.ask('first')).toMatchObject({ output: 'Ada.', below: { runs: 1 } });
-  expect(await session.ask('second')).toMatchObject({ output: 'In 1843.', below: { usage: { llmCalls: 1 } } });
+  expect(await session.ask('first')).toMatchObject({ output: 'Ada.', descendants: { runs: 1 } });
+  expect(await session.ask('second')).toMatchObject({ output: 'In 1843.', descendants: { usage: { llmCalls: 1 } } });
   expect(newestTexts(below)).toEqual(['Who?', 'Ada.', 'When?']);
   await session.reset();
   await session.ask('third');
@@ -75,7 +79,7 @@ test('a run that is cancelled interrupts the turn of its kept agent, counts it, 
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
   await until(() => below.requests.length === 2, 'the second turn', 40);
   await run.cancel('enough');
-  expect(await run.result()).toMatchObject({ status: 'cancelled', below: { runs: 1, usage: { llmCalls: 2 } } });
+  expect(await run.result()).toMatchObject({ status: 'cancelled', descendants: { runs: 1, usage: { llmCalls: 2 } } });
   const [child = ''] = await childrenIn(run);
   await until(async () => (await executionStatus(testbed, child)) === 'COMPLETED', 'the end of the session', 20);
   await expectSameFromHistory(testbed, run);
@@ -90,7 +94,7 @@ test('a message that interrupts the run interrupts the turn alone, and the sessi
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
   await until(() => below.requests.length === 1, 'the first turn', 40);
   await run.send('Never mind', { mode: 'interrupt' });
-  expect(await run.result()).toMatchObject({ status: 'completed', output: 'In 1843.', below: { runs: 1 } });
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'In 1843.', descendants: { runs: 1 } });
   expect(newestTexts(below)).toEqual(expect.arrayContaining(['Who?', 'When?']));
   const [child, same] = await childrenIn(run);
   expect(same).toBe(child);

@@ -55,7 +55,7 @@ test.each<Pace>([
     const result = await run.result({ steps: true });
     over.abort();
     await talking;
-    expect(result).toMatchObject({ status: 'completed', below: { runs: CHILDREN, usage: { llmCalls: CHILDREN } } });
+    expect(result).toMatchObject({ status: 'completed', descendants: { runs: CHILDREN, usage: { llmCalls: CHILDREN } } });
     const taken = result.steps?.[0]?.toolCalls ?? [];
     expect(taken.map(({ result: text }) => text)).toEqual(calls.map((_, n) => `answer ${n}`));
     for (const { childRunId = '' } of taken) expect(await executionStatus(testbed, childRunId)).toBe('COMPLETED');

@@ -23,7 +23,7 @@ test('a run that switches its execution with 20 agents alive cancels none of the
   expect(result).toMatchObject({
     status: 'completed',
     output: 'All signed.',
-    below: { runs: CHILDREN, usage: { llmCalls: 2 * CHILDREN } },
+    descendants: { runs: CHILDREN, usage: { llmCalls: 2 * CHILDREN } },
   });
   const taken = result.steps?.[0]?.toolCalls ?? [];
   expect(taken.map(({ result: text }) => text)).toEqual(calls.map((_, n) => `answer ${n}`));

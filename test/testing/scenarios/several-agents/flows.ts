@@ -59,7 +59,7 @@ export const FLOWS = [
       'triage calls refund {"amount":5}',
       'ann approves refund',
       'refund: refunded 5',
-      ...ran('transfer_to_agent {"agent":"clerk"}', 'The conversation was transferred to agent "clerk", which goes on with it.', 'triage'),
+      ...ran('transfer_to_agent {"agent":"clerk"}', 'The conversation was transferred to agent "clerk", which continues it.', 'triage'),
       'clerk: {"paid":true}',
       `billing ${looks}`,
       found,

@@ -8,7 +8,7 @@ function to(agent: string, more: object = {}): ScriptedReply {
 }
 
 function gone(agent: string): string {
-  return `transfer_to_agent: The conversation was transferred to agent "${agent}", which goes on with it.`;
+  return `transfer_to_agent: The conversation was transferred to agent "${agent}", which continues it.`;
 }
 
 function goes(from: string, agent: string): string {

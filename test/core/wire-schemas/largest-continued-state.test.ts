@@ -150,7 +150,7 @@ function fill(state: RunState, eventBytes: number, mayContinue: () => boolean): 
   }
 }
 
-function carryBytes(state: RunState, position: Position): number {
+function continuedStateBytes(state: RunState, position: Position): number {
   state.deps = { k: text(BYTE_BUDGETS.deps - 6) };
   // The last events that may be recorded before the state is carried.
   failToArchive(state, 1_000_000);
@@ -162,7 +162,7 @@ test.each([100, 2_000, 50_000])('all data at its budget and a full window of eve
   fill(state, eventBytes, () => state.window.bytes <= (windowLimit(state) ?? 0));
   const position = { type: 'call_model', final: false } as const;
   expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
-  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+  expect(continuedStateBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
 test('a run with pending calls, decisions, edited arguments and limits fits too, with any names that its model has made up', () => {
@@ -172,7 +172,7 @@ test('a run with pending calls, decisions, edited arguments and limits fits too,
   expect(state.window.bytes).toBeGreaterThan(BYTE_BUDGETS.startInput);
   expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
   fill(state, 100, () => continueBeforeModelCall(state, ports, position) !== undefined);
-  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+  expect(continuedStateBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
 test('pending calls keep a run in its execution only if their state does not fit', () => {
@@ -204,7 +204,7 @@ test('the same holds in the middle of a response, with results of some of its ca
   const position: ToolsPosition = { type: 'run_tools', response, final: false, outcomes: [outcome, null] };
   fill(state, 2_000, () => continueBeforeTool(state, ports, position));
   expect(continueBeforeTool(state, ports, position)).toBe(true);
-  expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
+  expect(continuedStateBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
 test('a window that leaves too little room keeps the run in its execution', () => {

@@ -11,7 +11,7 @@ import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 const SCRIPT = [callTool('search', { query: 'one' }, 'c1'), callTool('search', { query: 'two' }, 'c2'), say('done')];
 
 /** A run that has continued as new after every step, with the id and the carried state of its newest execution. */
-async function continuedRun(testbed: Testbed): Promise<{ runId: string; executionId: string; carry: JsonObject }> {
+async function continuedRun(testbed: Testbed): Promise<{ runId: string; executionId: string; continuedState: JsonObject }> {
   await testbed.work({
     agents: [assistant],
     providers: { scripted: scriptedModel([...SCRIPT, say('done again')]) },
@@ -21,28 +21,30 @@ async function continuedRun(testbed: Testbed): Promise<{ runId: string; executio
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
   const { runId: executionId } = await testbed.client.temporal.workflow.getHandle(run.runId).describe();
   const [payload] = (await historyOf(testbed, run))[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const { carry } = defaultPayloadConverter.fromPayload<{ carry: JsonObject }>(payload ?? {});
-  return { runId: run.runId, executionId, carry };
+  const { continuedState } = defaultPayloadConverter.fromPayload<{ continuedState: JsonObject }>(payload ?? {});
+  return { runId: run.runId, executionId, continuedState };
 }
 
 test('a start with a carried state that the caller has forged is refused at once, and runs nothing', async () => {
   await using testbed = await Testbed.open();
-  const { carry } = await continuedRun(testbed);
+  const { continuedState } = await continuedRun(testbed);
   const raw = new RawCaller(testbed, testbed.client);
-  const inbox = isJsonObject(carry['inbox']) ? carry['inbox'] : {};
-  const snapshot = isJsonObject(carry['snapshot']) ? carry['snapshot'] : {};
+  const inbox = isJsonObject(continuedState['inbox']) ? continuedState['inbox'] : {};
+  const snapshot = isJsonObject(continuedState['snapshot']) ? continuedState['snapshot'] : {};
   const forged = [
-    carry,
-    { ...carry, inbox: { ...inbox, paused: true } },
-    { ...carry, snapshot: { ...snapshot, timing: { heartbeatMs: -1, modelTimeoutMs: 1e300, modelMaxAttempts: 0.5 } } },
+    continuedState,
+    { ...continuedState, inbox: { ...inbox, paused: true } },
+    { ...continuedState, snapshot: { ...snapshot, timing: { heartbeatMs: -1, modelTimeoutMs: 1e300, modelMaxAttempts: 0.5 } } },
   ];
   for (const one of forged) {
-    const runId = await raw.start({ input: [plainPayload({ carry: one })] });
+    const runId = await raw.start({ input: [plainPayload({ continuedState: one })] });
     const run = testbed.client.handle(runId);
     expect(await run.result()).toMatchObject({
       status: 'error',
       errorCode: 'invalid_input',
-      error: expect.stringContaining('The run cannot continue: only an execution that continues as new may pass "carry"') as string,
+      error: expect.stringContaining(
+        'The run cannot continue: only an execution that continues as new may pass "continuedState"',
+      ) as string,
     });
     expect(await run.steps()).toMatchObject([]);
     const types = (await historyOf(testbed, runId)).map(({ eventType }) => eventType);
@@ -76,13 +78,13 @@ async function closingOf(testbed: Testbed, workflowId: string, executionId: stri
 describe('a carried state is refused, although the execution follows another one,', () => {
   test('in the next run of a cron schedule', async () => {
     await using testbed = await Testbed.open();
-    const { carry } = await continuedRun(testbed);
+    const { continuedState } = await continuedRun(testbed);
     const { workflow } = testbed.client.temporal;
     const workflowId = `cron-${testbed.taskQueue}`;
     const { firstExecutionRunId } = await workflow.start(AGENT_RUN, {
       workflowId,
       taskQueue: testbed.taskQueue,
-      args: [{ carry }],
+      args: [{ continuedState }],
       cronSchedule: '@every 1s',
     });
     const first = await closingOf(testbed, workflowId, firstExecutionRunId);
@@ -94,14 +96,14 @@ describe('a carried state is refused, although the execution follows another one
 
   test('in a further attempt of a retry policy', async () => {
     await using testbed = await Testbed.open();
-    const { carry } = await continuedRun(testbed);
+    const { continuedState } = await continuedRun(testbed);
     await testbed.stopWorkers();
     const { workflow } = testbed.client.temporal;
     const workflowId = `retry-${testbed.taskQueue}`;
     const { firstExecutionRunId } = await workflow.start(AGENT_RUN, {
       workflowId,
       taskQueue: testbed.taskQueue,
-      args: [{ carry }],
+      args: [{ continuedState }],
       workflowRunTimeout: '2s',
       retry: { initialInterval: '100ms', backoffCoefficient: 1 },
     });
@@ -118,8 +120,8 @@ describe('a carried state is refused, although the execution follows another one
 
 test('a workflow cannot give a carried state to a run that it starts as a child', async () => {
   await using testbed = await Testbed.open();
-  const { carry } = await continuedRun(testbed);
-  const host = { workflowId: `host-${testbed.taskQueue}`, taskQueue: testbed.taskQueue, args: [carry] };
+  const { continuedState } = await continuedRun(testbed);
+  const host = { workflowId: `host-${testbed.taskQueue}`, taskQueue: testbed.taskQueue, args: [continuedState] };
   expect(await testbed.client.temporal.workflow.execute('childrenThatCarry', host)).toEqual(['invalid_input', 'invalid_input']);
 });
 
