@@ -8,24 +8,7 @@ import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
 import type { Permissions, ToolCategory } from './permissions.ts';
 import { ANSWER_RULES, type AnswerRules, type ProgramDocument } from './program-document.ts';
 import type { ContinueAsNewThresholds } from './run.ts';
-import {
-  anyObject,
-  AT_LEAST_ONE,
-  boundedNumber,
-  boundedText,
-  closedObject,
-  either,
-  FLAG,
-  JSON_OBJECT,
-  listOf,
-  type ObjectOf,
-  oneOf,
-  optional,
-  type Shape,
-  TEXT,
-  TRUE,
-  type ValueOf,
-} from './shape.ts';
+import * as s from './shape.ts';
 import type { ModelPrice } from './usage.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -81,40 +64,40 @@ export type ToolCaller = 'model' | 'code';
 /** `code`: the answer is one cell in a fenced block. `json`: it is an object with `tool` and `arguments`, or with `answer`. */
 export type ReplyFormat = 'code' | 'json';
 
-const TOOL_CHOICE = either(
-  oneOf('auto', 'required', 'none'),
-  closedObject({ tool: boundedText({ minLength: 1 }), every: optional(FLAG) }),
-  closedObject({ required: TRUE, every: optional(FLAG) }),
+const TOOL_CHOICE = s.either(
+  s.oneOf('auto', 'required', 'none'),
+  s.closedObject({ tool: s.boundedText({ minLength: 1 }), every: s.optional(s.FLAG) }),
+  s.closedObject({ required: s.TRUE, every: s.optional(s.FLAG) }),
 );
 
 /** The choice of tools that an agent makes for its model. */
-export type ToolChoice = ValueOf<typeof TOOL_CHOICE>;
+export type ToolChoice = s.ValueOf<typeof TOOL_CHOICE>;
 
 /** The choice of tools in one model call. */
 export type PlainToolChoice = 'auto' | 'required' | 'none' | { tool: string };
 
 const SETTINGS_MEMBERS = {
-  temperature: optional(boundedNumber({ minimum: 0, maximum: 2 })),
-  maxOutputTokens: optional(AT_LEAST_ONE),
+  temperature: s.optional(s.boundedNumber({ minimum: 0, maximum: 2 })),
+  maxOutputTokens: s.optional(s.AT_LEAST_ONE),
   /**
    * `auto` (default): the model may call tools. `none`: it may not. `required`, or `{ tool }`: it must call a tool, or this one, in the
    * first step of a turn, and may in the others; with `every: true` it must in every step, and never answers with text.
    */
-  toolChoice: optional(TOOL_CHOICE),
-  parallelToolCalls: optional(FLAG),
-  reasoningEffort: optional(boundedText({ minLength: 1 })),
+  toolChoice: s.optional(TOOL_CHOICE),
+  parallelToolCalls: s.optional(s.FLAG),
+  reasoningEffort: s.optional(s.boundedText({ minLength: 1 })),
   /**
    * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
    * answer; `text` is.
    */
-  thinkTags: optional(oneOf('reasoning', 'text')),
+  thinkTags: s.optional(s.oneOf('reasoning', 'text')),
   /** Further settings, passed to the provider unchanged. */
-  extra: optional(JSON_OBJECT),
+  extra: s.optional(s.JSON_OBJECT),
 };
 
 /** The settings of a model call. Each one defaults to that of the provider. */
-export interface ModelSettings extends ObjectOf<typeof SETTINGS_MEMBERS> {}
-export const MODEL_SETTINGS: Shape<ModelSettings> = closedObject(SETTINGS_MEMBERS);
+export interface ModelSettings extends s.ObjectOf<typeof SETTINGS_MEMBERS> {}
+export const MODEL_SETTINGS: s.Shape<ModelSettings> = s.closedObject(SETTINGS_MEMBERS);
 
 /** The way in which a structured answer is obtained and checked. */
 export interface OutputSnapshot {
@@ -342,27 +325,27 @@ export interface AgentOfTool {
   leaf?: true;
 }
 
-const FLOW_KIND = oneOf('sequential', 'loop', 'parallel');
+const FLOW_KIND = s.oneOf('sequential', 'loop', 'parallel');
 
 /**
  * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one.
  * `parallel`: all act at the same time, each in a separate run.
  */
-export type FlowKind = ValueOf<typeof FLOW_KIND>;
+export type FlowKind = s.ValueOf<typeof FLOW_KIND>;
 
 const FLOW_MEMBERS = {
   kind: FLOW_KIND,
   /** The names of the agents, in order. */
-  agents: listOf(boundedText({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
+  agents: s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
   /** The number of rounds of a loop. */
-  maxIterations: optional(boundedNumber({ ...AT_LEAST_ONE, maximum: 10_000 })),
+  maxIterations: s.optional(s.boundedNumber({ ...s.AT_LEAST_ONE, maximum: 10_000 })),
   /** The schema of an answer that ends a loop. Absent: the number of rounds alone ends it. */
-  until: optional(JSON_OBJECT),
+  until: s.optional(s.JSON_OBJECT),
 };
 
 /** The order of agents as the input of a run has it. The run then has a name of its own in place of that of an agent. */
-export interface FlowInput extends ObjectOf<typeof FLOW_MEMBERS> {}
-export const FLOW_INPUT: Shape<FlowInput> = closedObject(FLOW_MEMBERS);
+export interface FlowInput extends s.ObjectOf<typeof FLOW_MEMBERS> {}
+export const FLOW_INPUT: s.Shape<FlowInput> = s.closedObject(FLOW_MEMBERS);
 
 /** The agents of a flow, pinned in the snapshot of the first one that acts, or of the flow itself if it is parallel. */
 export interface FlowPolicy extends FlowInput {
@@ -446,24 +429,24 @@ export interface SkillSnapshot extends PinnedSkill {
 }
 
 /** `provider/model`. */
-export const MODEL_NAME = boundedText({ pattern: '^[^/]+/.', maxLength: 1_000 });
+export const MODEL_NAME = s.boundedText({ pattern: '^[^/]+/.', maxLength: 1_000 });
 
 const DOCUMENT_MEMBERS = {
   ...ANSWER_RULES,
   /** `provider/model`. */
   model: MODEL_NAME,
   /** The system prompt, rendered. The worker adds the texts of the anchors. */
-  instructions: listOf(TEXT),
+  instructions: s.listOf(s.TEXT),
   /** Names of tools that the worker has for programs. */
-  tools: listOf(ANSWER_RULES.step, { minItems: 1, uniqueItems: true }),
-  settings: optional(anyObject<ModelSettings>()),
+  tools: s.listOf(ANSWER_RULES.step, { minItems: 1, uniqueItems: true }),
+  settings: s.optional(s.anyObject<ModelSettings>()),
   /** The JSON Schema of the answer. */
-  output: optional(JSON_OBJECT),
+  output: s.optional(s.JSON_OBJECT),
 };
 
 /** An agent as plain data, in the input of its run: an `ask` with tools. No worker has it by its name. */
-export interface AgentDocument extends ObjectOf<typeof DOCUMENT_MEMBERS> {}
-export const AGENT_DOCUMENT: Shape<AgentDocument> = closedObject(DOCUMENT_MEMBERS);
+export interface AgentDocument extends s.ObjectOf<typeof DOCUMENT_MEMBERS> {}
+export const AGENT_DOCUMENT: s.Shape<AgentDocument> = s.closedObject(DOCUMENT_MEMBERS);
 
 /** Returns the checks that a document declares. */
 export function rulesOf({ model: _, instructions: __, tools: ___, settings: ____, output: _____, ...rules }: AgentDocument): AnswerRules {

@@ -1,24 +1,7 @@
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue, sha256 } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import { RUN_SUBJECT } from './run.ts';
-import {
-  ANY_JSON,
-  anyObject,
-  described,
-  FLAG,
-  JSON_OBJECT,
-  NUMBER,
-  object,
-  type ObjectOf,
-  oneOf,
-  optional,
-  orNull,
-  type Shape,
-  TEXT,
-  TIMESTAMP,
-  TRUE,
-  type ValueOf,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { shellCommand } from './text.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
@@ -49,30 +32,30 @@ export interface ApprovalRequirement extends ApprovalDeadline {
 }
 
 const OF_APPROVAL = {
-  kind: oneOf('tool', 'question', 'limit', 'outcome'),
-  callId: TEXT,
+  kind: s.oneOf('tool', 'question', 'limit', 'outcome'),
+  callId: s.TEXT,
   /** The name of the tool; `raise_limits` for a limit. */
-  toolName: TEXT,
-  digest: described(TEXT, 'A decision is bound to it.'),
+  toolName: s.TEXT,
+  digest: s.described(s.TEXT, 'A decision is bound to it.'),
   /** Unique in the run, and the same in every notification about this approval. */
-  key: TEXT,
+  key: s.TEXT,
   /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
-  step: NUMBER,
+  step: s.NUMBER,
   /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
-  at: optional(TEXT),
-  onDeadline: optional(oneOf('approve', 'reject')),
-  reason: optional(TEXT),
+  at: s.optional(s.TEXT),
+  onDeadline: s.optional(s.oneOf('approve', 'reject')),
+  reason: s.optional(s.TEXT),
   /** For a limit: the limits that an approval sets. */
-  proposal: optional(anyObject<LimitChanges>()),
+  proposal: s.optional(s.anyObject<LimitChanges>()),
   /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
-  notified: optional(FLAG),
+  notified: s.optional(s.FLAG),
 };
 
 /**
  * One pending approval: a tool call, a question to a person, a limit that the run has reached, or the outcome of a call whose
  * answer was lost.
  */
-export interface PendingApproval extends ObjectOf<typeof OF_APPROVAL> {
+export interface PendingApproval extends s.ObjectOf<typeof OF_APPROVAL> {
   /** Milliseconds since the epoch. */
   requestedAt: number;
   /** Milliseconds since the epoch. */
@@ -82,81 +65,81 @@ export interface PendingApproval extends ObjectOf<typeof OF_APPROVAL> {
 const VIEW_MEMBERS = {
   ...OF_APPROVAL,
   /** ISO 8601. */
-  requestedAt: TIMESTAMP,
+  requestedAt: s.TIMESTAMP,
   /** ISO 8601. */
-  deadlineAt: optional(TIMESTAMP),
+  deadlineAt: s.optional(s.TIMESTAMP),
   /** The run that waits: the one that lists the approval, or a descendant. Decisions go to it. Absent in the answer of a run about itself. */
-  runId: optional(described(TEXT, 'The run that waits.')),
+  runId: s.optional(s.described(s.TEXT, 'The run that waits.')),
   /** What an approver needs to know about that run, in a list of several runs. Absent: it is what the list says of the run itself. */
-  about: optional(RUN_SUBJECT),
+  about: s.optional(RUN_SUBJECT),
   /** The arguments of the call; for a limit, the limits that an approval sets. */
-  arguments: JSON_OBJECT,
+  arguments: s.JSON_OBJECT,
   /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */
-  argumentsCut: optional(TRUE),
+  argumentsCut: s.optional(s.TRUE),
   /** For a question: the schema of the answer. */
-  answer: optional(JSON_OBJECT),
+  answer: s.optional(s.JSON_OBJECT),
 };
 
 /** One pending approval with all that an approver needs to decide it. */
-export interface ApprovalView extends ObjectOf<typeof VIEW_MEMBERS> {}
-export const APPROVAL_VIEW: Shape<ApprovalView> = object(VIEW_MEMBERS);
+export interface ApprovalView extends s.ObjectOf<typeof VIEW_MEMBERS> {}
+export const APPROVAL_VIEW: s.Shape<ApprovalView> = s.object(VIEW_MEMBERS);
 
 /** The tool name of a pending approval that is about a limit. */
 export const RAISE_LIMITS = 'raise_limits';
 
-export const REMEMBER = oneOf('tool', 'arguments');
+export const REMEMBER = s.oneOf('tool', 'arguments');
 
 /** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
-export type Remember = ValueOf<typeof REMEMBER>;
+export type Remember = s.ValueOf<typeof REMEMBER>;
 
 const DECISION_MEMBERS = {
   /** The id that the caller chose: a decision sent again with the same id is the same decision. */
-  id: TEXT,
-  type: oneOf('approve', 'reject', 'respond'),
-  callId: TEXT,
-  toolName: TEXT,
-  digest: TEXT,
+  id: s.TEXT,
+  type: s.oneOf('approve', 'reject', 'respond'),
+  callId: s.TEXT,
+  toolName: s.TEXT,
+  digest: s.TEXT,
   /** For an approval: the arguments to run the call with, if they differ from the model's. */
-  arguments: optional(JSON_OBJECT),
+  arguments: s.optional(s.JSON_OBJECT),
   /** For a response: the result of the call, given instead of running the tool. */
-  content: optional(ANY_JSON),
-  reason: optional(TEXT),
-  remember: optional(REMEMBER),
+  content: s.optional(s.ANY_JSON),
+  reason: s.optional(s.TEXT),
+  remember: s.optional(REMEMBER),
   /** The approver, as claimed. */
-  by: orNull(TEXT),
+  by: s.orNull(s.TEXT),
   /** The approver, as verified by `authorize`. */
-  verifiedBy: optional(TEXT),
-  source: oneOf('update', 'signal', 'deadline', 'remembered'),
+  verifiedBy: s.optional(s.TEXT),
+  source: s.oneOf('update', 'signal', 'deadline', 'remembered'),
   /** ISO 8601. */
-  at: TIMESTAMP,
+  at: s.TIMESTAMP,
 };
 
 /** One decision about a call. */
-export interface Decision extends ObjectOf<typeof DECISION_MEMBERS> {}
-export const DECISION: Shape<Decision> = object(DECISION_MEMBERS);
+export interface Decision extends s.ObjectOf<typeof DECISION_MEMBERS> {}
+export const DECISION: s.Shape<Decision> = s.object(DECISION_MEMBERS);
 
 /** A decision without its content. A run keeps this part in memory. */
 export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 
 const REMEMBERED_MEMBERS = {
   /** The id of the decision. */
-  id: TEXT,
-  type: oneOf('approve', 'reject'),
-  toolName: TEXT,
+  id: s.TEXT,
+  type: s.oneOf('approve', 'reject'),
+  toolName: s.TEXT,
   /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
-  agent: optional(TEXT),
+  agent: s.optional(s.TEXT),
   /** The digest of the arguments, if the decision applies only to equal ones. */
-  digest: optional(TEXT),
-  reason: optional(TEXT),
-  by: orNull(TEXT),
-  verifiedBy: optional(TEXT),
+  digest: s.optional(s.TEXT),
+  reason: s.optional(s.TEXT),
+  by: s.orNull(s.TEXT),
+  verifiedBy: s.optional(s.TEXT),
   /** ISO 8601. */
-  at: TIMESTAMP,
+  at: s.TIMESTAMP,
 };
 
 /** A decision that applies to further calls. */
-export interface RememberedDecision extends ObjectOf<typeof REMEMBERED_MEMBERS> {}
-export const REMEMBERED_DECISION: Shape<RememberedDecision> = object(REMEMBERED_MEMBERS);
+export interface RememberedDecision extends s.ObjectOf<typeof REMEMBERED_MEMBERS> {}
+export const REMEMBERED_DECISION: s.Shape<RememberedDecision> = s.object(REMEMBERED_MEMBERS);
 
 /** A request to a run that was refused after its sender could be told, or by `authorize`. */
 export interface RefusedRequest {

@@ -1,98 +1,81 @@
 import { isJsonObject, type JsonValue } from './json.ts';
-import {
-  ANY_LIST,
-  boundedNumber,
-  boundedText,
-  closedObject,
-  COUNT,
-  either,
-  fixed,
-  JSON_OBJECT,
-  listOf,
-  type ObjectOf,
-  oneOf,
-  optional,
-  recordOf,
-  type Shape,
-  TEXT,
-  type ValueOf,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { shortened } from './text.ts';
 
 /** The source of a media part: exactly one of `url` and `data` (base64). */
-const SOURCE = { url: optional(TEXT), data: optional(TEXT), mediaType: optional(TEXT) };
+const SOURCE = { url: s.optional(s.TEXT), data: s.optional(s.TEXT), mediaType: s.optional(s.TEXT) };
 
-export interface MediaSource extends ObjectOf<typeof SOURCE> {}
+export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
 
-const SIZE = boundedNumber({ minimum: 0 });
+const SIZE = s.boundedNumber({ minimum: 0 });
 
-const TEXT_PART = closedObject({ type: fixed('text'), text: TEXT });
-const IMAGE = closedObject({ type: fixed('image'), ...SOURCE, width: optional(SIZE), height: optional(SIZE) });
-const AUDIO = closedObject({ type: fixed('audio'), ...SOURCE, format: optional(TEXT) });
-const VIDEO = closedObject({ type: fixed('video'), ...SOURCE, format: optional(TEXT) });
-const FILE = closedObject({ type: fixed('file'), ...SOURCE, name: optional(TEXT) });
+const TEXT_PART = s.closedObject({ type: s.fixed('text'), text: s.TEXT });
+const IMAGE = s.closedObject({ type: s.fixed('image'), ...SOURCE, width: s.optional(SIZE), height: s.optional(SIZE) });
+const AUDIO = s.closedObject({ type: s.fixed('audio'), ...SOURCE, format: s.optional(s.TEXT) });
+const VIDEO = s.closedObject({ type: s.fixed('video'), ...SOURCE, format: s.optional(s.TEXT) });
+const FILE = s.closedObject({ type: s.fixed('file'), ...SOURCE, name: s.optional(s.TEXT) });
 
 /** A piece of a message: text, or media by URL or by small inline data (base64). */
 export type ContentPart =
-  | ValueOf<typeof TEXT_PART>
-  | ValueOf<typeof IMAGE>
-  | ValueOf<typeof AUDIO>
-  | ValueOf<typeof VIDEO>
-  | ValueOf<typeof FILE>;
+  | s.ValueOf<typeof TEXT_PART>
+  | s.ValueOf<typeof IMAGE>
+  | s.ValueOf<typeof AUDIO>
+  | s.ValueOf<typeof VIDEO>
+  | s.ValueOf<typeof FILE>;
 
-const CONTENT_PART: Shape<ContentPart> = either(TEXT_PART, IMAGE, AUDIO, VIDEO, FILE);
+const CONTENT_PART: s.Shape<ContentPart> = s.either(TEXT_PART, IMAGE, AUDIO, VIDEO, FILE);
 
 /** The content of a message: text, or a list of parts if it contains media. */
-export const MESSAGE_CONTENT: Shape<string | ContentPart[]> = either(TEXT, listOf(CONTENT_PART, { minItems: 1 }));
+export const MESSAGE_CONTENT: s.Shape<string | ContentPart[]> = s.either(s.TEXT, s.listOf(CONTENT_PART, { minItems: 1 }));
 
-const ROLE = oneOf('system', 'user', 'assistant');
+const ROLE = s.oneOf('system', 'user', 'assistant');
 
 /** The speaker of a message. */
-export type Role = ValueOf<typeof ROLE>;
+export type Role = s.ValueOf<typeof ROLE>;
 
 const SPILLED = {
   /** The name of the store. */
-  store: TEXT,
+  store: s.TEXT,
   /** The key by which the store finds it. */
-  claim: recordOf(TEXT),
+  claim: s.recordOf(s.TEXT),
   /** Bytes of the content as JSON. */
-  bytes: COUNT,
+  bytes: s.COUNT,
   /** SHA-256 of the content as JSON, in hexadecimal. */
-  sha256: TEXT,
+  sha256: s.TEXT,
 };
 
 /** Content that is too large for the conversation and was moved to a payload store. */
-export interface SpilledContent extends ObjectOf<typeof SPILLED> {}
-export const SPILLED_CONTENT: Shape<SpilledContent> = closedObject(SPILLED);
+export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
+export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
-const NAME = boundedText({ minLength: 1 });
+const NAME = s.boundedText({ minLength: 1 });
 
-const MESSAGE = closedObject({ type: fixed('message'), role: ROLE, content: MESSAGE_CONTENT });
+const MESSAGE = s.closedObject({ type: s.fixed('message'), role: ROLE, content: MESSAGE_CONTENT });
 
 /** A message of the conversation. Its content is text, or a list of parts if it contains media. */
-export interface Message extends ValueOf<typeof MESSAGE> {}
+export interface Message extends s.ValueOf<typeof MESSAGE> {}
 
-const TOOL_CALL = closedObject({ type: fixed('tool_call'), toolCallId: NAME, name: NAME, arguments: JSON_OBJECT });
+const TOOL_CALL = s.closedObject({ type: s.fixed('tool_call'), toolCallId: NAME, name: NAME, arguments: s.JSON_OBJECT });
 
 /** The model's request to run a tool. `arguments` is always an object. */
-export interface ToolCall extends ValueOf<typeof TOOL_CALL> {}
+export interface ToolCall extends s.ValueOf<typeof TOOL_CALL> {}
 
-const TOOL_RESULT = closedObject({
-  type: fixed('tool_result'),
+const TOOL_RESULT = s.closedObject({
+  type: s.fixed('tool_result'),
   toolCallId: NAME,
   name: NAME,
-  status: oneOf('success', 'error'),
-  content: ANY_LIST,
+  status: s.oneOf('success', 'error'),
+  content: s.ANY_LIST,
   /** The location of the whole content, if `content` is only its preview. */
-  spilled: optional(SPILLED_CONTENT),
+  spilled: s.optional(SPILLED_CONTENT),
 });
 
 /** The result of a tool call. `content` is a list of any JSON values and may be empty. */
-export interface ToolResult extends ValueOf<typeof TOOL_RESULT> {}
+export interface ToolResult extends s.ValueOf<typeof TOOL_RESULT> {}
 
 /** One item of the content of an event: a union on `type`. */
 export type ContentItem = Message | ToolCall | ToolResult;
-export const CONTENT_ITEM: Shape<ContentItem> = either(MESSAGE, TOOL_CALL, TOOL_RESULT);
+export const CONTENT_ITEM: s.Shape<ContentItem> = s.either(MESSAGE, TOOL_CALL, TOOL_RESULT);
 
 /** True for the tool calls among content items. */
 export function isToolCall(item: ContentItem): item is ToolCall {
@@ -157,13 +140,13 @@ export function needsResponse(content: readonly ContentItem[]): boolean {
   return last?.type !== 'message' || last.role !== 'assistant';
 }
 
-export const MESSAGE_MODE = oneOf('queue', 'steer', 'interrupt');
+export const MESSAGE_MODE = s.oneOf('queue', 'steer', 'interrupt');
 
 /**
  * The moment at which the model reads a message. `queue`: after the current step and all its calls. `steer`: before the next
  * model call; calls that wait or have not started are given up. `interrupt`: at once; the running model call is given up as well.
  */
-export type MessageMode = ValueOf<typeof MESSAGE_MODE>;
+export type MessageMode = s.ValueOf<typeof MESSAGE_MODE>;
 
 /** A message that a run has accepted and not yet recorded. */
 export interface QueuedMessage {

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts';
-import { constant, DURATION, object, type ObjectOf, oneOf, optional, type Shape, TEXT, TRUE } from './shape.ts';
+import * as s from './shape.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -45,21 +45,21 @@ export function hasSubject(event: HookEvent): boolean {
 }
 
 const SNAPSHOT_MEMBERS = {
-  name: TEXT,
-  on: oneOf(...HOOK_EVENTS),
+  name: s.TEXT,
+  on: s.oneOf(...HOOK_EVENTS),
   /** The agent that has it. Absent: the worker has it, for all agents. */
-  of: optional(TEXT),
+  of: s.optional(s.TEXT),
   /** It runs in a separate activity. */
-  tier: optional(constant('remote')),
+  tier: s.optional(s.constant('remote')),
   /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
-  timeoutMs: optional(DURATION),
+  timeoutMs: s.optional(s.DURATION),
   /** If it is called in a separate activity, a failure of the activity is a deny. */
-  failClosed: optional(TRUE),
+  failClosed: s.optional(s.TRUE),
 };
 
 /** A hook as it is pinned for a run: enough to know the activities that need it. Its code is in the worker. */
-export interface HookSnapshot extends ObjectOf<typeof SNAPSHOT_MEMBERS> {}
-export const HOOK_SNAPSHOT: Shape<HookSnapshot> = object(SNAPSHOT_MEMBERS);
+export interface HookSnapshot extends s.ObjectOf<typeof SNAPSHOT_MEMBERS> {}
+export const HOOK_SNAPSHOT: s.Shape<HookSnapshot> = s.object(SNAPSHOT_MEMBERS);
 
 /** The part of a snapshot that says which hooks a run has. */
 interface WithHooks {

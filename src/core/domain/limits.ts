@@ -1,47 +1,31 @@
 import { UsageError } from './errors.ts';
 import type { StopReason } from './run.ts';
-import {
-  AT_LEAST_ONE,
-  boundedNumber,
-  closedObject,
-  COUNT,
-  described,
-  DURATION,
-  fixed,
-  FLAG,
-  object,
-  type ObjectOf,
-  optional,
-  orNull,
-  recordOf,
-  type Shape,
-  shape,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { type Duration, milliseconds } from './time.ts';
 
 const OPTIONAL_LIMITS = {
   /** The number of tool calls that may start, of all tools together. */
-  toolCalls: optional(COUNT),
+  toolCalls: s.optional(s.COUNT),
   /** The number of tool calls that may start, by the name of the tool. */
-  toolCallsByName: optional(recordOf(COUNT)),
-  inputTokens: optional(COUNT),
-  outputTokens: optional(COUNT),
-  totalTokens: optional(COUNT),
+  toolCallsByName: s.optional(s.recordOf(s.COUNT)),
+  inputTokens: s.optional(s.COUNT),
+  outputTokens: s.optional(s.COUNT),
+  totalTokens: s.optional(s.COUNT),
   /** US dollars, by the prices of the snapshot. */
-  costUsd: optional(boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
+  costUsd: s.optional(s.boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
   /** Milliseconds from the start of the run. */
-  deadlineMs: optional(described(DURATION, 'Milliseconds from the start of the run.')),
+  deadlineMs: s.optional(s.described(s.DURATION, 'Milliseconds from the start of the run.')),
 };
 
 const LIMIT_VALUES_MEMBERS = {
   /** The number of steps. Default 10. */
-  steps: COUNT,
+  steps: s.COUNT,
   ...OPTIONAL_LIMITS,
 };
 
 /** The limits that a run had at its end. An absent field is no limit. */
-export interface LimitValues extends ObjectOf<typeof LIMIT_VALUES_MEMBERS> {}
-export const LIMIT_VALUES: Shape<LimitValues> = object(LIMIT_VALUES_MEMBERS);
+export interface LimitValues extends s.ObjectOf<typeof LIMIT_VALUES_MEMBERS> {}
+export const LIMIT_VALUES: s.Shape<LimitValues> = s.object(LIMIT_VALUES_MEMBERS);
 
 const RUN_LIMITS_MEMBERS = {
   ...LIMIT_VALUES_MEMBERS,
@@ -49,23 +33,23 @@ const RUN_LIMITS_MEMBERS = {
    * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
    * `max_iterations_reached`.
    */
-  finalAttempt: FLAG,
+  finalAttempt: s.FLAG,
   /** A person is asked to raise a limit that is reached. Absent: the run ends. */
-  onLimit: optional(fixed('ask')),
+  onLimit: s.optional(s.fixed('ask')),
 };
 
 /** The limits of a run. An absent field is no limit. */
-export interface RunLimits extends ObjectOf<typeof RUN_LIMITS_MEMBERS> {}
-export const RUN_LIMITS: Shape<RunLimits> = object(RUN_LIMITS_MEMBERS);
+export interface RunLimits extends s.ObjectOf<typeof RUN_LIMITS_MEMBERS> {}
+export const RUN_LIMITS: s.Shape<RunLimits> = s.object(RUN_LIMITS_MEMBERS);
 
 /** Limits that can be changed while a run is running. */
 export type LimitChanges = Partial<LimitValues>;
 
 /** Limits that a start sets, and the amounts that a child is given of the limits of its parent. */
-export const LIMITS: Shape<LimitChanges> = closedObject({ steps: optional(AT_LEAST_ONE), ...OPTIONAL_LIMITS });
+export const LIMITS: s.Shape<LimitChanges> = s.closedObject({ steps: s.optional(s.AT_LEAST_ONE), ...OPTIONAL_LIMITS });
 
 /** Limits that a caller raises during the run. */
-export const LIMIT_CHANGES: Shape<LimitChanges> = shape({ ...LIMITS, minProperties: 1 });
+export const LIMIT_CHANGES: s.Shape<LimitChanges> = s.shape({ ...LIMITS, minProperties: 1 });
 
 /** The limit of steps for an agent that sets none. */
 export const DEFAULT_STEPS = 10;
@@ -206,16 +190,16 @@ export function toolOfLimitName(name: string): string | undefined {
 
 const TREE_MEMBERS = {
   /** The number of ancestors of a run in the tree, at most. The root has none. */
-  depth: COUNT,
+  depth: s.COUNT,
   /** The number of children that one run may have alive. Further ones wait their turn. */
-  alive: COUNT,
+  alive: s.COUNT,
   /** The number of runs that may be started below the run, in all. */
-  runs: COUNT,
+  runs: s.COUNT,
 };
 
 /** The limits of the tree of a run's descendants. A run that was started by another one has no higher ones than that. */
-export interface TreeLimits extends ObjectOf<typeof TREE_MEMBERS> {}
-export const TREE_LIMITS: Shape<TreeLimits> = closedObject(TREE_MEMBERS);
+export interface TreeLimits extends s.ObjectOf<typeof TREE_MEMBERS> {}
+export const TREE_LIMITS: s.Shape<TreeLimits> = s.closedObject(TREE_MEMBERS);
 
 /** The limits of an agent that sets none. `perTree` counts the root. */
 export const DEFAULT_TREE_LIMITS = { depth: 3, alive: 20, perTree: 200 } as const;
@@ -237,28 +221,28 @@ export const MAX_TREE_DEPTH = 20;
  * A number that can be added to others and may be negative: the cost of a call is, if a provider reports more cached tokens than
  * prompt tokens.
  */
-const SUMMAND = boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+const SUMMAND = s.boundedNumber({ minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 
 const SESSION_LIMITS_MEMBERS = {
   /** The number of turns. Default: no limit. */
-  turns: optional(orNull(AT_LEAST_ONE)),
+  turns: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** Prompt and completion tokens of all turns together. Default 200,000. */
-  totalTokens: optional(orNull(AT_LEAST_ONE)),
+  totalTokens: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** US dollars. Default: no limit. */
-  costUsd: optional(orNull(SUMMAND)),
+  costUsd: s.optional(s.orNull(SUMMAND)),
   /** Milliseconds from the start of the session. Default: no limit. */
-  deadlineMs: optional(orNull(DURATION)),
+  deadlineMs: s.optional(s.orNull(s.DURATION)),
 };
 
 /** The limits of a whole session. `null`: no limit. */
-export interface SessionLimits extends ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
-export const SESSION_LIMITS: Shape<SessionLimits> = closedObject(SESSION_LIMITS_MEMBERS);
+export interface SessionLimits extends s.ObjectOf<typeof SESSION_LIMITS_MEMBERS> {}
+export const SESSION_LIMITS: s.Shape<SessionLimits> = s.closedObject(SESSION_LIMITS_MEMBERS);
 
 /** The limits of a session that names none. */
 export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
 
 /** The limits of a session with those that it does not name. */
-export const SESSION_LIMIT_VALUES = shape<Required<SessionLimits>>({
+export const SESSION_LIMIT_VALUES = s.shape<Required<SessionLimits>>({
   type: 'object',
   properties: SESSION_LIMITS['properties'] ?? {},
   required: Object.keys(DEFAULT_SESSION_LIMITS),

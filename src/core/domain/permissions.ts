@@ -1,6 +1,6 @@
 import { defined } from './defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
-import { boundedText, closedObject, listOf, type ObjectOf, oneOf, optional, recordOf, type Shape, TRUE } from './shape.ts';
+import * as s from './shape.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
@@ -18,39 +18,39 @@ export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
 /** The most characters of a glob. */
 const MAX_GLOB_LENGTH = 256;
 
-const GLOB = boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
+const GLOB = s.boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
 
 const RULE = {
   /** A glob for the name of the tool; upper and lower case are the same. */
-  tool: optional(GLOB),
+  tool: s.optional(GLOB),
   /** A glob for the category of the tool. A tool without one never matches. */
-  category: optional(GLOB),
+  category: s.optional(GLOB),
   /** Globs for arguments, by their path: `path`, `options.mode`, `files.0`; `*` in a path stands for each member. */
-  args: optional(recordOf(GLOB)),
+  args: s.optional(s.recordOf(GLOB)),
 };
 
 /** A rule: a call matches if all of its fields match. */
-export interface PermissionRule extends ObjectOf<typeof RULE> {}
+export interface PermissionRule extends s.ObjectOf<typeof RULE> {}
 
-const RULES = listOf<PermissionRule>(closedObject(RULE), { maxItems: 100 });
+const RULES = s.listOf<PermissionRule>(s.closedObject(RULE), { maxItems: 100 });
 
 const PERMISSIONS_MEMBERS = {
-  mode: oneOf(...PERMISSION_MODES),
+  mode: s.oneOf(...PERMISSION_MODES),
   /** Calls that get an error result. */
-  deny: optional(RULES),
+  deny: s.optional(RULES),
   /** Calls that wait for a decision, in every mode. */
-  ask: optional(RULES),
+  ask: s.optional(RULES),
   /** Absent: all calls. Otherwise every other call is denied, in every mode. */
-  allow: optional(RULES),
+  allow: s.optional(RULES),
   /** Calls that wait for a decision in the mode `default`. */
-  approvalRequired: optional(RULES),
+  approvalRequired: s.optional(RULES),
   /** In the mode `permissive`, calls of tools with the category `execute` do not wait either. */
-  allowUnattendedExecute: optional(TRUE),
+  allowUnattendedExecute: s.optional(s.TRUE),
 };
 
 /** The rules for the calls of a run, as they are pinned in its snapshot. */
-export interface Permissions extends ObjectOf<typeof PERMISSIONS_MEMBERS> {}
-export const PERMISSIONS: Shape<Permissions> = closedObject(PERMISSIONS_MEMBERS);
+export interface Permissions extends s.ObjectOf<typeof PERMISSIONS_MEMBERS> {}
+export const PERMISSIONS: s.Shape<Permissions> = s.closedObject(PERMISSIONS_MEMBERS);
 
 /** The most policies that hold for one run: one of the agent, and at most two of each run above and of the start. */
 export const MAX_LAYERS = 20;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitOptions } from './limits.ts';
-import { boundedText, closedObject, listOf, NUMBER, type ObjectOf, optional, TEXT, TRUE } from './shape.ts';
+import * as s from './shape.ts';
 import type { Duration } from './time.ts';
 
 /**
@@ -281,24 +281,24 @@ export const PROGRAM_LIMITS = {
 /** The most model calls of a program that sets no limit of steps. */
 export const DEFAULT_MODEL_CALLS = 10_000;
 
-const NAME = boundedText({ minLength: 1, maxLength: 1_000 });
+const NAME = s.boundedText({ minLength: 1, maxLength: 1_000 });
 
 /** The members of the checks of an answer. */
 export const ANSWER_RULES = {
   /** The name of the step. */
   step: NAME,
   /** The names of the anchors. */
-  anchors: optional(listOf(NAME)),
-  type: optional(TEXT),
-  confidenceFloor: optional(NUMBER),
-  requiredFields: optional(listOf(TEXT)),
-  range: optional(closedObject({ min: optional(NUMBER), max: optional(NUMBER) })),
+  anchors: s.optional(s.listOf(NAME)),
+  type: s.optional(s.TEXT),
+  confidenceFloor: s.optional(s.NUMBER),
+  requiredFields: s.optional(s.listOf(s.TEXT)),
+  range: s.optional(s.closedObject({ min: s.optional(s.NUMBER), max: s.optional(s.NUMBER) })),
   /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is taken as it is. */
-  lenient: optional(TRUE),
+  lenient: s.optional(s.TRUE),
 };
 
 /** The checks of the answer of a step, besides its form. */
-export interface AnswerRules extends ObjectOf<typeof ANSWER_RULES> {}
+export interface AnswerRules extends s.ObjectOf<typeof ANSWER_RULES> {}
 
 interface StepOfUnit {
   unit: UnitDocument;

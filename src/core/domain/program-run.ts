@@ -7,20 +7,7 @@ import type { LimitChanges } from './limits.ts';
 import type { RecordedResponse } from './model.ts';
 import type { ProgramDocument, StepKind } from './program-document.ts';
 import { OVERRIDES, RUN_BOUNDS, RUN_DATA, type RunOverrides } from './run-input.ts';
-import {
-  ANY_LIST,
-  boundedText,
-  closedObject,
-  either,
-  JSON_OBJECT,
-  listOf,
-  object,
-  type ObjectOf,
-  optional,
-  type Shape,
-  shape,
-  TEXT,
-} from './shape.ts';
+import * as s from './shape.ts';
 import type { AggregatedUsage } from './usage.ts';
 import type { AnswerVerdict, AttemptDetails, StepError } from './verdicts.ts';
 
@@ -185,38 +172,38 @@ export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
 
 const RESUME_MEMBERS = {
   /** The id of the earlier run. */
-  run: boundedText({ minLength: 1 }),
+  run: s.boundedText({ minLength: 1 }),
   /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
-  from: optional(TEXT),
+  from: s.optional(s.TEXT),
 };
 
 /** The earlier run whose results are taken over if definition and inputs of the step are equal. */
-export interface Resume extends ObjectOf<typeof RESUME_MEMBERS> {}
+export interface Resume extends s.ObjectOf<typeof RESUME_MEMBERS> {}
 
-const NAMED_UNIT = object({ name: TEXT, steps: ANY_LIST });
+const NAMED_UNIT = s.object({ name: s.TEXT, steps: s.ANY_LIST });
 
 const INPUT_MEMBERS = {
   /** The name of a program of the worker, or a program as a document: the activity that pins it checks that, with all its problems at once. */
-  program: either(
-    boundedText({ minLength: 1 }),
-    shape<ProgramDocument>({
+  program: s.either(
+    s.boundedText({ minLength: 1 }),
+    s.shape<ProgramDocument>({
       type: 'object',
-      properties: { name: { type: 'string', minLength: 1 }, units: listOf(NAMED_UNIT) },
+      properties: { name: { type: 'string', minLength: 1 }, units: s.listOf(NAMED_UNIT) },
       required: ['version', 'name', 'units'],
     }),
   ),
-  input: optional(JSON_OBJECT),
+  input: s.optional(s.JSON_OBJECT),
   ...RUN_DATA,
   /** Takes over the results of an earlier run. */
-  resume: optional<Resume>(closedObject(RESUME_MEMBERS)),
+  resume: s.optional<Resume>(s.closedObject(RESUME_MEMBERS)),
   ...RUN_BOUNDS,
   tags: OVERRIDES.tags,
   live: OVERRIDES.live,
 };
 
 /** The input of the run of a program, the same from every client. */
-export interface ProgramInput extends ObjectOf<typeof INPUT_MEMBERS> {}
-export const PROGRAM_INPUT: Shape<ProgramInput> = closedObject(INPUT_MEMBERS);
+export interface ProgramInput extends s.ObjectOf<typeof INPUT_MEMBERS> {}
+export const PROGRAM_INPUT: s.Shape<ProgramInput> = s.closedObject(INPUT_MEMBERS);
 
 /** Input of `readProgram`. */
 export interface ReadProgramInput extends OfRun {

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitRaise } from './limits.ts';
 import type { PermissionChange } from './permissions.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
-import { ANY_JSON, anyObject, fixed, listOf, object, type ObjectOf, optional, orNull, type Shape, TEXT, TIMESTAMP, TRUE } from './shape.ts';
+import * as s from './shape.ts';
 import { isoTime } from './time.ts';
 import type { StepResult } from './tool-calls.ts';
 import { addEstimated, addReported, addUsage, type AggregatedUsage, ESTIMATED_USAGE, type Spent, USAGE_STATS } from './usage.ts';
@@ -15,72 +15,72 @@ import type { StepNote } from './verdicts.ts';
 
 export const EVENT_MEMBERS = {
   /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
-  id: TEXT,
-  executionId: TEXT,
+  id: s.TEXT,
+  executionId: s.TEXT,
   /** ISO 8601. */
-  timestamp: TIMESTAMP,
+  timestamp: s.TIMESTAMP,
   /** `user`, the name of the agent, or `memory`. */
-  author: TEXT,
-  content: listOf(CONTENT_ITEM),
+  author: s.TEXT,
+  content: s.listOf(CONTENT_ITEM),
   /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
-  caller: optional(fixed('code')),
+  caller: s.optional(s.fixed('code')),
   /** The event is part of the conversation that the run was started with: no model call and no tool of this run produced it. */
-  given: optional(TRUE),
+  given: s.optional(s.TRUE),
   /** On the event of a model response: the usage of the call, or null if the provider did not report it. */
-  usage: optional(orNull(USAGE_STATS)),
+  usage: s.optional(s.orNull(USAGE_STATS)),
   /** On the same, if the provider did not report the usage: the estimated usage. */
-  estimated: optional(ESTIMATED_USAGE),
+  estimated: s.optional(ESTIMATED_USAGE),
   /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */
-  failedAttempts: optional(anyObject<Spent>()),
+  failedAttempts: s.optional(s.anyObject<Spent>()),
   /** The model call of this event failed for good: only its usage is recorded. */
-  failed: optional(object({ code: TEXT })),
+  failed: s.optional(s.object({ code: s.TEXT })),
   /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
-  interrupted: optional(TRUE),
+  interrupted: s.optional(s.TRUE),
   /**
    * On a model response: the agent that gave it has guardrails for its answers. A response that may be the answer has not passed them
    * before the run continues or ends with it, and readers show none of its text until then.
    */
-  guarded: optional(TRUE),
+  guarded: s.optional(s.TRUE),
   /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
-  providerItems: optional(listOf(ANY_JSON)),
+  providerItems: s.optional(s.listOf(s.ANY_JSON)),
   /** What was left out or changed so that the run could continue. An event of its own has no content. */
-  notices: optional(listOf(NOTICE)),
+  notices: s.optional(s.listOf(NOTICE)),
   /** The parts of the window that this event removes. Its content, if any, is a summary of them. */
-  compaction: optional(anyObject<Compaction>()),
+  compaction: s.optional(s.anyObject<Compaction>()),
   /** On tool results: other calls of the same response still wait for a decision. */
-  partial: optional(TRUE),
+  partial: s.optional(s.TRUE),
   /** On the same: the changes of deps by these calls, in the order in which they were applied. */
-  contextUpdates: optional(listOf(anyObject<RecordedUpdate>())),
+  contextUpdates: s.optional(s.listOf(s.anyObject<RecordedUpdate>())),
   /** A decision about a call. The content of an event with this field, or one of the two below, is empty. */
-  decision: optional(DECISION),
+  decision: s.optional(DECISION),
   /** A request to the run that was refused. */
-  refused: optional(anyObject<RefusedRequest>()),
+  refused: s.optional(s.anyObject<RefusedRequest>()),
   /** Limits that were raised. */
-  raised: optional(anyObject<LimitRaise>()),
+  raised: s.optional(s.anyObject<LimitRaise>()),
   /** Permissions that were set; the content is empty. */
-  permissions: optional(anyObject<PermissionChange>()),
+  permissions: s.optional(s.anyObject<PermissionChange>()),
   /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
-  guardrails: optional(anyObject<GuardrailNote>()),
+  guardrails: s.optional(s.anyObject<GuardrailNote>()),
   /** In a session: the end of a turn; the content is empty. */
-  turn: optional(anyObject<TurnNote>()),
+  turn: s.optional(s.anyObject<TurnNote>()),
   /** In a session: the conversation was emptied; the content is empty. */
-  cleared: optional(TRUE),
+  cleared: s.optional(s.TRUE),
   /** In a session: the title that a model call has given it; the content is empty. */
-  title: optional(TEXT),
+  title: s.optional(s.TEXT),
   /** In a session: the agent was resolved again; the content is empty. */
-  refresh: optional(anyObject<RefreshNote>()),
+  refresh: s.optional(s.anyObject<RefreshNote>()),
   /** The content was recalled from the memory of the agent for the next response, or the memory was not available. */
-  memory: optional(anyObject<MemoryNote>()),
+  memory: s.optional(s.anyObject<MemoryNote>()),
   /** In the run of a program: the step that the event belongs to. */
-  step: optional(anyObject<StepNote>()),
+  step: s.optional(s.anyObject<StepNote>()),
 };
 
 /**
  * One event of a run: its author, its time and its content. Events are append-only and numbered by their offset in the run.
  * There is one event per model response and one per batch of tool results.
  */
-export interface Event extends ObjectOf<typeof EVENT_MEMBERS> {}
-export const EVENT: Shape<Event> = object(EVENT_MEMBERS, {
+export interface Event extends s.ObjectOf<typeof EVENT_MEMBERS> {}
+export const EVENT: s.Shape<Event> = s.object(EVENT_MEMBERS, {
   description: 'What happened, who did it, and when. Events are numbered by their offsets.',
 });
 

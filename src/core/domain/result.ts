@@ -6,24 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { LIMIT_VALUES } from './limits.ts';
 import type { UnitResult } from './program-run.ts';
 import { eventsText, isLimitStatus, NOT_ARCHIVED, type StopReason, TERMINAL_STATUS, type TerminalStatus } from './run.ts';
-import {
-  ANY_JSON,
-  anyObject,
-  described,
-  FLAG,
-  listOf,
-  NUMBER,
-  object,
-  type ObjectOf,
-  optional,
-  orNull,
-  recordOf,
-  shape,
-  TEXT,
-  TIMESTAMP,
-  TRUE,
-  VERSION,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { counted } from './text.ts';
 import { CALLS_NOT_RUN, callsText, isCutOff, STEP_RESULT } from './tool-calls.ts';
 import type { ExecutionTrace, ExecutionTraceJson } from './trace.ts';
@@ -35,92 +18,93 @@ export type DefaultOutput = string | ContentPart[];
 
 /** The amounts that a run, or the turns of a session, have used. */
 export const SPENT_MEMBERS = {
-  stepsUsed: NUMBER,
+  stepsUsed: s.NUMBER,
   usage: AGGREGATED_USAGE,
   /** The number of calls that tools executed, whether they succeeded or not. */
-  toolCallsTotal: NUMBER,
+  toolCallsTotal: s.NUMBER,
   /** The same by the name of the tool, in the order of first use. */
-  toolCallsByName: recordOf(NUMBER),
+  toolCallsByName: s.recordOf(s.NUMBER),
   /** The number of calls that did not run, by the reason (`refused`, `answered`, …) and by the name of the tool. Absent if all have run. */
-  toolCallsNotRun: optional(CALLS_NOT_RUN),
+  toolCallsNotRun: s.optional(CALLS_NOT_RUN),
   /** The amounts that the descendants of this run have used, if it has started any. They are not part of the counts above. */
-  descendants: optional(anyObject<SpentByDescendants>()),
+  descendants: s.optional(s.anyObject<SpentByDescendants>()),
 };
 
 const FIELDS = {
-  version: VERSION,
-  runId: TEXT,
-  agentName: TEXT,
+  version: s.VERSION,
+  runId: s.TEXT,
+  agentName: s.TEXT,
   /** The answer; the best partial answer if the run did not complete. */
-  output: shape<unknown>(ANY_JSON),
+  output: s.shape<unknown>(s.ANY_JSON),
   status: TERMINAL_STATUS,
-  stopReason: shape<StopReason>(TEXT),
+  stopReason: s.shape<StopReason>(s.TEXT),
   /**
    * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
    * Absent if the run has recorded no step, and for programs.
    */
-  finishReason: optional(TEXT),
+  finishReason: s.optional(s.TEXT),
   ...SPENT_MEMBERS,
   /** ISO 8601; null in a result that no run produced. */
-  startTime: orNull(TIMESTAMP),
-  endTime: orNull(TIMESTAMP),
-  durationSeconds: orNull(NUMBER),
-  error: orNull(TEXT),
+  startTime: s.orNull(s.TIMESTAMP),
+  endTime: s.orNull(s.TIMESTAMP),
+  durationSeconds: s.orNull(s.NUMBER),
+  error: s.orNull(s.TEXT),
   /** The code of the error table, for status `error`. */
-  errorCode: optional(TEXT),
+  errorCode: s.optional(s.TEXT),
   /** The reason that the caller gave for cancelling the run. */
-  cancelReason: optional(TEXT),
+  cancelReason: s.optional(s.TEXT),
   /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
   limits: LIMIT_VALUES,
   /** The number of turns, if the run is a session. */
-  turns: optional(NUMBER),
+  turns: s.optional(s.NUMBER),
   /** Events that are not in the archive, because storing them failed. */
-  notArchived: optional(listOf(NOT_ARCHIVED)),
+  notArchived: s.optional(s.listOf(NOT_ARCHIVED)),
   /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
-  verdict: optional(anyObject<AnswerVerdict>()),
+  verdict: s.optional(s.anyObject<AnswerVerdict>()),
   /** The agent that acted last, if the run was handed over. */
-  lastAgent: optional(TEXT),
+  lastAgent: s.optional(s.TEXT),
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
-  usageByAgent: optional(recordOf(AGGREGATED_USAGE)),
+  usageByAgent: s.optional(s.recordOf(AGGREGATED_USAGE)),
   /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
-  hooks: optional(listOf(anyObject<HookRecord>())),
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
   /** The guardrail that ended the run, for stop reason `guardrail`. */
-  guardrail: optional(anyObject<GuardrailTrip>()),
+  guardrail: s.optional(s.anyObject<GuardrailTrip>()),
 };
 
 const STEPS = {
   /** The steps. The event that closes a run does not hold them; a result has them if they were requested with `result({steps: true})`. */
-  steps: optional(listOf(STEP_RESULT)),
+  steps: s.optional(s.listOf(STEP_RESULT)),
 };
 
 const OF_PROGRAM = {
   /** The units of a program, if the run is that of one. */
-  units: optional(listOf(anyObject<UnitResult>())),
+  units: s.optional(s.listOf(s.anyObject<UnitResult>())),
   /** True: units were left out to fit into the closing event. */
-  unitsCut: optional(TRUE),
+  unitsCut: s.optional(s.TRUE),
 };
 
 /** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
-export const STREAMED_RESULT = object({ ...FIELDS, ...OF_PROGRAM });
+export const STREAMED_RESULT = s.object({ ...FIELDS, ...OF_PROGRAM });
 
 /** The members of a result as JSON. */
 export const RESULT_MEMBERS = {
   ...FIELDS,
   ...STEPS,
   /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
-  treeUsage: optional(AGGREGATED_USAGE),
-  success: FLAG,
-  outputText: TEXT,
-  hasMedia: FLAG,
-  mediaTypes: listOf(TEXT),
-  maxIterations: described(NUMBER, 'The same as `limits.steps`.'),
+  treeUsage: s.optional(AGGREGATED_USAGE),
+  success: s.FLAG,
+  outputText: s.TEXT,
+  hasMedia: s.FLAG,
+  mediaTypes: s.listOf(s.TEXT),
+  maxIterations: s.described(s.NUMBER, 'The same as `limits.steps`.'),
 };
 
 /** The same of any run, which may be that of a program. */
 export const ANY_RESULT_MEMBERS = { ...RESULT_MEMBERS, ...OF_PROGRAM };
 
 /** The fields of a RunResult as plain JSON. The event that closes a run does not hold `steps`, so that content is stored once. */
-export interface RunResultFields<Output = JsonValue> extends ObjectOf<typeof FIELDS>, ObjectOf<typeof STEPS>, ObjectOf<typeof OF_PROGRAM> {
+export interface RunResultFields<Output = JsonValue>
+  extends s.ObjectOf<typeof FIELDS>, s.ObjectOf<typeof STEPS>, s.ObjectOf<typeof OF_PROGRAM> {
   /** The answer; the best partial answer if the run did not complete. */
   output: Output;
   /** True: `output` was cut to fit into the closing event. The client replaces it by the whole output. */
@@ -138,7 +122,7 @@ export interface RequestedParts {
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
-export interface RunResultJson<Output = JsonValue> extends ObjectOf<typeof RESULT_MEMBERS>, Omit<RequestedParts, 'trace'> {
+export interface RunResultJson<Output = JsonValue> extends s.ObjectOf<typeof RESULT_MEMBERS>, Omit<RequestedParts, 'trace'> {
   output: Output;
   trace?: ExecutionTraceJson;
 }
@@ -164,7 +148,7 @@ export type UnfinishedRun<Unfinished = string> = EndedRun<Unfinished> & {
 };
 
 /** The members of every result that hold data. */
-type ResultData<Output> = Omit<RunResultFields<Output>, keyof ObjectOf<typeof OF_PROGRAM> | 'outputTruncated'> & RequestedParts;
+type ResultData<Output> = Omit<RunResultFields<Output>, keyof s.ObjectOf<typeof OF_PROGRAM> | 'outputTruncated'> & RequestedParts;
 
 /** The same members, each of which can be read: those that may be missing as undefined. */
 type Readable<Data> = { readonly [Key in keyof Data]-?: object extends Pick<Data, Key> ? Data[Key] | undefined : Data[Key] };

@@ -5,81 +5,65 @@ import { HOOK_SNAPSHOT } from './hooks.ts';
 import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS, TREE_LIMITS } from './limits.ts';
 import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
 import { PRINCIPAL } from './run.ts';
-import {
-  AT_LEAST_ONE,
-  boundedNumber,
-  boundedText,
-  closedObject,
-  constant,
-  COUNT,
-  DURATION,
-  JSON_OBJECT,
-  listOf,
-  MOMENT,
-  type ObjectOf,
-  optional,
-  orNull,
-  shape,
-  TRUE,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { utf8Length } from './text.ts';
 
-const ID = boundedText({ minLength: 1, maxLength: 1_000 });
+const ID = s.boundedText({ minLength: 1, maxLength: 1_000 });
 
 export const OVERRIDES = {
   /** `provider/model`; overrides the agent's model. */
-  model: optional(MODEL_NAME),
+  model: s.optional(MODEL_NAME),
   /** Each setting overrides the agent's own. */
-  settings: optional(MODEL_SETTINGS),
+  settings: s.optional(MODEL_SETTINGS),
   /** Words by which runs are found, and by which providers may tell runs apart. */
-  tags: optional(listOf(boundedText({ minLength: 1, maxLength: 100 }), { maxItems: 20 })),
+  tags: s.optional(s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { maxItems: 20 })),
   /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
-  live: optional(TRUE),
+  live: s.optional(s.TRUE),
 };
 
 /** Settings of one run that override its agent or add to it. Plain JSON, in the input of the run. */
-export interface RunOverrides extends ObjectOf<typeof OVERRIDES> {}
+export interface RunOverrides extends s.ObjectOf<typeof OVERRIDES> {}
 
 const SESSION_MEMBERS = {
   /** The limits of the whole session. Those of the agent hold for each turn. */
-  limits: optional(SESSION_LIMITS),
+  limits: s.optional(SESSION_LIMITS),
   /** The number of turns after which the conversation is compacted, also if its window is not full. Default 20; `null`: never. */
-  compactAfter: optional(orNull(AT_LEAST_ONE)),
+  compactAfter: s.optional(s.orNull(s.AT_LEAST_ONE)),
   /** Shown in lists. */
-  title: optional(boundedText({ minLength: 1, maxLength: 200 })),
+  title: s.optional(s.boundedText({ minLength: 1, maxLength: 200 })),
   /** A model call after the first answer gives the session a title. */
-  generateTitle: optional(TRUE),
+  generateTitle: s.optional(s.TRUE),
   /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
-  refresh: optional(constant('never')),
+  refresh: s.optional(s.constant('never')),
 };
 
 /** The part of the input of a run that makes it a session: it stays open between its answers. */
-export interface SessionInput extends ObjectOf<typeof SESSION_MEMBERS> {}
+export interface SessionInput extends s.ObjectOf<typeof SESSION_MEMBERS> {}
 
 const PARENT_MEMBERS = {
   runId: ID,
   /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
-  firstRunId: optional(ID),
+  firstRunId: s.optional(ID),
   /** The number of ancestors of the child, from 1. */
-  depth: boundedNumber({ type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH }),
+  depth: s.boundedNumber({ type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH }),
   /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
-  checkMs: DURATION,
+  checkMs: s.DURATION,
   /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
-  checkAt: optional(MOMENT),
+  checkAt: s.optional(s.MOMENT),
   /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
-  left: optional(LIMITS),
+  left: s.optional(LIMITS),
   /** The limits of the descendants of the child. Absent if the parent is a program. */
-  tree: optional(TREE_LIMITS),
+  tree: s.optional(TREE_LIMITS),
   /** The hooks of the ancestors: they hold for the child too. */
-  hooks: optional(listOf(HOOK_SNAPSHOT)),
+  hooks: s.optional(s.listOf(HOOK_SNAPSHOT)),
   /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
-  kept: optional(TRUE),
+  kept: s.optional(s.TRUE),
   /** The policies that hold for the parent: each call of the child must pass them too. */
-  permissions: optional(listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
 };
 
 /** The run that started a run as its child. */
-export interface ParentRun extends ObjectOf<typeof PARENT_MEMBERS> {}
+export interface ParentRun extends s.ObjectOf<typeof PARENT_MEMBERS> {}
 
 /** The parent as the input of a child names it. */
 export type ParentInput = Omit<ParentRun, 'checkAt'>;
@@ -87,63 +71,63 @@ export type ParentInput = Omit<ParentRun, 'checkAt'>;
 const FROM_CALL_MEMBERS = {
   /** The id of the event of the call, and its index in the content of that event. */
   eventId: ID,
-  index: COUNT,
+  index: s.COUNT,
   /** `input` is only the beginning of the input. */
-  input: optional(TRUE),
+  input: s.optional(s.TRUE),
   /** The deps are left out. */
-  deps: optional(TRUE),
+  deps: s.optional(s.TRUE),
 };
 
 /** A call of the parent of a run. */
-export interface FromCall extends ObjectOf<typeof FROM_CALL_MEMBERS> {}
+export interface FromCall extends s.ObjectOf<typeof FROM_CALL_MEMBERS> {}
 
 const NAMED = {
   /** The name of the agent. */
-  agent: boundedText({ minLength: 1 }),
+  agent: s.boundedText({ minLength: 1 }),
   /** The agent itself, if it is a step of the program that starts the run. */
-  document: optional(AGENT_DOCUMENT),
+  document: s.optional(AGENT_DOCUMENT),
   /** The order of agents, if the run is that of a flow which no worker has by its name. */
-  flow: optional(FLOW_INPUT),
+  flow: s.optional(FLOW_INPUT),
 };
 
 /** The data of a run of an agent or of a program. */
 export const RUN_DATA = {
-  deps: optional(JSON_OBJECT),
+  deps: s.optional(s.JSON_OBJECT),
   /** The state that the run begins with. Tools change it. */
-  state: optional(JSON_OBJECT),
+  state: s.optional(s.JSON_OBJECT),
   /** The identity on whose behalf the run acts. */
-  principal: optional(PRINCIPAL),
+  principal: s.optional(PRINCIPAL),
 };
 
 /** What bounds a run of an agent or of a program. */
 export const RUN_BOUNDS = {
   /** Overrides limits of the agent or the program. */
-  limits: optional(LIMITS),
+  limits: s.optional(LIMITS),
   /** Set by the run that starts this one as its child. */
-  parent: optional(shape<ParentInput>(closedObject(PARENT_MEMBERS))),
+  parent: s.optional(s.shape<ParentInput>(s.closedObject(PARENT_MEMBERS))),
 };
 
 const TERMS = {
   ...RUN_DATA,
   /** The run is a session: it stays open after its answers, and may begin without an input. */
-  session: optional<SessionInput>(closedObject(SESSION_MEMBERS)),
+  session: s.optional<SessionInput>(s.closedObject(SESSION_MEMBERS)),
   ...RUN_BOUNDS,
   /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
-  fromCall: optional<FromCall>(closedObject(FROM_CALL_MEMBERS)),
+  fromCall: s.optional<FromCall>(s.closedObject(FROM_CALL_MEMBERS)),
   ...OVERRIDES,
 };
 
 /** The input of a run without the conversation that it begins with. */
-export interface RunTerms extends ObjectOf<typeof NAMED>, ObjectOf<typeof TERMS> {}
+export interface RunTerms extends s.ObjectOf<typeof NAMED>, s.ObjectOf<typeof TERMS> {}
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export type RunInput = RunTerms & RunOpening;
 
-const OPENING = { input: MESSAGE_CONTENT, messages: optional(listOf(CONTENT_ITEM)) };
-export const RUN_INPUT = closedObject({ ...NAMED, ...OPENING, ...TERMS });
+const OPENING = { input: MESSAGE_CONTENT, messages: s.optional(s.listOf(CONTENT_ITEM)) };
+export const RUN_INPUT = s.closedObject({ ...NAMED, ...OPENING, ...TERMS });
 
 /** The same, for an input that begins with messages or is that of a session. */
-export const CONTINUING_INPUT = closedObject({ ...NAMED, ...OPENING, input: optional(OPENING.input), ...TERMS });
+export const CONTINUING_INPUT = s.closedObject({ ...NAMED, ...OPENING, input: s.optional(OPENING.input), ...TERMS });
 
 /** The conversation that a run begins with: what the user says, the conversation before it, or both. */
 export type RunOpening =

@@ -1,23 +1,7 @@
 import { cutText } from './byte-budgets.ts';
 import { defined } from './defined.ts';
 import { depsProblem } from './deps.ts';
-import {
-  boundedText,
-  closedObject,
-  described,
-  JSON_OBJECT,
-  listOf,
-  NUMBER,
-  object,
-  type ObjectOf,
-  oneOf,
-  optional,
-  type Shape,
-  shape,
-  TEXT,
-  TIMESTAMP,
-  type ValueOf,
-} from './shape.ts';
+import * as s from './shape.ts';
 
 /**
  * The statuses with which a run can end. `max_iterations_reached`: the limit of steps has ended it. `limit_reached`: any other limit has,
@@ -27,14 +11,14 @@ export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_
 
 /** The status of a run that has ended. */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
-export const TERMINAL_STATUS: Shape<TerminalStatus> = oneOf(...TERMINAL_STATUSES);
+export const TERMINAL_STATUS: s.Shape<TerminalStatus> = s.oneOf(...TERMINAL_STATUSES);
 
 /** The statuses that a run can have. `idle`: a session that waits for a message. */
 export const RUN_STATUSES = ['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES] as const;
 
 /** The status of a run at any moment. `idle`: a session that waits for a message. */
 export type RunStatus = (typeof RUN_STATUSES)[number];
-export const RUN_STATUS: Shape<RunStatus> = oneOf(...RUN_STATUSES);
+export const RUN_STATUS: s.Shape<RunStatus> = s.oneOf(...RUN_STATUSES);
 
 /** The reason why a run ended; `closed` if a caller has closed a session. It is more precise than the status: it names the limit. */
 export type StopReason =
@@ -64,27 +48,27 @@ export function isLimitStatus(status: RunStatus): status is 'max_iterations_reac
   return status === 'max_iterations_reached' || status === 'limit_reached';
 }
 
-const PRINCIPAL_NAME = boundedText({ minLength: 1, maxLength: 200 });
+const PRINCIPAL_NAME = s.boundedText({ minLength: 1, maxLength: 200 });
 
 const IDENTITY_MEMBERS = {
   /** The customer of the operator that the user belongs to. */
-  tenant: optional(PRINCIPAL_NAME),
-  user: optional(PRINCIPAL_NAME),
+  tenant: s.optional(PRINCIPAL_NAME),
+  user: s.optional(PRINCIPAL_NAME),
 };
 
 /** The part of a principal that says who it is. Claims may differ from one run to the next. */
-export interface Identity extends ObjectOf<typeof IDENTITY_MEMBERS> {}
-export const IDENTITY: Shape<Identity> = closedObject(IDENTITY_MEMBERS);
+export interface Identity extends s.ObjectOf<typeof IDENTITY_MEMBERS> {}
+export const IDENTITY: s.Shape<Identity> = s.closedObject(IDENTITY_MEMBERS);
 
 const PRINCIPAL_MEMBERS = {
   ...IDENTITY_MEMBERS,
   /** Facts about the user that tools rely on, such as roles. */
-  claims: optional(JSON_OBJECT),
+  claims: s.optional(s.JSON_OBJECT),
 };
 
 /** The identity on whose behalf a run acts. It is given at the start, fixed for the run, inherited by its children, and read-only for tools. */
-export interface Principal extends ObjectOf<typeof PRINCIPAL_MEMBERS> {}
-export const PRINCIPAL: Shape<Principal> = closedObject(PRINCIPAL_MEMBERS);
+export interface Principal extends s.ObjectOf<typeof PRINCIPAL_MEMBERS> {}
+export const PRINCIPAL: s.Shape<Principal> = s.closedObject(PRINCIPAL_MEMBERS);
 
 /** The same as it was given: a missing member may be there as undefined. */
 type GivenIdentity = { [Name in keyof Identity]: Identity[Name] | undefined };
@@ -112,23 +96,23 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
 
 const SUBJECT_MEMBERS = {
   /** The agent or the program that the run began with. */
-  agentName: TEXT,
-  tenant: optional(TEXT),
-  user: optional(TEXT),
+  agentName: s.TEXT,
+  tenant: s.optional(s.TEXT),
+  user: s.optional(s.TEXT),
   /** The tags that the run was started with. */
-  tags: optional(listOf(TEXT)),
+  tags: s.optional(s.listOf(s.TEXT)),
   /** The title of a session. */
-  title: optional(TEXT),
+  title: s.optional(s.TEXT),
   /** The beginning of what the user asked, on one line: the first message of the run, or the newest one of a session. */
-  question: optional(described(TEXT, 'The beginning of what the user asked.')),
+  question: s.optional(s.described(s.TEXT, 'The beginning of what the user asked.')),
 };
 
 /**
  * What an approver needs to know about a run besides the call that waits. Texts are short, and those of users and
  * models are untrusted: escape them where they are shown.
  */
-export interface RunSubject extends ObjectOf<typeof SUBJECT_MEMBERS> {}
-export const RUN_SUBJECT: Shape<RunSubject> = object(SUBJECT_MEMBERS, {
+export interface RunSubject extends s.ObjectOf<typeof SUBJECT_MEMBERS> {}
+export const RUN_SUBJECT: s.Shape<RunSubject> = s.object(SUBJECT_MEMBERS, {
   description: 'For whom and for what the run acts. The texts are untrusted: escape them.',
 });
 
@@ -141,10 +125,10 @@ type NoticeCode =
   /** The conversation was changed, because the provider refuses it as it was. */
   | 'conversation_repaired';
 
-export const NOTICE = object({ code: shape<NoticeCode>(TEXT), message: TEXT });
+export const NOTICE = s.object({ code: s.shape<NoticeCode>(s.TEXT), message: s.TEXT });
 
 /** A fact that a person should know, although the run continues: what was left out or changed, and why. */
-export interface Notice extends ValueOf<typeof NOTICE> {}
+export interface Notice extends s.ValueOf<typeof NOTICE> {}
 
 /** The most notices of one event: the last one counts the others. */
 const MOST_NOTICES = 20;
@@ -161,25 +145,25 @@ export function boundNotices(notices: readonly Notice[]): Notice[] {
   return [...kept, { code: brief[kept.length]?.code ?? 'request_adapted', message: `and ${left} more` }];
 }
 
-const RANGE_MEMBERS = { from: NUMBER, through: NUMBER };
+const RANGE_MEMBERS = { from: s.NUMBER, through: s.NUMBER };
 
 /** A range of events of a run: from the offset `from` up to, but not including, `through`. */
-export interface EventRange extends ObjectOf<typeof RANGE_MEMBERS> {}
+export interface EventRange extends s.ObjectOf<typeof RANGE_MEMBERS> {}
 
 /** Events that the archive is storing. The run continues, or ends, once they are stored or the attempts are over. */
-export interface Archiving extends ValueOf<typeof ARCHIVING> {}
-export const ARCHIVING = object({
+export interface Archiving extends s.ValueOf<typeof ARCHIVING> {}
+export const ARCHIVING = s.object({
   ...RANGE_MEMBERS,
   /** ISO 8601. */
-  since: TIMESTAMP,
+  since: s.TIMESTAMP,
 });
 
 /** Events that are not in the archive, because it failed for too long. The history of their executions still has them. */
-export interface NotArchived extends ValueOf<typeof NOT_ARCHIVED> {}
-export const NOT_ARCHIVED = object({
+export interface NotArchived extends s.ValueOf<typeof NOT_ARCHIVED> {}
+export const NOT_ARCHIVED = s.object({
   ...RANGE_MEMBERS,
   /** The error of the last attempt. */
-  message: TEXT,
+  message: s.TEXT,
 });
 
 /** Describes a range for a person, by its first and its last event: `events 0 to 7`, or `event 7`. */

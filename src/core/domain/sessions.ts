@@ -3,13 +3,13 @@ import type { JsonValue } from './json.ts';
 import { type LimitChanges, type RunLimits, SESSION_LIMIT_VALUES } from './limits.ts';
 import { type RunResultFields, SPENT_MEMBERS } from './result.ts';
 import type { RunOverrides, SessionInput } from './run-input.ts';
-import { listOf, NUMBER, object, type ObjectOf, optional, type Shape, shape, TEXT, TIMESTAMP, type ValueOf } from './shape.ts';
+import * as s from './shape.ts';
 import { addRunUsage } from './usage.ts';
 
 export type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from './requests.ts';
 
 /** The amounts that turns have used. */
-export interface SpentByTurns extends ObjectOf<typeof SPENT_MEMBERS> {}
+export interface SpentByTurns extends s.ObjectOf<typeof SPENT_MEMBERS> {}
 
 /** The state of a session besides that of its present turn: plain data, carried into the next execution. */
 export interface SessionState extends SessionInput {
@@ -61,15 +61,15 @@ interface TurnBeginning {
 
 export const TURN_MEMBERS = {
   /** 1-based. */
-  turn: NUMBER,
+  turn: s.NUMBER,
   /** The step of the session with which the turn began. 1-based. */
-  firstStep: NUMBER,
+  firstStep: s.NUMBER,
   /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
-  unanswered: optional(listOf(TEXT)),
+  unanswered: s.optional(s.listOf(s.TEXT)),
 };
 
 /** The result of a turn: that of a run, from its message to its answer. */
-export interface TurnResultFields extends Omit<RunResultFields, 'steps'>, ObjectOf<typeof TURN_MEMBERS> {}
+export interface TurnResultFields extends Omit<RunResultFields, 'steps'>, s.ObjectOf<typeof TURN_MEMBERS> {}
 
 /** A request to interrupt the current turn. */
 export interface TurnInterrupt {
@@ -82,33 +82,33 @@ export interface CloseRequest {
   by: string | null;
 }
 
-const LIMIT_REACHED = object({
-  limit: shape<'turns' | 'totalTokens' | 'costUsd' | 'deadline'>(TEXT),
+const LIMIT_REACHED = s.object({
+  limit: s.shape<'turns' | 'totalTokens' | 'costUsd' | 'deadline'>(s.TEXT),
   /** For a person to read: `10 of 10 turns are used`. */
-  message: TEXT,
+  message: s.TEXT,
 });
 
 /** A limit that a session has reached. */
-export interface SessionLimitReached extends ValueOf<typeof LIMIT_REACHED> {}
+export interface SessionLimitReached extends s.ValueOf<typeof LIMIT_REACHED> {}
 
 const VIEW_MEMBERS = {
-  title: optional(TEXT),
+  title: s.optional(s.TEXT),
   /** The number of turns that have begun. */
-  turns: NUMBER,
+  turns: s.NUMBER,
   /** The number of the current turn. Absent while the session is idle. */
-  turn: optional(NUMBER),
+  turn: s.optional(s.NUMBER),
   /** The amounts of all turns; those besides this field are of the newest turn. */
-  spent: object(SPENT_MEMBERS),
+  spent: s.object(SPENT_MEMBERS),
   limits: SESSION_LIMIT_VALUES,
   /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
-  limitReached: optional(LIMIT_REACHED),
+  limitReached: s.optional(LIMIT_REACHED),
   /** ISO 8601: the end of the last turn. Absent before the first. */
-  idleSince: optional(TIMESTAMP),
+  idleSince: s.optional(s.TIMESTAMP),
 };
 
 /** The part of the `status` of a session that runs which end with their answer do not have. */
-export interface SessionView extends ObjectOf<typeof VIEW_MEMBERS> {}
-export const SESSION_VIEW: Shape<SessionView> = object(VIEW_MEMBERS);
+export interface SessionView extends s.ObjectOf<typeof VIEW_MEMBERS> {}
+export const SESSION_VIEW: s.Shape<SessionView> = s.object(VIEW_MEMBERS);
 
 /** Argument of the `turn` query. */
 export interface TurnQuestion {

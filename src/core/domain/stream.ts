@@ -1,19 +1,19 @@
 import { isJsonObject, type JsonValue } from './json.ts';
 import type { RunStatus } from './run.ts';
-import { ANY_JSON, fixed, object, type Shape, TEXT, union, type ValueOf } from './shape.ts';
+import * as s from './shape.ts';
 
-const TEXT_DELTA = object({ type: fixed('text'), text: TEXT });
-const REASONING_DELTA = object({ type: fixed('reasoning'), text: TEXT });
+const TEXT_DELTA = s.object({ type: s.fixed('text'), text: s.TEXT });
+const REASONING_DELTA = s.object({ type: s.fixed('reasoning'), text: s.TEXT });
 /** A piece of the arguments of a tool call, as JSON text. `callId` is that of the provider: the run renames an id that it has already. */
-const INPUT_DELTA = object({ type: fixed('tool_input'), callId: TEXT, toolName: TEXT, text: TEXT });
-const DATA_DELTA = object({ type: fixed('data'), callId: TEXT, name: TEXT, data: ANY_JSON });
+const INPUT_DELTA = s.object({ type: s.fixed('tool_input'), callId: s.TEXT, toolName: s.TEXT, text: s.TEXT });
+const DATA_DELTA = s.object({ type: s.fixed('data'), callId: s.TEXT, name: s.TEXT, data: s.ANY_JSON });
 
 /** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. */
-export type ModelDelta = ValueOf<typeof TEXT_DELTA> | ValueOf<typeof REASONING_DELTA> | ValueOf<typeof INPUT_DELTA>;
+export type ModelDelta = s.ValueOf<typeof TEXT_DELTA> | s.ValueOf<typeof REASONING_DELTA> | s.ValueOf<typeof INPUT_DELTA>;
 
 /** A piece of live output. `data`: a tool has called `context.emit(name, data)`. */
-export type Delta = ModelDelta | ValueOf<typeof DATA_DELTA>;
-export const DELTA: Shape<Delta> = union(TEXT_DELTA, REASONING_DELTA, INPUT_DELTA, DATA_DELTA);
+export type Delta = ModelDelta | s.ValueOf<typeof DATA_DELTA>;
+export const DELTA: s.Shape<Delta> = s.union(TEXT_DELTA, REASONING_DELTA, INPUT_DELTA, DATA_DELTA);
 
 /** One attempt of a call whose output is streamed: of a model call, or of a tool. */
 export interface StreamedAttempt {

@@ -1,25 +1,7 @@
 import { SPILLED_CONTENT } from './content.ts';
 import type { HookRecord } from './hooks.ts';
 import type { JsonValue } from './json.ts';
-import {
-  anyObject,
-  fixed,
-  FLAG,
-  JSON_OBJECT,
-  listOf,
-  NUMBER,
-  object,
-  type ObjectOf,
-  oneOf,
-  optional,
-  orNull,
-  recordOf,
-  type Shape,
-  shape,
-  TEXT,
-  TIMESTAMP,
-  TRUE,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { counted, withoutEnd } from './text.ts';
 import { USAGE_STATS } from './usage.ts';
 
@@ -39,14 +21,14 @@ export function cutNote(finishReason: FinishReason): string {
 
 const VERIFIED_MEMBERS = {
   /** True if the call took effect. */
-  happened: FLAG,
+  happened: s.FLAG,
   /** The way in which the answer was lost, which is why the tool was asked. */
-  reason: TEXT,
+  reason: s.TEXT,
 };
 
 /** The report of a tool about a call whose answer was lost. */
-export interface Verified extends ObjectOf<typeof VERIFIED_MEMBERS> {}
-const VERIFIED: Shape<Verified> = object(VERIFIED_MEMBERS);
+export interface Verified extends s.ObjectOf<typeof VERIFIED_MEMBERS> {}
+const VERIFIED: s.Shape<Verified> = s.object(VERIFIED_MEMBERS);
 
 /** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */
 export function newToolCallRecord(toolName: string, callId: string, timestamp: string): ToolCallRecord {
@@ -82,62 +64,62 @@ const REASONS = Object.keys(NOT_RUN) as NotRun[];
 
 /** The number of calls that did not run, by reason and by the name of the tool. */
 export type CallsNotRun = Partial<Record<NotRun, Record<string, number>>>;
-export const CALLS_NOT_RUN = shape<CallsNotRun>({
+export const CALLS_NOT_RUN = s.shape<CallsNotRun>({
   type: 'object',
-  properties: Object.fromEntries(REASONS.map((reason) => [reason, recordOf(NUMBER)])),
+  properties: Object.fromEntries(REASONS.map((reason) => [reason, s.recordOf(s.NUMBER)])),
 });
 
 const CALL_MEMBERS = {
-  toolName: TEXT,
+  toolName: s.TEXT,
   /** The version of the tool in this run. Absent: it has none. */
-  toolVersion: optional(TEXT),
-  callId: TEXT,
-  arguments: JSON_OBJECT,
+  toolVersion: s.optional(s.TEXT),
+  callId: s.TEXT,
+  arguments: s.JSON_OBJECT,
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
-  result: TEXT,
-  isError: FLAG,
+  result: s.TEXT,
+  isError: s.FLAG,
   /** Present if the call did not run: `result` says why. */
-  notRun: optional(oneOf(...REASONS)),
+  notRun: s.optional(s.oneOf(...REASONS)),
   /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
-  durationMs: orNull(NUMBER),
+  durationMs: s.orNull(s.NUMBER),
   /** The time of recording the result, ISO 8601. */
-  timestamp: TIMESTAMP,
+  timestamp: s.TIMESTAMP,
   /** The location of the whole result, if `result` is only its preview. */
-  spilled: optional(SPILLED_CONTENT),
+  spilled: s.optional(SPILLED_CONTENT),
   /** The call was made by code that the model wrote. */
-  caller: optional(fixed('code')),
+  caller: s.optional(s.fixed('code')),
   /** Present if the answer of the call was lost, and `result` is the report of its tool. */
-  verified: optional(VERIFIED),
+  verified: s.optional(VERIFIED),
   /** The run that the call has started as a child, if its tool is an agent. */
-  childRunId: optional(TEXT),
+  childRunId: s.optional(s.TEXT),
   /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
-  hooks: optional(listOf(anyObject<HookRecord>())),
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
 };
 
 /** One tool call of a step, executed or not. */
-export interface ToolCallRecord extends ObjectOf<typeof CALL_MEMBERS> {}
-export const TOOL_CALL_RECORD: Shape<ToolCallRecord> = object(CALL_MEMBERS);
+export interface ToolCallRecord extends s.ObjectOf<typeof CALL_MEMBERS> {}
+export const TOOL_CALL_RECORD: s.Shape<ToolCallRecord> = s.object(CALL_MEMBERS);
 
 const STEP_MEMBERS = {
   /** 1-based. */
-  step: NUMBER,
+  step: s.NUMBER,
   /** The agent that acted. Only in runs that several agents may act in. */
-  agent: optional(TEXT),
+  agent: s.optional(s.TEXT),
   /** The text of the model's answer, or null if it had none. */
-  thought: orNull(TEXT),
-  toolCalls: listOf(TOOL_CALL_RECORD),
-  usage: orNull(USAGE_STATS),
+  thought: s.orNull(s.TEXT),
+  toolCalls: s.listOf(TOOL_CALL_RECORD),
+  usage: s.orNull(USAGE_STATS),
   /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
-  finishReason: TEXT,
+  finishReason: s.TEXT,
   /** True on the optional final attempt after the step limit. */
-  final: optional(TRUE),
+  final: s.optional(s.TRUE),
   /** The answers of hooks about the request and the response. */
-  hooks: optional(listOf(anyObject<HookRecord>())),
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
 };
 
 /** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
-export interface StepResult extends ObjectOf<typeof STEP_MEMBERS> {}
-export const STEP_RESULT: Shape<StepResult> = object(STEP_MEMBERS);
+export interface StepResult extends s.ObjectOf<typeof STEP_MEMBERS> {}
+export const STEP_RESULT: s.Shape<StepResult> = s.object(STEP_MEMBERS);
 
 /** The calls of a run: those that its tools executed, and those that did not run. */
 export interface CallCounts {

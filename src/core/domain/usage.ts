@@ -1,50 +1,50 @@
 import { defined } from './defined.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
-import { NUMBER, object, type ObjectOf, optional, type Shape } from './shape.ts';
+import * as s from './shape.ts';
 
-const TOKENS = { promptTokens: NUMBER, completionTokens: NUMBER, totalTokens: NUMBER };
+const TOKENS = { promptTokens: s.NUMBER, completionTokens: s.NUMBER, totalTokens: s.NUMBER };
 
 const USAGE_MEMBERS = {
   ...TOKENS,
   /** Tokens that the provider read from its cache. */
-  cachedTokens: optional(NUMBER),
+  cachedTokens: s.optional(s.NUMBER),
   /** Tokens that the provider wrote to its cache. */
-  cacheWriteTokens: optional(NUMBER),
-  reasoningTokens: optional(NUMBER),
+  cacheWriteTokens: s.optional(s.NUMBER),
+  reasoningTokens: s.optional(s.NUMBER),
   /** US dollars, if the price of the model is known. */
-  costUsd: optional(NUMBER),
+  costUsd: s.optional(s.NUMBER),
 };
 
 /** Tokens of one model call. `cachedTokens` and `cacheWriteTokens` are part of the prompt, `reasoningTokens` part of the completion. */
-export interface UsageStats extends ObjectOf<typeof USAGE_MEMBERS> {}
-export const USAGE_STATS: Shape<UsageStats> = object(USAGE_MEMBERS);
+export interface UsageStats extends s.ObjectOf<typeof USAGE_MEMBERS> {}
+export const USAGE_STATS: s.Shape<UsageStats> = s.object(USAGE_MEMBERS);
 
 const ESTIMATED_MEMBERS = { ...TOKENS, costUsd: USAGE_MEMBERS.costUsd };
 
 /** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
-export interface EstimatedUsage extends ObjectOf<typeof ESTIMATED_MEMBERS> {}
-export const ESTIMATED_USAGE: Shape<EstimatedUsage> = object(ESTIMATED_MEMBERS);
+export interface EstimatedUsage extends s.ObjectOf<typeof ESTIMATED_MEMBERS> {}
+export const ESTIMATED_USAGE: s.Shape<EstimatedUsage> = s.object(ESTIMATED_MEMBERS);
 
 const AGGREGATED_MEMBERS = {
   ...TOKENS,
-  cachedTokens: NUMBER,
-  reasoningTokens: NUMBER,
-  llmCalls: NUMBER,
+  cachedTokens: s.NUMBER,
+  reasoningTokens: s.NUMBER,
+  llmCalls: s.NUMBER,
   /** Absent if no provider reported any. */
-  cacheWriteTokens: optional(NUMBER),
+  cacheWriteTokens: s.optional(s.NUMBER),
   /** US dollars of the reported usage, as far as prices are known. */
-  costUsd: optional(NUMBER),
+  costUsd: s.optional(s.NUMBER),
   /**
    * Usage that no provider reported, estimated from the size of requests and answers. It is not part of the other counts, but
    * counts against limits.
    */
-  estimated: optional(ESTIMATED_USAGE),
+  estimated: s.optional(ESTIMATED_USAGE),
 };
 
 /** Tokens of all model calls of a run, and the number of calls. */
-export interface AggregatedUsage extends ObjectOf<typeof AGGREGATED_MEMBERS> {}
-export const AGGREGATED_USAGE: Shape<AggregatedUsage> = object(AGGREGATED_MEMBERS);
+export interface AggregatedUsage extends s.ObjectOf<typeof AGGREGATED_MEMBERS> {}
+export const AGGREGATED_USAGE: s.Shape<AggregatedUsage> = s.object(AGGREGATED_MEMBERS);
 
 /** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {

@@ -4,113 +4,98 @@ import type { Missing } from './missing-definitions.ts';
 import { EVENT, type Event } from './record.ts';
 import { ARCHIVING, NOT_ARCHIVED, RUN_STATUS, RUN_SUBJECT, type RunStatus, type RunSubject } from './run.ts';
 import { SESSION_VIEW } from './sessions.ts';
-import {
-  ANY_JSON,
-  anyObject,
-  JSON_OBJECT,
-  listOf,
-  NUMBER,
-  object,
-  type ObjectOf,
-  optional,
-  type Shape,
-  shape,
-  TEXT,
-  TIMESTAMP,
-  type ValueOf,
-  VERSION,
-} from './shape.ts';
+import * as s from './shape.ts';
 import { CALLS_NOT_RUN, type StepResult } from './tool-calls.ts';
 import { AGGREGATED_USAGE } from './usage.ts';
 
-const REFUSED_CALL = object({
+const REFUSED_CALL = s.object({
   /** The code of the error, such as `model_rate_limited`. */
-  code: TEXT,
+  code: s.TEXT,
   /** The number of refusals so far. */
-  times: NUMBER,
+  times: s.NUMBER,
   /** The time of the next attempt, ISO 8601. Absent if the server does not say it. */
-  nextAttemptAt: optional(TIMESTAMP),
+  nextAttemptAt: s.optional(s.TIMESTAMP),
   /** The time at which the call is given up, ISO 8601. */
-  givesUpAt: TIMESTAMP,
+  givesUpAt: s.TIMESTAMP,
 });
 
 /** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
-export interface RefusedCall extends ValueOf<typeof REFUSED_CALL> {}
+export interface RefusedCall extends s.ValueOf<typeof REFUSED_CALL> {}
 
-const RUNNING_CALL = object({
+const RUNNING_CALL = s.object({
   /**
    * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
    * for the hook of that name.
    */
-  name: TEXT,
+  name: s.TEXT,
   /** 1-based. */
-  attempt: NUMBER,
+  attempt: s.NUMBER,
   /** The details of the last heartbeat: `context.heartbeat(progress)` of a tool. */
-  progress: optional(ANY_JSON),
+  progress: s.optional(s.ANY_JSON),
   /** The error of the attempt before. */
-  lastFailure: optional(TEXT),
+  lastFailure: s.optional(s.TEXT),
   /** Set while a model call waits for its next attempt because the provider has refused it. */
-  refused: optional(shape<RefusedCall>(REFUSED_CALL)),
+  refused: s.optional(s.shape<RefusedCall>(REFUSED_CALL)),
 });
 
 /** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
-export interface RunningCall extends ValueOf<typeof RUNNING_CALL> {}
+export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
 const STATUS_MEMBERS = {
-  version: VERSION,
-  runId: TEXT,
+  version: s.VERSION,
+  runId: s.TEXT,
   /** The agent that the run began with. */
-  agentName: TEXT,
+  agentName: s.TEXT,
   /** The agent that acts. Only if the run was handed over. */
-  currentAgent: optional(TEXT),
+  currentAgent: s.optional(s.TEXT),
   /** What an approver needs to know about the run. */
   about: RUN_SUBJECT,
   status: RUN_STATUS,
-  currentStep: NUMBER,
+  currentStep: s.NUMBER,
   /** The usage of the run itself; that of a program includes its descendants that have ended. */
   usage: AGGREGATED_USAGE,
   /** The usage of the run and of its descendants that have ended. Absent if there are none, and for a program: it is then `usage`. */
-  treeUsage: optional(AGGREGATED_USAGE),
+  treeUsage: s.optional(AGGREGATED_USAGE),
   /** The number of calls that tools executed. */
-  toolCallsTotal: NUMBER,
+  toolCallsTotal: s.NUMBER,
   /** The number of calls that did not run, by reason and name. Absent if all have run. */
-  toolCallsNotRun: optional(CALLS_NOT_RUN),
-  events: NUMBER,
+  toolCallsNotRun: s.optional(CALLS_NOT_RUN),
+  events: s.NUMBER,
   /** The number of executions of the run so far. */
-  executions: NUMBER,
+  executions: s.NUMBER,
   /** The number of messages in the queue. */
-  queued: NUMBER,
+  queued: s.NUMBER,
   /** The names of the tools whose calls wait for a decision. */
-  waitingFor: listOf(TEXT),
+  waitingFor: s.listOf(s.TEXT),
   /** The current limits. Undefined until the agent is resolved. */
-  limits: optional(RUN_LIMITS),
+  limits: s.optional(RUN_LIMITS),
   /** The turns and the limits, if the run is a session. */
-  session: optional(SESSION_VIEW),
+  session: s.optional(SESSION_VIEW),
   /** The ids of the children that the run waits for. Absent if there are none. */
-  children: optional(listOf(TEXT)),
+  children: s.optional(s.listOf(s.TEXT)),
   /** The ids of those of them that wait for a person. Absent if there are none. */
-  waitingChildren: optional(listOf(TEXT)),
+  waitingChildren: s.optional(s.listOf(s.TEXT)),
   /** The ids of the children that have ended in the current step. Absent if there are none. */
-  endedChildren: optional(listOf(TEXT)),
+  endedChildren: s.optional(s.listOf(s.TEXT)),
   /** The number of tool calls that have started: limits count these. */
-  toolCallsStarted: NUMBER,
+  toolCallsStarted: s.NUMBER,
   /** The newest error of a tool, an activity or a request. */
-  lastError: optional(TEXT),
+  lastError: s.optional(s.TEXT),
   /** The definitions that no worker which took the run's tasks had so far. Absent if there are none. */
-  missing: optional(listOf(anyObject<Missing>())),
+  missing: s.optional(s.listOf(s.anyObject<Missing>())),
   /** The events that the archive is storing: the run continues, or ends, afterwards. */
-  archiving: optional(ARCHIVING),
+  archiving: s.optional(ARCHIVING),
   /** The events of the run that are not in the archive, because storing them failed. */
-  notArchived: optional(listOf(NOT_ARCHIVED)),
+  notArchived: s.optional(s.listOf(NOT_ARCHIVED)),
   /** The remote calls in progress, as reported by the server. Only the client adds them, and only if there are some. */
-  running: optional(listOf<RunningCall>(RUNNING_CALL)),
+  running: s.optional(s.listOf<RunningCall>(RUNNING_CALL)),
   /** ISO 8601. */
-  startTime: TIMESTAMP,
+  startTime: s.TIMESTAMP,
 };
 
 /** Answer of the `status` query. */
-export interface StatusView extends ObjectOf<typeof STATUS_MEMBERS> {}
-export const STATUS_VIEW: Shape<StatusView> = object(STATUS_MEMBERS);
+export interface StatusView extends s.ObjectOf<typeof STATUS_MEMBERS> {}
+export const STATUS_VIEW: s.Shape<StatusView> = s.object(STATUS_MEMBERS);
 
 /** Answer of the `approvals` query. */
 export interface ApprovalsPage {
@@ -131,28 +116,28 @@ export interface ApprovalsPage {
   children?: string[];
 }
 
-export const CONTEXT_PAGE = object({
-  version: VERSION,
-  executionId: TEXT,
+export const CONTEXT_PAGE = s.object({
+  version: s.VERSION,
+  executionId: s.TEXT,
   status: RUN_STATUS,
-  currentStep: NUMBER,
-  state: JSON_OBJECT,
+  currentStep: s.NUMBER,
+  state: s.JSON_OBJECT,
   /** The current deps of the run. */
-  deps: JSON_OBJECT,
-  finalResult: ANY_JSON,
+  deps: s.JSON_OBJECT,
+  finalResult: s.ANY_JSON,
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
-  firstOffset: NUMBER,
+  firstOffset: s.NUMBER,
   /** Offset of the first event of this page. */
-  from: NUMBER,
-  events: listOf(EVENT),
+  from: s.NUMBER,
+  events: s.listOf(EVENT),
   /** The id of the first event of the page, if it is too large for any answer and the page is therefore empty. */
-  nextId: optional(TEXT),
+  nextId: s.optional(s.TEXT),
   /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
-  total: NUMBER,
+  total: s.NUMBER,
 });
 
 /** Answer of the `context` query: the ExecutionContext, with a page of its events. */
-export interface ContextPage extends ValueOf<typeof CONTEXT_PAGE> {}
+export interface ContextPage extends s.ValueOf<typeof CONTEXT_PAGE> {}
 
 /** Answer of the `steps` query. */
 export interface StepsPage {

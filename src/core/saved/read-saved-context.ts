@@ -2,7 +2,7 @@ import { errorMessage } from '../domain/errors.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_CHECKED_DEPTH } from '../domain/json.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/json-schema.ts';
-import { COUNT } from '../domain/shape.ts';
+import * as s from '../domain/shape.ts';
 import {
   type ContextToSave,
   knownFields,
@@ -156,7 +156,7 @@ function orNull(schema: JsonObject & { type: string }): JsonObject {
 }
 
 const TEXT = orNull({ type: 'string' });
-const AMOUNT = { ...COUNT, type: ['integer', 'null'] };
+const AMOUNT = { ...s.COUNT, type: ['integer', 'null'] };
 const OBJECT = orNull({ type: 'object' });
 const CALLS = orNull({ type: 'array', items: { type: 'object' } });
 
