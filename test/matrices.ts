@@ -129,7 +129,7 @@ const IN_TURN = [
   'test/model/malformed-responses.test.ts',
   'test/server/deploys/versioning.test.ts',
   'test/server/workflows/handoffs.test.ts',
-  'test/core/wire-schemas/largest-continued-state.test.ts',
+  'test/core/largest-continued-state.test.ts',
   'test/server/codec/codec-tools.test.ts',
   'test/core/json-schema/bounded-checks.test.ts',
   'test/server/worker/worker-log.test.ts',

@@ -21,7 +21,7 @@ import { summaryText } from '../src/core/domain/text.ts';
 import type { Duration } from '../src/core/domain/time.ts';
 import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 import { ACTIVITIES, AGENT_RUN, type ContinuedInput, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
-import { checkRunInput } from '../src/core/wire-schemas/run-input-schema.ts';
+import { checkRunInput } from '../src/core/input-checks.ts';
 import type { AnyAgent, DepsOption, GivenDepsOf, RequiresSomething, ResultOf } from '../src/define/agent-definition.ts';
 import { type CheckedStart, checkStart, executeRun, executionOrigin, type RunIdentity } from './run/execute-run.ts';
 import { registerMessages, registerQueries } from './run/handlers.ts';

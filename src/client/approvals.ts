@@ -15,7 +15,7 @@ import type { JsonObject } from '../core/domain/json.ts';
 import type { RunSubject } from '../core/domain/run.ts';
 import { withoutContent } from '../core/loop/state/approval-state.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
-import { decisionProblem } from '../core/wire-schemas/request-schemas.ts';
+import { decisionProblem } from '../core/input-checks.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { executionBeginning } from '../history/execution-reader.ts';
 import { readExecution } from '../history/read-run.ts';

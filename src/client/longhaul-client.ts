@@ -8,7 +8,7 @@ import type { JsonValue } from '../core/domain/json.ts';
 import type { DefaultOutput, ProgramResult } from '../core/domain/result.ts';
 import { identityOf, isSameIdentity, type Principal } from '../core/domain/run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
-import { principalProblem } from '../core/wire-schemas/run-input-schema.ts';
+import { principalProblem } from '../core/input-checks.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { readSpilled } from '../stores/payload-store.ts';

@@ -31,7 +31,7 @@ import {
   SEARCH_ATTRIBUTES,
   TITLE_MEMO,
 } from '../core/protocol.ts';
-import { checkRunInput } from '../core/wire-schemas/run-input-schema.ts';
+import { checkRunInput } from '../core/input-checks.ts';
 import { type AnyAgent, parseDeps } from '../define/agent-definition.ts';
 import { checkOverrides, withOverrides } from '../define/model-settings.ts';
 import type { OptionTable } from '../define/option-checks.ts';

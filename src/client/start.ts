@@ -11,7 +11,7 @@ import { checkJson, problemsText } from '../core/json-schema/check-json-schema.t
 import { checkProgram } from '../core/program/check/check-program.ts';
 import { invalidProgram } from '../core/program/check/problems.ts';
 import { AGENT_RUN, PROGRAM_RUN, type ProgramInput } from '../core/protocol.ts';
-import { checkProgramInput } from '../core/wire-schemas/run-input-schema.ts';
+import { checkProgramInput } from '../core/input-checks.ts';
 import type { AnyAgent, DepsOption } from '../define/agent-definition.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutputOf } from '../define/program/program-definition.ts';

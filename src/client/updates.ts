@@ -23,7 +23,7 @@ import {
   type SetPermissionsReceipt,
   UPDATES,
 } from '../core/protocol.ts';
-import { messageProblem, raiseProblem, setPermissionsProblem } from '../core/wire-schemas/request-schemas.ts';
+import { messageProblem, raiseProblem, setPermissionsProblem } from '../core/input-checks.ts';
 import { requireKnown } from '../define/option-checks.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
 import { describeRun } from '../temporal/run-workflow.ts';

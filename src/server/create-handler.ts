@@ -5,7 +5,7 @@ import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import type { Principal } from '../core/domain/run.ts';
-import { principalProblem } from '../core/wire-schemas/run-input-schema.ts';
+import { principalProblem } from '../core/input-checks.ts';
 import {
   type Authenticate,
   type Caller,

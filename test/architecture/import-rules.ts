@@ -35,8 +35,8 @@ export const ZONES: readonly Zone[] = [
   },
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },
   { room: 'src/core/loop', may: ['src/core/domain', 'src/core/json-schema'] },
-  { room: 'src/core/wire-schemas', may: ['src/core/domain', 'src/core/json-schema'] },
-  { room: 'src/core/saved', may: ['src/core/domain', 'src/core/json-schema', 'src/core/wire-schemas'] },
+  { room: 'src/core/input-checks', may: ['src/core/domain', 'src/core/json-schema'] },
+  { room: 'src/core/saved', may: ['src/core/domain', 'src/core/json-schema', 'src/core/input-checks'] },
   { room: 'src/core/program', may: ['src/core/domain', 'src/core/json-schema', 'src/core/loop'] },
   { room: 'src/core', packages: ['@temporalio/common'] },
 

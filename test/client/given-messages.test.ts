@@ -7,7 +7,7 @@ import type { ContentItem } from '../../src/core/domain/content.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
 import { type MessageToSave, toSavedContext } from '../../src/core/saved/saved-context.ts';
 import { savedMessages } from '../../src/core/saved/context-of-run.ts';
-import { conversationProblems } from '../../src/core/wire-schemas/run-input-schema.ts';
+import { conversationProblems } from '../../src/core/input-checks.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { conversationState, savedContextOf } from '../../src/client/recorded-views.ts';
 import { MEMORY_AUTHOR } from '../../src/core/domain/memory.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contentItemSchema, contentPartSchema } from '../../src/schema/zod-schemas.ts';
-import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
+import { checkRunInput } from '../../src/core/input-checks.ts';
 
 describe('a content item from outside', () => {
   it('keeps its declared fields and drops the rest', () => {

@@ -45,7 +45,7 @@ import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../src/core/program/program-run.ts';
 import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
-import { checkProgramInput, checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
+import { checkProgramInput, checkRunInput } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';

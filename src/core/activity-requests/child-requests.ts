@@ -10,8 +10,7 @@ import type { MessageContent } from '../domain/sessions.ts';
 import { summaryText } from '../domain/text.ts';
 import type { CheckParentInput, ReadCallInput, ReadResultInput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
-import { nextTurnProblem } from '../wire-schemas/request-schemas.ts';
-import { checkProgramInput, checkRunInput } from '../wire-schemas/run-input-schema.ts';
+import { checkProgramInput, checkRunInput, nextTurnProblem } from '../input-checks.ts';
 import { activityProblem, fits, type PerformActivity, type RequestOf } from './activity-request.ts';
 
 const OPTIONS = {

@@ -15,7 +15,7 @@ import type { Inbox } from '../loop/state/inbox.ts';
 import { noApprovals, type RunState } from '../loop/state/run-state.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { isSession, limitsOf } from '../sessions/open-session.ts';
-import { decisionProblem, raiseProblem } from '../wire-schemas/request-schemas.ts';
+import { decisionProblem, raiseProblem } from '../input-checks.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 

@@ -40,7 +40,7 @@ import {
   nextTurnProblem,
   revokeProblem,
   setPermissionsProblem,
-} from '../wire-schemas/request-schemas.ts';
+} from '../input-checks.ts';
 import {
   approve,
   refuseIfEnded,

@@ -3,7 +3,7 @@
  * steps in a document.
  */
 export { agent, type AgentStepOptions, program, type ProgramStepOptions, tool } from './steps.ts';
-export { ask, type AskOptions } from './ask.ts';
+export { ask, type AskOptions } from './steps.ts';
 export {
   branch,
   type BranchCase,

@@ -15,7 +15,7 @@ import { defined } from '../../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run.ts';
-import { principalProblem } from '../../core/wire-schemas/run-input-schema.ts';
+import { principalProblem } from '../../core/input-checks.ts';
 import { type Authenticate, bearerCredentials, type Caller, isScope, type Scope, unusableToken } from './caller.ts';
 import { isLoopback } from './open-access.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
 import { namedAgent } from '../../../activities/agents/handoffs.ts';
-import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
+import { checkRunInput } from '../../../src/core/input-checks.ts';
 import { defineAgent, defineFlow } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 

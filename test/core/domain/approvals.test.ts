@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { callDigest as digestOfActivity } from '../../../activities/approvals/approval-requirements.ts';
 import { type ApprovalView, callDigest, updateForm } from '../../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
-import { decisionProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
+import { decisionProblem } from '../../../src/core/input-checks.ts';
 
 const texts = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 40, maxLength: 300 }));
 

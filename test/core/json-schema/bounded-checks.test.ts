@@ -2,9 +2,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
 import { checkOutput } from '../../../src/model/check-output.ts';
 import { checkJson, type Leaf, problemsText, reduceUnions, type ValidatorError } from '../../../src/core/json-schema/check-json-schema.ts';
-import { messageProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
+import { checkRunInput, messageProblem } from '../../../src/core/input-checks.ts';
 import { removeAddedNulls } from '../../../src/core/json-schema/read-by-schema.ts';
-import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { CountedWork } from './counted-work.ts';
 
 /** The size of the worst values, in characters of JSON. */

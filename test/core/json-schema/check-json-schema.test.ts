@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
 import { jsonSchemaOf } from '../../../src/schema/zod-schemas.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
-import { decisionProblem, messageProblem, raiseProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
-import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
+import { checkRunInput, decisionProblem, messageProblem, raiseProblem } from '../../../src/core/input-checks.ts';
 
 function check(schema: z.ZodType, value: unknown): string {
   return problemsText(checkJson(jsonSchemaOf(schema, 'test'), value));

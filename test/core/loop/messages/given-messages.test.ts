@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import { recordsInOrder } from '../../../../src/core/domain/record.ts';
-import { conversationProblems } from '../../../../src/core/wire-schemas/run-input-schema.ts';
+import { conversationProblems } from '../../../../src/core/input-checks.ts';
 import { conversation } from '../../domain/conversations.ts';
 import { chainedRun } from '../generated-runs/chained-run.ts';
 import { call, called, message, runFake, said } from '../fakes/fake-ports.ts';

@@ -1,7 +1,7 @@
 import { errorMessage, LonghaulError, UsageError } from '../../../../src/core/domain/errors.ts';
 import { checkProgram } from '../../../../src/core/program/check/check-program.ts';
 import type { Problem } from '../../../../src/core/program/check/problems.ts';
-import { checkProgramInput } from '../../../../src/core/wire-schemas/run-input-schema.ts';
+import { checkProgramInput } from '../../../../src/core/input-checks.ts';
 import { defineProgram, type ProgramOptions } from '../../../../src/define/program/define-program.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { choicesOf } from './choices.ts';

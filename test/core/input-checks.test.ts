@@ -1,12 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import fc from 'fast-check';
-import { BYTE_BUDGETS } from '../../../src/core/domain/byte-budgets.ts';
-import { checkProgramInput, checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
-import type { JsonObject, JsonValue } from '../../../src/core/domain/json.ts';
-import { checkProgram } from '../../../src/core/program/check/check-program.ts';
-import { messageProblem } from '../../../src/core/wire-schemas/request-schemas.ts';
-import { needsResponse } from '../../../src/core/domain/content.ts';
-import { conversation } from '../domain/conversations.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
+import { checkProgramInput, checkRunInput, messageProblem } from '../../src/core/input-checks.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
+import { checkProgram } from '../../src/core/program/check/check-program.ts';
+import { needsResponse } from '../../src/core/domain/content.ts';
+import { conversation } from './domain/conversations.ts';
 
 test.each([
   { agent: 'a', input: 'Hello' },
