@@ -1,4 +1,5 @@
 import type { OfRun } from './activity-messages.ts';
+import type { Decision } from './approvals.ts';
 import { cutText, jsonBytes, type JsonPiece } from './byte-budgets.ts';
 import type { SpilledContent } from './content.ts';
 import { defined } from './defined.ts';
@@ -27,6 +28,8 @@ export interface ProgramState {
   unreported?: LimitChanges;
   /** The number of model calls in flight. They count against the limit of steps before they have ended. */
   asksInFlight: number;
+  /** The decisions that were applied before their steps waited for them in this execution. */
+  decided?: Decision[];
 }
 
 /** The program and the results of an earlier run. */
@@ -135,7 +138,7 @@ export interface RecordedCall {
 }
 
 /** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
-export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported'> {
+export interface ContinuedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported' | 'decided'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];
@@ -147,16 +150,16 @@ export function newProgramState(document: ProgramDocument, input: JsonObject, re
 }
 
 /** Converts the state of a program to the form that is carried. */
-export function toContinuedProgram({ input, units, steps, resume, earlier, unreported }: ProgramState): ContinuedProgram {
+export function toContinuedProgram({ input, units, steps, resume, earlier, unreported, decided }: ProgramState): ContinuedProgram {
   const resuming = defined({ resume, earlier });
-  return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported }) };
+  return { input, units: [...units], steps: [...steps], ...resuming, ...defined({ unreported, decided }) };
 }
 
 /** Restores the state of a program. */
 export function fromContinuedProgram(document: ProgramDocument, carried: ContinuedProgram): ProgramState {
-  const { input, units, steps, resume, earlier, unreported } = carried;
+  const { input, units, steps, resume, earlier, unreported, decided } = carried;
   const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
-  return { ...state, ...defined({ earlier, unreported }) };
+  return { ...state, ...defined({ earlier, unreported, decided }) };
 }
 
 /** Names the step with the largest output of those that are carried, for a person who has to make it smaller. */

@@ -13,6 +13,7 @@ import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, sh
 import { endsByDeadline, hasFixedDeadline, limitReached } from '../loop/limits.ts';
 import { takeRequests } from '../loop/messages.ts';
 import type { Growth, RunPorts } from '../loop/ports.ts';
+import { pendingOf } from '../loop/state/approval-state.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
 
@@ -63,6 +64,8 @@ export class ProgramRun {
     this.ports = ports;
     this.budget = new ChildBudget(state, program);
     this.#admission = new Admission(state, ports);
+    const refusedRaise = this.#takeDecided(({ toolName }) => toolName === RAISE_LIMITS);
+    if (refusedRaise !== undefined) this.#admission.decide(refusedRaise);
   }
 
   runSteps(list: StepList): Promise<StepsEnd> {
@@ -167,14 +170,20 @@ export class ProgramRun {
     showWaiting(state, ports);
   }
 
+  /** True for a call whose decision was requested, in this execution or in an earlier one, and is not carried out yet. */
+  isRequested(call: string): boolean {
+    return pendingOf(this.state.approvals, call) !== undefined || this.program.decided?.some(({ callId }) => callId === call) === true;
+  }
+
   /**
    * Waits for the decision about a call, which begins to wait unless it does so already or a remembered decision holds.
    * Returns undefined if the run stops first: the call continues waiting in the next execution.
    */
   async decision(waiting: PendingApproval): Promise<Decision | undefined> {
     const { state, ports } = this;
-    const { pending } = state.approvals;
-    if (pending.every(({ callId }) => callId !== waiting.callId)) {
+    const decided = this.#takeDecided(({ callId }) => callId === waiting.callId);
+    if (decided !== undefined) return decided;
+    if (pendingOf(state.approvals, waiting.callId) === undefined) {
       const remembered = settleRemembered(state, ports, waiting);
       if (remembered !== undefined) return remembered;
       requestDecision(state, ports, waiting);
@@ -232,12 +241,30 @@ export class ProgramRun {
   #decide(decision: Decision): void {
     if (decision.toolName === RAISE_LIMITS) {
       const reached = this.#admission.decide(decision);
-      if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
+      // The limits of the run are carried, and a refusal to raise them would not be.
+      if (this.isContinuing && decision.type === 'reject') this.#keep(decision);
+      else if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
       return;
     }
     const release = this.#waiting.get(decision.callId);
     this.#waiting.delete(decision.callId);
-    release?.(decision);
+    if (release === undefined) this.#keep(decision);
+    else release(decision);
+  }
+
+  /** Keeps a decision for its step, which does not wait yet in this execution, or does not any more. */
+  #keep(decision: Decision): void {
+    this.program.decided = [...(this.program.decided ?? []), decision];
+  }
+
+  #takeDecided(isIt: (decision: Decision) => boolean): Decision | undefined {
+    const { decided = [] } = this.program;
+    const found = decided.find(isIt);
+    if (found === undefined) return undefined;
+    const left = decided.filter((one) => one !== found);
+    if (left.length > 0) this.program.decided = left;
+    else delete this.program.decided;
+    return found;
   }
 }
 

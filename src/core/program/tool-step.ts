@@ -13,7 +13,6 @@ import { checkArguments } from '../json-schema/read-by-schema.ts';
 import { asEdited } from '../loop/approvals.ts';
 import { type AskedCall, gate } from '../loop/gate.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
-import { pendingOf } from '../loop/state/approval-state.ts';
 import { changesSoFar, countToolCall, noteError } from '../loop/state/run-state.ts';
 import { applyChanges, startTool } from '../loop/tool-calls.ts';
 import { type DecisionRequest, waitForDecision } from './approvals.ts';
@@ -182,9 +181,13 @@ async function decideOnCall(
   const { progress } = running.state;
   if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
   const { tool } = invocation;
-  const requirement = await requirementOf(run, invocation, found.requirement);
-  if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
-  if (!(await mayAsk(run, invocation))) return { type: 'stopped' };
+  let requirement: DecisionRequest['requirement'];
+  // A call whose decision was requested keeps its requirement: the predicate would have the say over the person who decides.
+  if (!run.isRequested(call.callId)) {
+    requirement = await requirementOf(run, invocation, found.requirement);
+    if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
+    if (!(await mayAsk(run, tool))) return { type: 'stopped' };
+  }
   const decision = await waitForDecision(run, {
     kind: tool.answer === undefined ? 'tool' : 'question',
     call,
@@ -214,10 +217,9 @@ async function decideOnCall(
   return { type: 'approved', ...approved };
 }
 
-/** Waits until the limits have room for a call: nobody decides about one that could not start. A call that waits already has had it. */
-async function mayAsk(run: ProgramRun, { call, tool }: ToolInvocation): Promise<boolean> {
-  const isWaiting = pendingOf(run.state.approvals, call.toolCallId) !== undefined;
-  if (isWaiting || run.budget.onToolCall(tool.name, run.ports.now()).type !== 'limit') return true;
+/** Waits until the limits have room for a call: nobody decides about one that could not start. */
+async function mayAsk(run: ProgramRun, tool: ToolSnapshot): Promise<boolean> {
+  if (run.budget.onToolCall(tool.name, run.ports.now()).type !== 'limit') return true;
   return run.mayStart({ tool: tool.name });
 }
 
