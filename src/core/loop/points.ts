@@ -1,5 +1,5 @@
 import { endOfFinalAgent } from './agent-calls.ts';
-import { finalAnswerOfCode } from './cell-phase.ts';
+import { finalAnswerOfCode } from './code-cells.ts';
 import { endOfBranches } from './flows.ts';
 import { checkAnswer } from './guardrails.ts';
 import { handOver } from './handoffs.ts';
