@@ -14,7 +14,7 @@ import { hooksOfStep } from './hooks.ts';
 import { endsByDeadline, limitReached } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
 import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type StepPosition, thoughtOf } from './next-step.ts';
-import { settlePermissions } from './permissions.ts';
+import { points } from './points.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { noteError, recordEvent, recordStep, type RunClock, type RunState } from './state/run-state.ts';
@@ -34,7 +34,8 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   // Awaits only if the run is paused, because every promise in the sandbox costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
-  if (ports.inbox.permissionChanges.length > 0) await settlePermissions(state, ports);
+  const settling = points.stepBegins(state, ports);
+  if (settling !== undefined) await settling;
   // Messages that no model would read any more are answered by the next turn of a session.
   if (state.session === undefined) takeMessages(state, ports);
   else takeRequests(state, ports);
