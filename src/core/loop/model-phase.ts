@@ -7,7 +7,6 @@ import { handleAnswer } from './answers.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import { compactWindow, isRefusal, isWindowFull, repairConversation, shortenConversation } from './compaction.ts';
 import { continueBeforeModelCall, fitsContinueAsNew } from './continue-as-new.ts';
-import { isParallel, startBranches, takeTurn } from './flows.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck, recordReport, spendOnGuardrails } from './guardrails.ts';
 import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
 import { hooksOfStep } from './hooks.ts';
@@ -42,8 +41,10 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
   if (state.session !== undefined) takeMessages(state, ports);
-  if (isParallel(state)) return startBranches(state, ports);
-  const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
+  const replacing = points.insteadOfModelCall(state, ports);
+  if (replacing !== undefined) return replacing;
+  const turn = points.turnBegins(state, ports);
+  const stopped = turn === undefined ? undefined : await turn;
   if (stopped !== undefined) return stopped;
   if (isWindowFull(state)) {
     const blocked = await checkInputFirst(state, ports);

@@ -1,6 +1,6 @@
 import { endOfFinalAgent } from './agent-calls.ts';
 import { finalAnswerOfCode } from './code-cells.ts';
-import { endOfBranches } from './flows.ts';
+import { endOfBranches, isParallel, startBranches, takeTurn } from './flows.ts';
 import { checkAnswer } from './guardrails.ts';
 import { handOver } from './handoffs.ts';
 import { beforeCalls, hasHooksBefore, noteRewrites } from './hooks.ts';
@@ -26,6 +26,20 @@ export const points = {
    */
   stepBegins(state: RunState, ports: RunPorts): Promise<void> | undefined {
     return ports.inbox.permissionChanges.length > 0 ? settlePermissions(state, ports) : undefined;
+  },
+  /**
+   * A model call would be next: messages were taken, and the limits have room for a step. Returns what takes its place, by the state
+   * alone; the first one counts. Must not make a promise.
+   */
+  insteadOfModelCall(state: RunState, ports: RunPorts): NextStep | undefined {
+    return isParallel(state) ? startBranches(state, ports) : undefined;
+  },
+  /**
+   * The agent is about to be asked: another one may take its turn first. On replay the same one does, because an activity or the state
+   * names it. A promise only if a turn is due; it returns the end of the run if that agent cannot act.
+   */
+  turnBegins(state: RunState, ports: RunPorts): Promise<NextStep | undefined> | undefined {
+    return state.handoffs?.flow?.isDue ? takeTurn(state, ports) : undefined;
   },
   /** Calls were made, and none has passed its gate (`gate.ts`). Returns the calls with what was found out about them; undefined if nothing has to be awaited. */
   callsMade(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<ToolsPosition> | undefined {
