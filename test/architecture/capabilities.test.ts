@@ -33,7 +33,7 @@ test('a capability is named outside its own files and folders only', () => {
 /** The files outside its rooms that name a capability: at present, and as few as they should become. */
 const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'guardrail', now: 48, goal: 15 },
-  { name: 'permission', now: 57, goal: 15 },
+  { name: 'permission', now: 56, goal: 15 },
   { name: 'hook', now: 73, goal: 25 },
   { name: 'skill', now: 19, goal: 10 },
 ];
@@ -43,6 +43,6 @@ describe('outside its own rooms', () => {
     const found = filesNaming(name, texts);
     console.log(`"${name}" is named in ${found.length} files outside its rooms (goal: ${goal})`);
     // A lower figure belongs in the table, so that it cannot grow again.
-    expect(found.length, found.join('\n')).toBeLessThanOrEqual(now);
+    expect(found.length).toBeLessThanOrEqual(now);
   });
 });

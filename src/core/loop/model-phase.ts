@@ -67,14 +67,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (input !== undefined && 'ended' in input) return input.ended;
   switch (outcome.type) {
     case 'cancelled':
-      if (outcome.partial) recordPartial(state, ports, outcome.partial);
-      recordReport(state, ports, input?.report);
-      return endCancelled(state);
     case 'interrupted':
       // Without a partial answer, the request was never sent and cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
       recordReport(state, ports, input?.report);
-      return position;
+      return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
       const givenUp = isGivenUp(ports);
       if (!givenUp) noteError(state, outcome.message);
