@@ -1,10 +1,7 @@
-import { Finalizer, finalText, MultipleFinalAnswers } from '../domain/code.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { stateProblem } from '../domain/deps.ts';
-import { errorMessage } from '../domain/errors.ts';
 import { cellCode, type CodeCallResult, type JournalCell } from '../domain/execution.ts';
-import type { JsonValue } from '../domain/json.ts';
 import { setState } from '../domain/record.ts';
 import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/tool-calls.ts';
 import { callResult, interruptedResult, noWorker } from './call-results.ts';
@@ -21,11 +18,12 @@ import {
   dropCell,
   endsTask,
   lastDigest,
+  withOneFinalAnswer,
 } from './code-cells.ts';
 import { continueBeforeTool } from './continue-as-new.ts';
 import { problemOf } from './gate.ts';
 import { spendOnGuardrails } from './guardrails.ts';
-import type { CallsEnd, CellPosition, EndedCalls, NextStep, ToolsPosition } from './next-step.ts';
+import type { CellPosition, NextStep, ToolsPosition } from './next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from './ports.ts';
 import { countToolCall, findEvent, recordEvent, type RunState } from './state/run-state.ts';
 import { recordResults, recordsOf, resultOf, type ToolBatchContext } from './tool-calls.ts';
@@ -229,43 +227,4 @@ function seedOf(text: string): number {
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
   return hash >>> 0;
-}
-
-// Tool phase: the final answer of a cell.
-
-type Outcomes = readonly (ToolOutcome | null)[];
-
-/**
- * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
- * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
- */
-export function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
-  if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
-  const found = givenAnswer(outcomes);
-  if (found === undefined) return undefined;
-  if (snapshot.output !== undefined) return { output: found.value };
-  return { output: finalText(found.value, snapshot.code.executor) };
-}
-
-/**
- * Returns the outcome of a cell, which is an error if the cell has given a final answer, and another cell of the same response has
- * given that of the run.
- */
-function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
-  if (snapshot.replyFormat !== 'code' || outcome.type !== 'result' || outcome.finalAnswer === undefined) return outcome;
-  const first = givenAnswer(outcomes);
-  const finalizer = new Finalizer();
-  try {
-    if (first !== undefined) finalizer.set(first.value, { now: ports.now() });
-    finalizer.set(outcome.finalAnswer.value, { now: ports.now() });
-    return outcome;
-  } catch (error) {
-    if (!(error instanceof MultipleFinalAnswers)) throw error;
-    const { finalAnswer: _, resultId: __, ...others } = outcome;
-    return { ...others, status: 'error', content: [errorMessage(error), { first: error.first, attempted: error.attempted }] };
-  }
-}
-
-function givenAnswer(outcomes: Outcomes): { value: JsonValue } | undefined {
-  return outcomes.flatMap((outcome) => (outcome?.type === 'result' && outcome.finalAnswer !== undefined ? [outcome.finalAnswer] : []))[0];
 }

@@ -7,14 +7,13 @@ import { handleAnswer } from './answers.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
 import { compactWindow, isRefusal, isWindowFull, repairConversation, shortenConversation } from './compaction.ts';
 import { continueBeforeModelCall, fitsContinueAsNew } from './continue-as-new.ts';
-import { isParallel, startBranches, takeTurn } from './flows.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck, recordReport, spendOnGuardrails } from './guardrails.ts';
 import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
 import { hooksOfStep } from './hooks.ts';
 import { endsByDeadline, limitReached } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
 import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type StepPosition, thoughtOf } from './next-step.ts';
-import { settlePermissions } from './permissions.ts';
+import { points } from './points.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { noteError, recordEvent, recordStep, type RunClock, type RunState } from './state/run-state.ts';
@@ -34,15 +33,18 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   // Awaits only if the run is paused, because every promise in the sandbox costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
-  if (ports.inbox.permissionChanges.length > 0) await settlePermissions(state, ports);
+  const settling = points.stepBegins(state, ports);
+  if (settling !== undefined) await settling;
   // Messages that no model would read any more are answered by the next turn of a session.
   if (state.session === undefined) takeMessages(state, ports);
   else takeRequests(state, ports);
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
   if (state.session !== undefined) takeMessages(state, ports);
-  if (isParallel(state)) return startBranches(state, ports);
-  const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
+  const replacing = points.insteadOfModelCall(state, ports);
+  if (replacing !== undefined) return replacing;
+  const turn = points.turnBegins(state, ports);
+  const stopped = turn === undefined ? undefined : await turn;
   if (stopped !== undefined) return stopped;
   if (isWindowFull(state)) {
     const blocked = await checkInputFirst(state, ports);
@@ -65,14 +67,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (input !== undefined && 'ended' in input) return input.ended;
   switch (outcome.type) {
     case 'cancelled':
-      if (outcome.partial) recordPartial(state, ports, outcome.partial);
-      recordReport(state, ports, input?.report);
-      return endCancelled(state);
     case 'interrupted':
       // Without a partial answer, the request was never sent and cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
       recordReport(state, ports, input?.report);
-      return position;
+      return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
       const givenUp = isGivenUp(ports);
       if (!givenUp) noteError(state, outcome.message);
