@@ -10,8 +10,23 @@ function membersOf(type: string, source: string): string[] {
   const isInterface = source.slice(start).replace('export ', '').startsWith('interface');
   const end = source.indexOf(isInterface ? '\n}' : ';\n', start);
   const body = source.slice(start, end).replaceAll(/\/\*\*[^]*?\*\//g, '');
+  const shapes = [
+    ...source
+      .slice(start, source.indexOf(';\n', start))
+      .split('\nexport ')[0]!
+      .matchAll(/\btypeof (\w+)/g),
+  ];
+  if (shapes.length > 0) return [...new Set(shapes.flatMap(([, name = '']) => membersOfShape(name, source)))];
   const names = isInterface ? body.matchAll(/^ {2}(\w+)\??:/gm) : body.matchAll(/[{;] (\w+)\??:/g);
   return [...new Set([...names].map(([, name = '']) => name))];
+}
+
+/** Returns the names of the members of a shape, or of the members of one, by the source of its constant. */
+function membersOfShape(name: string, source: string): string[] {
+  const start = source.indexOf(`const ${name} = `);
+  const [line = ''] = source.slice(start).split('\n');
+  const body = line.endsWith(';') ? line : source.slice(start, source.indexOf('\n}', start)).replaceAll(/\/\*\*[^]*?\*\//g, '');
+  return [...body.matchAll(line.endsWith(';') ? /[{,] (\w+): (?:s\.|[A-Z])/g : /^ {2}(\w+):/gm)].map(([, member = '']) => member);
 }
 
 /** A table of the page, and the types whose members it is to describe. */

@@ -95,9 +95,9 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'asks a model which agents of a parallel flow act',
-    file: 'src/core/loop/model-phase.ts',
-    find: 'if (isParallel(state)) return startBranches(state, ports);',
-    replace: '',
+    file: 'src/core/loop/points.ts',
+    find: 'return isParallel(state) ? startBranches(state, ports) : undefined;',
+    replace: 'return undefined;',
     history: 'side-by-side-over-executions',
     caught: { step: null, expected: 'child workflow "agentRun"', actual: 'activity "callModel"' },
   },
