@@ -155,6 +155,8 @@ type Readable<Data> = { readonly [Key in keyof Data]-?: object extends Pick<Data
 
 const PLAIN: unknown = Object;
 
+const DATA_NAMES: ReadonlySet<string> = new Set([...Object.keys({ ...FIELDS, ...STEPS }), 'deps', 'state', 'trace']);
+
 /** The base of a class with the members of that data: it can take them from a type in no other way. */
 const WithData = PLAIN as new <Output>() => Readable<ResultData<Output>>;
 
@@ -162,9 +164,11 @@ const WithData = PLAIN as new <Output>() => Readable<ResultData<Output>>;
 export class EndedRun<Output> extends WithData<Output> {
   readonly #data: ResultData<Output>;
 
-  constructor({ units: _, unitsCut: __, outputTruncated: ___, ...fields }: RunResultFields<Output>, parts: RequestedParts = {}) {
+  /** Members that are not data of a result are ignored: JSON may also hold values that follow from the others. */
+  constructor(fields: RunResultFields<Output>, parts: RequestedParts = {}) {
     super();
-    this.#data = { ...fields, ...parts };
+    const data = Object.entries({ ...fields, ...parts }).filter(([name]) => DATA_NAMES.has(name));
+    this.#data = Object.fromEntries(data) as unknown as ResultData<Output>;
     Object.assign(this, this.#data);
   }
 
