@@ -87,7 +87,9 @@ test('the decision that started the failed step is kept, and later messages are 
   await run.cancel('enough');
   expect(await run.result()).toMatchObject({ status: 'cancelled' });
   expect(await run.retry()).toMatchObject({ fromStep: 2, dropped: ['send'] });
-  expect(await run.result()).toMatchObject({ status: 'completed', output: 'green it is', cancelReason: undefined });
+  const result = await run.result();
+  expect(result).toMatchObject({ status: 'completed', output: 'green it is' });
+  expect(result.cancelReason).toBeUndefined();
   expect(JSON.stringify(scripted.requests[2])).toContain('green');
   expect(JSON.stringify(scripted.requests[2])).not.toContain('hurry up');
   await expectSameFromHistory(testbed, run);
