@@ -157,19 +157,19 @@ const PLAIN: unknown = Object;
 
 const DATA_NAMES: ReadonlySet<string> = new Set([...Object.keys({ ...FIELDS, ...STEPS }), 'deps', 'state', 'trace']);
 
+function dataOf<Output>(result: object): ResultData<Output> {
+  return Object.fromEntries(Object.entries(result).filter(([name]) => DATA_NAMES.has(name))) as ResultData<Output>;
+}
+
 /** The base of a class with the members of that data: it can take them from a type in no other way. */
 const WithData = PLAIN as new <Output>() => Readable<ResultData<Output>>;
 
 /** The fields and methods of every result. */
 export class EndedRun<Output> extends WithData<Output> {
-  readonly #data: ResultData<Output>;
-
   /** Members that are not data of a result are ignored: JSON may also hold values that follow from the others. */
   constructor(fields: RunResultFields<Output>, parts: RequestedParts = {}) {
     super();
-    const data = Object.entries({ ...fields, ...parts }).filter(([name]) => DATA_NAMES.has(name));
-    this.#data = Object.fromEntries(data) as unknown as ResultData<Output>;
-    Object.assign(this, this.#data);
+    Object.assign(this, dataOf<Output>({ ...fields, ...parts }));
   }
 
   /** The usage of the run and of all its descendants. */
@@ -237,7 +237,7 @@ export class EndedRun<Output> extends WithData<Output> {
 
   /** Returns the JSON form, including the derived fields. */
   toJSON(): RunResultJson<Output> {
-    const { trace, ...data } = this.#data;
+    const { trace, ...data } = dataOf<Output>(this);
     return {
       ...data,
       ...defined({ trace: trace?.toJSON(), treeUsage: this.descendants && this.treeUsage }),
