@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { chosenMatrices, MATRICES } from '../matrices.ts';
@@ -24,6 +24,10 @@ test('a commit runs the same parts each time, and other commits run others', () 
   const commit = { hash: '78c2cf7f', turn: 30_914 };
   expect(commands(commit)).toEqual(commands(commit));
   expect(commands({ hash: '78c3cf7f', turn: 30_915 })).not.toEqual(commands(commit));
+});
+
+test('every matrix is a file', () => {
+  expect(MATRICES.filter((file) => !existsSync(`${root}/${file}`))).toEqual([]);
 });
 
 test('four commits that follow each other in turn run every matrix', () => {
