@@ -3,7 +3,7 @@ import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookEvent, type HookRecord, hooksFor, type HookSnapshot, isBlocking } from '../../src/core/domain/hooks.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../../src/core/domain/json.ts';
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
@@ -335,12 +335,8 @@ function readCommandEnd(code: number | null, stdout: string, stderr: string): Re
   if (code !== 0)
     return { type: 'failed', text: `it ended with ${code === null ? 'a signal' : `exit code ${code}`}${said === '' ? '' : `: ${said}`}` };
   if (stdout.trim() === '') return { type: 'allow' };
-  let written: unknown;
-  try {
-    written = JSON.parse(stdout);
-  } catch {
-    return { type: 'failed', text: `it wrote ${JSON.stringify(stdout.slice(0, 200))}, which is not JSON` };
-  }
+  const written = parsedJson(stdout);
+  if (written === undefined) return { type: 'failed', text: `it wrote ${JSON.stringify(stdout.slice(0, 200))}, which is not JSON` };
   return readWritten(written);
 }
 

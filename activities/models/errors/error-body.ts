@@ -1,5 +1,5 @@
 import { utf8Prefix } from '../../../src/core/domain/text.ts';
-import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
+import { isJsonObject, isTooDeep, type JsonValue, parsedJson } from '../../../src/core/domain/json.ts';
 
 /** The content of an error's body, in any of the known shapes. */
 export interface ErrorBody {
@@ -108,14 +108,6 @@ function messageOfText(text: string, facts: Facts, levels: number): string | und
     if (inner !== undefined) return inner;
   }
   return trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** MiniMax reports its errors with the HTTP status 200 and a number of its own. */

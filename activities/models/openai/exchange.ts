@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject } from '../../../src/core/domain/json.ts';
+import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
@@ -82,8 +82,9 @@ async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator
   if (!isWhole) return yield* eventsOf(joined(begin, text));
   let whole = begin;
   for await (const piece of text) whole += piece;
-  if (isJson(whole)) {
-    yield { type: 'data', data: parse(whole) };
+  const answer = parsedJson(whole);
+  if (answer !== undefined) {
+    yield { type: 'data', data: answer };
     yield { type: 'end' };
     return;
   }
@@ -111,8 +112,10 @@ async function* joined(begin: string, rest: AsyncIterable<string>): AsyncGenerat
 async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiece> {
   for await (const { data, complete } of serverSentEvents(text)) {
     if (data.trim() === '') continue;
+    const value = parsedJson(data);
     if (data.trim() === '[DONE]') yield { type: 'end' };
-    else if (complete || isJson(data)) yield { type: 'data', data: parse(data) };
+    else if (value !== undefined) yield { type: 'data', data: value };
+    else if (complete) throw new AnswerFault('malformed', 'the answer is not JSON', data);
     // A part of the answer is missing, unless it is the mark of its end.
     else if (!'[DONE]'.startsWith(data.trim())) throw new AnswerFault('cut', 'the connection ended in the middle of an event');
   }
@@ -130,23 +133,6 @@ async function* responseText(response: Response, watch: IdleTimeout): AsyncGener
     yield decoder.decode(chunk, { stream: true });
   }
   yield decoder.decode();
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new AnswerFault('malformed', 'the answer is not JSON', text);
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */

@@ -1,6 +1,6 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { defined } from '../domain/defined.ts';
-import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../domain/json.ts';
+import { canonicalJson, isJsonObject, isTooDeep, type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
 import { checkJson, problemsText } from './check-json-schema.ts';
 import { compiledSchema } from './compiled-schema.ts';
 import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
@@ -259,12 +259,8 @@ const EXACT_DIGITS = 15;
 function jsonInText(text: string): JsonValue | undefined {
   const trimmed = text.trim();
   if (Object.hasOwn(PYTHON_WORDS, trimmed)) return PYTHON_WORDS[trimmed];
-  let value: JsonValue;
-  try {
-    value = JSON.parse(trimmed) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(trimmed);
+  if (value === undefined) return undefined;
   if (typeof value === 'number' && trimmed.replaceAll(/\D/g, '').length > EXACT_DIGITS) return undefined;
   if (isTooDeep(value) || !isKept(value)) return undefined;
   return typeof value === 'number' ? value + 0 : value;

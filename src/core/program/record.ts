@@ -2,7 +2,7 @@ import { cutText } from '../domain/byte-budgets.ts';
 import type { ToolResult } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { JsonObject, JsonValue } from '../domain/json.ts';
+import { type JsonObject, type JsonValue, parsedJson } from '../domain/json.ts';
 import type { RecordedCall, StepState } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import { isoTime } from '../domain/time.ts';
@@ -164,13 +164,7 @@ export function recordAnswer(
 
 /** True for a text that is not the structured answer itself. */
 function isMoreThanJson(text: string): boolean {
-  if (text.trim() === '') return false;
-  try {
-    JSON.parse(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return text.trim() !== '' && parsedJson(text) === undefined;
 }
 
 /** An answer that was checked, and what its step declares. */

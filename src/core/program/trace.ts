@@ -1,5 +1,5 @@
 import { defined } from '../domain/defined.ts';
-import type { JsonObject } from '../domain/json.ts';
+import { type JsonObject, parsedJson } from '../domain/json.ts';
 import { isBlock, kindOf, modelsOf, type ProgramDocument, type UnitDocument } from '../domain/program-document.ts';
 import type { Event } from '../domain/record.ts';
 import { roundedMs, secondsOf } from '../domain/time.ts';
@@ -175,11 +175,7 @@ function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] 
 /** Returns what a step has recorded as its output: the memory steps write it as JSON. */
 function recordedOutput({ content: [item] }: Event): unknown {
   if (item?.type !== 'message' || typeof item.content !== 'string') return undefined;
-  try {
-    return JSON.parse(item.content);
-  } catch {
-    return undefined;
-  }
+  return parsedJson(item.content);
 }
 
 /** The step whose answer was checked, in its document. */
