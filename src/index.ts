@@ -10,6 +10,13 @@ export { agentTool, type AgentToolOptions } from './define/agent-tool.ts';
 export { askHuman } from './define/define-tool.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
+export {
+  type AnyCapability,
+  type CapabilityDefinition,
+  type CapabilityOptions,
+  type CapabilityPermissions,
+  defineCapability,
+} from './define/capabilities.ts';
 export { type CommonGuardrailOptions, defineGuardrail, type GuardrailOptions } from './define/guardrails.ts';
 export { callRules, type CallRulesOptions } from './define/guardrails.ts';
 export { contentFilter, type ContentFilterOptions } from './define/guardrails.ts';

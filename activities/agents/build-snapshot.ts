@@ -200,7 +200,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
   const { label, updates, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
-    ...defined({ version: tool.version }),
+    ...defined({ version: tool.version, capability: tool.capability }),
     description: tool.description,
     ...defined({ label }),
     parameters: tool.providerSchema,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { spellingProblem } from '../../src/core/code/callable-tools.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { CodeLanguage } from '../../src/core/domain/code.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { Notice } from '../../src/core/domain/run.ts';
@@ -115,6 +116,7 @@ function toolSnapshot({ server, tool }: Usable, name: string): ToolSnapshot {
   const callers = server.callersOf(tool.name);
   return {
     name,
+    ...defined({ capability: server.capability }),
     description: tool.description,
     ...pinSchema(tool.input),
     parallel: true,

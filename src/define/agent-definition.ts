@@ -260,8 +260,8 @@ type AllOf<Union> = [Union] extends [never]
 type ResourcesOfTool<Tool> =
   Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
 
-/** The resources that any of these tools names in the type of its context. */
-export type ResourcesOfTools<Tools extends readonly AnyTool[]> = AllOf<ResourcesOfTool<Tools[number]>>;
+/** The resources that any of these tools names in the type of its context, and all of the union `Further`. */
+export type ResourcesOfTools<Tools extends readonly AnyTool[], Further = never> = AllOf<ResourcesOfTool<Tools[number]> | Further>;
 
 /** The resources that the tools of any of these agents name. */
 export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;

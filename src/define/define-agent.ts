@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import type { JsonObject } from '../core/domain/json.ts';
 import {
   type ChildrenOptions,
   DEFAULT_STEPS,
@@ -27,8 +26,19 @@ import {
   type WindowOptions,
 } from './agent-definition.ts';
 import { agentApprovals, type ApprovalDeadlineOptions } from './approvals.ts';
+import {
+  type AnyCapability,
+  checkDeps,
+  checkInstructions,
+  checkTools,
+  type DepsFor,
+  type GivenDepsFor,
+  mergeCapabilities,
+  type ResourcesOfCapabilities,
+  type ToolsFor,
+} from './capabilities.ts';
 import { agentCode, type CodeOptions } from './code.ts';
-import type { AnyGuardrail } from './guardrails.ts';
+import { type AnyGuardrail, checkGuardrails } from './guardrails.ts';
 import { agentHandoffs, type HandoffOption, transferToolName } from './handoffs.ts';
 import { type AnyHook, checkHooks } from './hooks.ts';
 import { checkMcpServers } from './mcp.ts';
@@ -37,7 +47,7 @@ import { checkSettings, namesForModel } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import { agentPermissions, type PermissionOptions } from './permissions.ts';
 import { type SkillsOption, skillSources, skillToolNames } from './skills.ts';
-import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
+import type { AnyTool, McpServerDefinition } from './tool-definition.ts';
 
 const AGENT_OPTIONS: OptionTable<AgentOptions<never, never>> = {
   name: true,
@@ -45,6 +55,7 @@ const AGENT_OPTIONS: OptionTable<AgentOptions<never, never>> = {
   instructions: true,
   tools: true,
   mcp: true,
+  capabilities: true,
   deps: true,
   output: true,
   outputMode: true,
@@ -73,6 +84,21 @@ const AGENT_OPTIONS: OptionTable<AgentOptions<never, never>> = {
   modelPatience: true,
 };
 
+/** The agent of given options. */
+type DefinedAgent<
+  Output extends z.ZodType,
+  Deps extends z.ZodType,
+  Tools extends readonly AnyTool[],
+  FinalAttempt extends boolean,
+  Capabilities extends readonly AnyCapability[],
+> = AgentDefinition<
+  OutputFor<Output>,
+  DepsFor<Deps, Capabilities>,
+  GivenDepsFor<Deps, Capabilities>,
+  ResourcesOfTools<Tools, ResourcesOfCapabilities<Capabilities>>,
+  UnfinishedFor<Output, FinalAttempt>
+>;
+
 /** The instructions of an agent that sets none. */
 const DEFAULT_INSTRUCTIONS =
   "You are a helpful AI assistant. Solve the user's request with the tools you are given, and think step by step.";
@@ -94,13 +120,13 @@ const DEFAULT_INSTRUCTIONS =
 export function defineAgent<
   Output extends z.ZodType = never,
   Deps extends z.ZodType = never,
-  const Tools extends ToolsFor<Deps> = readonly [],
+  const Tools extends ToolsFor<Deps, Capabilities> = readonly [],
   FinalAttempt extends boolean = false,
->(
-  options: AgentOptions<Output, Deps, Tools, FinalAttempt>,
-): AgentDefinition<OutputFor<Output>, DepsFor<Deps>, GivenDepsFor<Deps>, ResourcesOfTools<Tools>, UnfinishedFor<Output, FinalAttempt>> {
-  const owner = `agent "${checkName(options.name)}"`;
-  requireKnown(owner, options, AGENT_OPTIONS);
+  const Capabilities extends readonly AnyCapability[] = readonly [],
+>(given: AgentOptions<Output, Deps, Tools, FinalAttempt, Capabilities>): DefinedAgent<Output, Deps, Tools, FinalAttempt, Capabilities> {
+  const owner = `agent "${checkName(given.name)}"`;
+  requireKnown(owner, given, AGENT_OPTIONS);
+  const options = mergeCapabilities(owner, { ...given, instructions: given.instructions ?? DEFAULT_INSTRUCTIONS });
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
@@ -116,7 +142,7 @@ export function defineAgent<
     kind: 'longhaul.agent',
     name: options.name,
     model: checkModel(owner, options.model),
-    instructions: checkInstructions(owner, options.instructions ?? DEFAULT_INSTRUCTIONS),
+    instructions: checkInstructions(owner, options.instructions),
     tools,
     ...(mcp.length === 0 ? {} : { mcp }),
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
@@ -162,7 +188,7 @@ function agentRules(
 ): Pick<AnyAgent, 'permissions' | 'guardrails' | 'hooks'> {
   return {
     ...(permissions === undefined ? {} : { permissions: agentPermissions(owner, permissions, toolNames) }),
-    ...agentGuardrails(owner, guardrails),
+    ...(guardrails === undefined || checkGuardrails(owner, guardrails).length === 0 ? {} : { guardrails }),
     ...(hooks === undefined ? {} : { hooks: checkHooks(owner, hooks) }),
   };
 }
@@ -184,30 +210,6 @@ function checkModel(owner: string, model: unknown): ModelName {
   return modelName(owner, nonEmpty(`${owner}: "model"`, model));
 }
 
-function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {
-  if (typeof instructions === 'function' || typeof instructions === 'string') return instructions;
-  if (Array.isArray(instructions) && instructions.every((text) => typeof text === 'string')) return instructions;
-  throw new UsageError(`${owner}: "instructions" must be a text, a list of texts, or a function of the deps`);
-}
-
-function checkTools(owner: string, tools: readonly AnyTool[]): void {
-  const names = new Set<string>();
-  for (const tool of tools) {
-    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
-    if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
-    names.add(tool.name);
-  }
-}
-
-/** Returns the JSON Schema of the deps. They are stored as JSON and parsed before each use: both sides of the schema must be JSON. */
-function checkDeps(owner: string, deps: z.ZodType): JsonObject {
-  requireZod(`${owner}: "deps"`, deps);
-  const schema = jsonSchemaOf(deps, `${owner}: deps`);
-  if (schema['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
-  jsonSchemaOf(deps, `${owner}: deps`, 'output');
-  return schema;
-}
-
 function checkOnUnknownOutcome(owner: string, choice: 'report' | 'ask'): 'report' | 'ask' {
   if (choice === 'report' || choice === 'ask') return choice;
   throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "report" or "ask"`);
@@ -225,22 +227,6 @@ function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptio
     ...(alive === undefined ? {} : { alive: wholeNumber(`${owner}: "children.alive"`, alive, 1) }),
     ...(perTree === undefined ? {} : { perTree: wholeNumber(`${owner}: "children.perTree"`, perTree, 1) }),
   };
-}
-
-/** Returns the field of an agent with its guardrails. Throws a UsageError for other values, and for two of one type and name. */
-function agentGuardrails(owner: string, guardrails: readonly AnyGuardrail[] = []): { guardrails?: readonly AnyGuardrail[] } {
-  if (!Array.isArray(guardrails)) throw new UsageError(`${owner}: "guardrails" must be a list: make its entries with defineGuardrail`);
-  const names = new Set<string>();
-  for (const guardrail of guardrails) {
-    if (guardrail?.kind !== 'longhaul.guardrail') {
-      throw new UsageError(`${owner}: "guardrails" has a value that is not a guardrail: make it with defineGuardrail`);
-    }
-    const { name, type } = guardrail as AnyGuardrail;
-    const key = `${type} ${name}`;
-    if (names.has(key)) throw new UsageError(`${owner} has two guardrails of type "${type}" named "${name}": give each its own name`);
-    names.add(key);
-  }
-  return guardrails.length === 0 ? {} : { guardrails };
 }
 
 /** The options of an agent that concern its answer. */
@@ -338,37 +324,34 @@ function checkLimits(owner: string, limits: LimitOptions, tools: readonly string
 /** The type of an agent's answer: the output of its output schema, or text (or parts, if it has media) without one. */
 type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
 
-/** The type of deps that the functions of an agent receive: the output of its deps schema, or any JSON object without one. */
-type DepsFor<Deps extends z.ZodType> = [Deps] extends [never] ? JsonObject : z.output<Deps>;
-
-/** The type of deps that a start takes: fields with a default may be left out. */
-type GivenDepsFor<Deps extends z.ZodType> = [Deps] extends [never] ? JsonObject : z.input<Deps>;
-
 /** The type of the output of a run that did not complete: text, and with a final attempt possibly the answer of that attempt. */
 type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = FinalAttempt extends false
   ? string
   : OutputFor<Output> | string;
 
-/** The tools that an agent with these deps may have, with any resources. */
-type ToolsFor<Deps extends z.ZodType> = readonly ToolDefinition<never, DepsFor<Deps>, unknown, never>[];
-
 /** The options of `defineAgent`. */
 export interface AgentOptions<
   Output extends z.ZodType,
   Deps extends z.ZodType,
-  Tools extends ToolsFor<Deps> = ToolsFor<Deps>,
+  Tools extends readonly AnyTool[] = ToolsFor<Deps>,
   FinalAttempt extends boolean = boolean,
+  Capabilities extends readonly AnyCapability[] = readonly AnyCapability[],
 > {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
   /** `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. */
   model: ModelName;
   /** The instructions, which the model reads first. Default: a short general instruction. */
-  instructions?: Instructions<DepsFor<Deps>>;
+  instructions?: Instructions<DepsFor<Deps, Capabilities>>;
   /** The tools of the agent, with different names. A tool that reads deps fits only an agent whose deps have them. */
   tools?: Tools;
   /** MCP servers whose tools the agent also has, as they are when a run starts. Each has its own name. */
   mcp?: readonly McpServerDefinition[];
+  /**
+   * Bundles of instructions, tools, rules and whatever else an agent is given, made by `defineCapability`. They are merged with the
+   * options of the agent, which come first, in their order.
+   */
+  capabilities?: Capabilities;
   /** The schema of the run's JSON data, which is checked when a run starts. */
   deps?: Deps;
   /** The schema of the answer. Without it the answer is text. */
@@ -381,7 +364,7 @@ export interface AgentOptions<
    * Lets the model run code that calls the agent's tools: it has the tool `run_code`. The code runs isolated, each call in it is
    * recorded and may wait for a decision like any other, and its variables stay until the run ends.
    */
-  code?: CodeOptions<DepsFor<Deps>>;
+  code?: CodeOptions<DepsFor<Deps, Capabilities>>;
   /**
    * The form of the model's answers, for models without tool calls. `code`: one block of code, which `code` must be able to run.
    * `json`: an object with `tool` and `arguments`, or with `answer`. Default: text and tool calls.

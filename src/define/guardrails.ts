@@ -381,3 +381,19 @@ export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_
 function comparedText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
+
+/** Returns the guardrails of an agent. Throws a UsageError for another value, and for two of one type and name. */
+export function checkGuardrails(owner: string, guardrails: readonly AnyGuardrail[]): readonly AnyGuardrail[] {
+  if (!Array.isArray(guardrails)) throw new UsageError(`${owner}: "guardrails" must be a list: make its entries with defineGuardrail`);
+  const names = new Set<string>();
+  for (const guardrail of guardrails) {
+    if (guardrail?.kind !== 'longhaul.guardrail') {
+      throw new UsageError(`${owner}: "guardrails" has a value that is not a guardrail: make it with defineGuardrail`);
+    }
+    const { name, type } = guardrail as AnyGuardrail;
+    const key = `${type} ${name}`;
+    if (names.has(key)) throw new UsageError(`${owner} has two guardrails of type "${type}" named "${name}": give each its own name`);
+    names.add(key);
+  }
+  return guardrails;
+}

@@ -22,6 +22,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly label?: string;
   /** The version that records and lists show. Absent: it has none. */
   readonly version?: string;
+  /** The capability that it comes from. Absent: it belongs to its agent. */
+  readonly capability?: string;
   /** The full zod schema: applied to the arguments by the tool's activity before it acts. */
   readonly parameters: z.ZodType;
   /** The zod schema of the value that `execute` returns, if the tool declares one. */
@@ -121,6 +123,8 @@ export type McpEffect = 'idempotent' | 'once';
 export interface McpServerDefinition {
   readonly kind: 'longhaul.mcp_server';
   readonly name: string;
+  /** The capability that it comes from. Absent: it belongs to its agent. */
+  readonly capability?: string;
   readonly transport: McpTransport;
   /** The tools to use. Absent: all. */
   readonly include?: readonly string[];

@@ -37,7 +37,14 @@ function inOrder(events: Event[], steps: StepResult[]): RunRecord[] {
 }
 
 test('a step shows its calls, the author and the arguments of each approval, and the results', () => {
-  const edited = { ...newToolCallRecord('refund', 'c1', AT), arguments: { amount: 3 }, result: 'paid 3', durationMs: 12, toolVersion: '2' };
+  const edited = {
+    ...newToolCallRecord('refund', 'c1', AT),
+    arguments: { amount: 3 },
+    result: 'paid 3',
+    durationMs: 12,
+    toolVersion: '2',
+    capability: 'payments',
+  };
   const found = { ...newToolCallRecord('search', 'c2', AT), result: 'found' };
   const events = [
     said('Pay ann.'),
@@ -56,7 +63,7 @@ user · Pay ann.
 
 Step 1 · tool_calls
   I pay.
-  → refund@2 {"amount":5}
+  → refund@2 (payments) {"amount":5}
   ✓ approved by ann with {"amount":3}
   ← paid 3 (12 ms)
   → search {}

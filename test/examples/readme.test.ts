@@ -10,6 +10,8 @@ test.each([
   ['docs/talking.md', 'examples/approvals/refunds.ts'],
   ['docs/code.md', 'examples/executors/run-code.ts'],
   ['docs/hooks.md', 'examples/hooks/refunds.ts'],
+  ['docs/capabilities.md', 'examples/capabilities/refunds.ts'],
+  ['docs/capabilities.md', 'examples/capabilities/desk.ts'],
   ['docs/tools.md', 'examples/tools/shop.ts'],
   ['docs/programs.md', 'examples/programs/renewals.ts'],
   ['docs/testing.md', 'examples/testing/shop.test.ts'],

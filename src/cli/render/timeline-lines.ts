@@ -57,7 +57,8 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
 function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: StepDetails): string[] {
   const { code } = call.arguments;
   const version = call.toolVersion === undefined ? '' : output.look('dim', `@${call.toolVersion}`);
-  const name = `${output.look('cyan', printable(call.toolName))}${version}`;
+  const origin = call.capability === undefined ? '' : output.look('dim', ` (${printableLine(call.capability)})`);
+  const name = `${output.look('cyan', printable(call.toolName))}${version}${origin}`;
   const isCode = call.toolName === RUN_CODE && typeof code === 'string';
   return [
     ...(isCode

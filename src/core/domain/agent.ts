@@ -26,6 +26,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   label?: string;
   /** The version that the records of its calls have. Absent: it has none. */
   version?: string;
+  /** The capability that gives it to the agent. Absent: the agent has it of its own. */
+  capability?: string;
   /** The schema that arguments are checked against. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */

@@ -20,6 +20,9 @@ const MAX_GLOB_LENGTH = 256;
 
 const GLOB = s.boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
 
+/** The most characters of the name of a capability. */
+export const MAX_CAPABILITY_NAME = 64;
+
 const RULE = {
   /** A glob for the name of the tool; upper and lower case are the same. */
   tool: s.optional(GLOB),
@@ -27,6 +30,8 @@ const RULE = {
   category: s.optional(GLOB),
   /** Globs for arguments, by their path: `path`, `options.mode`, `files.0`; `*` in a path stands for each member. */
   args: s.optional(s.recordOf(GLOB)),
+  /** The capability that gives the rule to the agent, for those who read it: it decides nothing. */
+  capability: s.optional(s.boundedText({ minLength: 1, maxLength: MAX_CAPABILITY_NAME })),
 };
 
 /** A rule: a call matches if all of its fields match. */
@@ -163,14 +168,15 @@ function valuesAt(value: JsonValue, path: readonly string[]): JsonValue[] {
   return isMember ? valuesAt(members[key] ?? null, rest) : [];
 }
 
-/** Returns a rule for a person or a model to read: `deny: tool "web_*", path "/etc/*"`. */
-export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, args = {} }: PermissionRule): string {
+/** Returns a rule for a person or a model to read: `deny: tool "web_*", path "/etc/*"`, and the capability that it comes from. */
+export function ruleText(list: (typeof RULE_LISTS)[number], { tool, category, args = {}, capability }: PermissionRule): string {
   const parts = [
     ...(tool === undefined ? [] : [`tool ${JSON.stringify(tool)}`]),
     ...(category === undefined ? [] : [`category ${JSON.stringify(category)}`]),
     ...Object.entries(args).map(([path, glob]) => `${path} ${JSON.stringify(glob)}`),
   ];
-  return `${list}: ${parts.join(', ')}`;
+  const origin = capability === undefined ? '' : ` of capability ${JSON.stringify(capability)}`;
+  return `${list}: ${parts.join(', ')}${origin}`;
 }
 
 /**
@@ -236,7 +242,7 @@ function questions({ mode, ask = [], approvalRequired = [], allowUnattendedExecu
 const RULE_BOUNDS = { rules: 100, args: 10, path: 200 };
 
 const PERMISSION_FIELDS: readonly string[] = ['mode', ...RULE_LISTS, 'allowUnattendedExecute'];
-const RULE_FIELDS = ['tool', 'category', 'args'];
+const RULE_FIELDS = ['tool', 'category', 'args', 'capability'];
 
 /** Returns the path and the reason of the first thing that cannot be in permissions: `deny[0].tool: …`; undefined if all is well. */
 export function permissionsProblem(value: unknown): string | undefined {
@@ -261,9 +267,14 @@ export function rulesForNoTool(
   isKnown: (glob: string) => boolean,
 ): string[] {
   return RULE_LISTS.flatMap((list) =>
-    (lists[list] ?? []).flatMap(({ tool }, index) =>
-      tool === undefined || isKnown(tool) ? [] : [`${list}[${index}].tool: ${JSON.stringify(tool)}`],
-    ),
+    (lists[list] ?? []).flatMap(({ tool, capability }, index) => {
+      if (tool === undefined || isKnown(tool)) return [];
+      return [
+        capability === undefined
+          ? `${list}[${index}].tool: ${JSON.stringify(tool)}`
+          : `${list}: ${JSON.stringify(tool)} of capability ${JSON.stringify(capability)}`,
+      ];
+    }),
   );
 }
 
@@ -281,8 +292,11 @@ function ruleProblem(rule: JsonObject): string | undefined {
   const keys = Object.keys(rule);
   const unknown = keys.find((key) => !RULE_FIELDS.includes(key));
   if (unknown !== undefined) return `.${unknown}: no such field: write one of ${RULE_FIELDS.join(', ')}`;
-  if (keys.length === 0) return ': the rule is empty: write {tool: "*"} for all tools';
-  const { tool, category, args } = rule;
+  const { tool, category, args, capability } = rule;
+  if (keys.every((key) => key === 'capability')) return ': the rule is empty: write {tool: "*"} for all tools';
+  if (capability !== undefined && (typeof capability !== 'string' || capability === '' || capability.length > MAX_CAPABILITY_NAME)) {
+    return `.capability: it is a name of 1 to ${MAX_CAPABILITY_NAME} characters`;
+  }
   for (const [key, glob] of Object.entries({ tool, category })) {
     const problem = glob === undefined ? undefined : globProblem(glob);
     if (problem !== undefined) return `.${key}: ${problem}`;

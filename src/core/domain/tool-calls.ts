@@ -73,6 +73,8 @@ const CALL_MEMBERS = {
   toolName: s.TEXT,
   /** The version of the tool in this run. Absent: it has none. */
   toolVersion: s.optional(s.TEXT),
+  /** The capability that gives the tool to the agent. Absent: the agent has it of its own. */
+  capability: s.optional(s.TEXT),
   callId: s.TEXT,
   arguments: s.JSON_OBJECT,
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */

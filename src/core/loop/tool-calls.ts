@@ -327,10 +327,10 @@ function toolCallRecord(
   const isError = status === 'error';
   const result = resultText(content);
   if (isError) noteError(state, result);
-  const toolVersion = state.snapshot.tools.find(({ name }) => name === call.name)?.version;
+  const tool = state.snapshot.tools.find(({ name }) => name === call.name);
   return {
     toolName: call.name,
-    ...defined({ toolVersion }),
+    ...defined({ toolVersion: tool?.version, capability: tool?.capability }),
     callId: call.toolCallId,
     arguments:
       state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,

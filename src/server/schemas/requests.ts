@@ -238,6 +238,7 @@ const rule = component(
     tool: z.string().exactOptional(),
     category: z.string().exactOptional(),
     args: members(z.string()).exactOptional(),
+    capability: z.string().exactOptional(),
   }),
 );
 

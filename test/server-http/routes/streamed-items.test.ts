@@ -87,6 +87,7 @@ const EVENT: Required<Event> = {
 const CALL: Required<ToolCallRecord> = {
   toolName: 'pay',
   toolVersion: '2',
+  capability: 'payments',
   callId: 'c',
   arguments: { amount: 5 },
   result: 'paid',

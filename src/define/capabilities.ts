@@ -1,0 +1,438 @@
+import { z } from 'zod';
+import type { ModelSettings } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
+import { UsageError } from '../core/domain/errors.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { MAX_CAPABILITY_NAME, type PermissionRule } from '../core/domain/permissions.ts';
+import { jsonSchemaOf } from '../schema/zod-schemas.ts';
+import type { Instructions, ResourcesOfTools } from './agent-definition.ts';
+import { type AnyGuardrail, checkGuardrails } from './guardrails.ts';
+import { type AnyHook, checkHooks } from './hooks.ts';
+import { checkMcpServers } from './mcp.ts';
+import { checkSettings } from './model-settings.ts';
+import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
+import { type PermissionOptions, plainPermissions } from './permissions.ts';
+import { skillSources, type SkillsOption } from './skills.ts';
+import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
+
+/** The lists of rules that a capability may have: those that deny calls or let them wait. What may run at all is its agent's to say. */
+const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
+
+type NarrowingList = (typeof NARROWING_LISTS)[number];
+
+/** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
+export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
+
+/** The options of `defineCapability`: what an agent is given by it. */
+export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> {
+  /** One line of at most 64 characters: errors, records and the snapshots of runs name it. */
+  name: string;
+  /** Instructions, which the model reads after those of the agent. */
+  instructions?: Instructions<DepsFor<Deps>>;
+  /** The tools. A tool that reads deps fits only a capability whose deps have them. */
+  tools?: Tools;
+  /** MCP servers whose tools the agent also has. */
+  mcp?: readonly McpServerDefinition[];
+  /** Folders with skills. A package names its own by `new URL('./skills', import.meta.url)`. */
+  skills?: SkillsOption;
+  /** Rules that deny calls or let them wait. */
+  permissions?: CapabilityPermissions;
+  /** Hooks of the runs of the agent. */
+  hooks?: readonly AnyHook[];
+  /** Checks of messages, answers and calls of the agent. */
+  guardrails?: readonly AnyGuardrail[];
+  /** Settings of the model. A setting of the agent takes the place of one of a capability. */
+  settings?: ModelSettings;
+  /** The schema of the data that it needs of a run: a start of the agent must give it. */
+  deps?: Deps;
+}
+
+const CAPABILITY_OPTIONS: OptionTable<CapabilityOptions<never>> = {
+  name: true,
+  instructions: true,
+  tools: true,
+  mcp: true,
+  skills: true,
+  permissions: true,
+  hooks: true,
+  guardrails: true,
+  settings: true,
+  deps: true,
+};
+
+/** A capability as `defineCapability` returns it: checked. Its type carries those of its deps and of the resources that its tools name. */
+export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> {
+  readonly kind: 'longhaul.capability';
+  readonly name: string;
+  readonly instructions?: Instructions<never>;
+  readonly tools: readonly AnyTool[];
+  readonly mcp: readonly McpServerDefinition[];
+  readonly skills: SkillsOption;
+  readonly permissions: Readonly<Partial<Record<NarrowingList, readonly PermissionRule[]>>>;
+  readonly hooks: readonly AnyHook[];
+  readonly guardrails: readonly AnyGuardrail[];
+  readonly settings: ModelSettings;
+  readonly deps?: z.ZodType;
+  readonly [DEPS]?: (deps: Deps) => void;
+  readonly [GIVEN_DEPS]?: (deps: GivenDeps) => void;
+  readonly [RESOURCES]?: (resources: Needed) => void;
+}
+
+/** Keys that are never present at run time: they carry the types. */
+declare const DEPS: unique symbol;
+declare const GIVEN_DEPS: unique symbol;
+declare const RESOURCES: unique symbol;
+
+/** A capability of any types. */
+export type AnyCapability = CapabilityDefinition<never, never, never>;
+
+/** The intersection of the arguments of functions in a union; unknown if there are none. */
+type AllArguments<Functions> = [Functions] extends [never] ? unknown : [Functions] extends [(all: infer All) => void] ? All : unknown;
+
+/** A type as the argument of a function, so that a union of them can be made an intersection. Never stands for no type. */
+type Argument<Type> = [Type] extends [never] ? never : (one: Type) => void;
+
+type DepsArgument<One> = One extends CapabilityDefinition<infer Deps, never, never> ? Argument<Deps> : never;
+type GivenDepsArgument<One> = One extends CapabilityDefinition<never, infer Given, never> ? Argument<Given> : never;
+type ResourcesOfCapability<One> = One extends CapabilityDefinition<never, never, infer Needed> ? Needed : never;
+
+/** The resources that the tools of any of the capabilities name: a union, one member for each of them. */
+export type ResourcesOfCapabilities<Capabilities extends readonly AnyCapability[]> = ResourcesOfCapability<Capabilities[number]>;
+
+/** Deps of a schema and of capabilities: any JSON object if none of them has deps. */
+type AllDeps<Own, OfCapabilities> = [Own] extends [never]
+  ? unknown extends OfCapabilities
+    ? JsonObject
+    : OfCapabilities
+  : Own & OfCapabilities;
+
+/** The type of deps that functions receive: the output of the schemas. */
+export type DepsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCapability[] = readonly []> = AllDeps<
+  [Deps] extends [never] ? never : z.output<Deps>,
+  AllArguments<DepsArgument<Capabilities[number]>>
+>;
+
+/** The type of deps that a start takes: fields with a default may be left out. */
+export type GivenDepsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCapability[] = readonly []> = AllDeps<
+  [Deps] extends [never] ? never : z.input<Deps>,
+  AllArguments<GivenDepsArgument<Capabilities[number]>>
+>;
+
+/** The tools that an agent or a capability with these deps may have, with any resources. */
+export type ToolsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCapability[] = readonly []> = readonly ToolDefinition<
+  never,
+  DepsFor<Deps, Capabilities>,
+  unknown,
+  never
+>[];
+
+/**
+ * Bundles what an agent is given for one purpose: instructions, tools, rules, checks. An agent takes it by its option `capabilities`.
+ * Throws a `UsageError` that names the capability and the option if an option cannot work.
+ *
+ * @example
+ * export const refunds = defineCapability({
+ *   name: 'refunds',
+ *   instructions: 'Refund only what was delivered broken.',
+ *   tools: [lookUpOrder, refund],
+ *   permissions: { ask: ['refund'] },
+ *   deps: z.object({ customer: z.string() }),
+ * });
+ */
+export function defineCapability<Deps extends z.ZodType = never, const Tools extends ToolsFor<Deps> = readonly []>(
+  options: CapabilityOptions<Deps, Tools>,
+): CapabilityDefinition<
+  [Deps] extends [never] ? never : z.output<Deps>,
+  [Deps] extends [never] ? never : z.input<Deps>,
+  ResourcesOfTools<Tools>
+> {
+  const name = checkName(options.name);
+  const owner = `capability "${name}"`;
+  requireKnown(owner, options, CAPABILITY_OPTIONS);
+  const { instructions, tools = [], mcp = [], skills = [], permissions = {}, hooks, guardrails = [], settings = {}, deps } = options;
+  checkTools(owner, tools);
+  checkMcpServers(owner, mcp);
+  skillSources(owner, { skills });
+  checkGuardrails(owner, guardrails);
+  if (deps !== undefined) checkDeps(owner, deps);
+  return Object.freeze({
+    kind: 'longhaul.capability',
+    name,
+    ...(instructions === undefined ? {} : { instructions: checkInstructions<never>(owner, instructions) }),
+    tools: tools.map((tool) => ({ ...tool, capability: name })),
+    // Connections are shared by definition: all agents with the capability have the same one.
+    mcp: mcp.map((server) => ({ ...server, capability: name })),
+    skills,
+    permissions: narrowingRules(owner, name, permissions),
+    hooks: checkHooks(owner, hooks),
+    guardrails,
+    settings: checkSettings(owner, settings, { tools: undefined, output: undefined }),
+    ...defined({ deps }),
+  });
+}
+
+function checkName(name: unknown): string {
+  const text = nonEmpty('the "name" of a capability', name);
+  if (text.length <= MAX_CAPABILITY_NAME && !/[\p{Cc}\p{Cs}]/u.test(text)) return text;
+  const shown = JSON.stringify(text.slice(0, MAX_CAPABILITY_NAME));
+  throw new UsageError(`capability ${shown}: a name is one line of at most ${MAX_CAPABILITY_NAME} characters`);
+}
+
+/** Returns the rules with the name of their capability. */
+function narrowingRules(owner: string, capability: string, permissions: CapabilityPermissions): CapabilityDefinition['permissions'] {
+  const rules = plainPermissions(owner, permissions);
+  const wider = Object.keys(permissions).find((key) => !NARROWING_LISTS.some((list) => list === key));
+  if (wider !== undefined) {
+    const known = NARROWING_LISTS.map((list) => `"${list}"`).join(', ');
+    throw new UsageError(
+      `${owner}: "permissions.${wider}" would decide about all calls of an agent: set it in the "permissions" of the agent, and only ${known} here`,
+    );
+  }
+  return Object.fromEntries(
+    NARROWING_LISTS.flatMap((list) => (rules[list] === undefined ? [] : [[list, rules[list].map((rule) => ({ ...rule, capability }))]])),
+  );
+}
+
+/** Returns the instructions if they are some; otherwise throws a UsageError. */
+export function checkInstructions<Deps>(owner: string, instructions: Instructions<Deps>): Instructions<Deps> {
+  if (typeof instructions === 'function' || typeof instructions === 'string') return instructions;
+  if (Array.isArray(instructions) && instructions.every((text) => typeof text === 'string')) return instructions;
+  throw new UsageError(`${owner}: "instructions" must be a text, a list of texts, or a function of the deps`);
+}
+
+/** Throws a UsageError for a value that is no tool, and for two tools of one name. */
+export function checkTools(owner: string, tools: readonly AnyTool[]): void {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
+    if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
+    names.add(tool.name);
+  }
+}
+
+/** Returns the JSON Schema of the deps. They are stored as JSON and parsed before each use: both sides of the schema must be JSON. */
+export function checkDeps(owner: string, deps: z.ZodType): JsonObject {
+  requireZod(`${owner}: "deps"`, deps);
+  const schema = jsonSchemaOf(deps, `${owner}: deps`);
+  if (schema['type'] !== 'object') throw new UsageError(`${owner}: deps are not an object schema: write z.object({...})`);
+  jsonSchemaOf(deps, `${owner}: deps`, 'output');
+  return schema;
+}
+
+/** The options of an agent that capabilities add to. */
+interface MergedOptions {
+  capabilities?: readonly AnyCapability[];
+  instructions: Instructions<never>;
+  tools?: readonly AnyTool[];
+  mcp?: readonly McpServerDefinition[];
+  skills?: SkillsOption;
+  permissions?: PermissionOptions;
+  hooks?: readonly AnyHook[];
+  guardrails?: readonly AnyGuardrail[];
+  settings?: ModelSettings;
+  deps?: z.ZodType;
+}
+
+/** What the agent or a capability brings, and its name for errors. */
+interface Part<Value> {
+  from: string;
+  value: Value;
+}
+
+/**
+ * Returns the options of an agent with what its capabilities bring, the agent first, then they in their order. Throws a UsageError with
+ * the names of both if two of them do not go together. What each option may be, the checks of the agent say.
+ */
+export function mergeCapabilities<Options extends MergedOptions>(owner: string, options: Options): Options {
+  const { capabilities } = options;
+  if (capabilities === undefined) return options;
+  checkCapabilities(owner, capabilities);
+  if (capabilities.length === 0) return options;
+  const parts = <Value>(own: Value | undefined, of: (capability: AnyCapability) => Value | undefined): Part<Value>[] =>
+    [{ from: owner, value: own }, ...capabilities.map((one) => ({ from: `capability "${one.name}"`, value: of(one) }))].filter(
+      (part): part is Part<Value> => part.value !== undefined,
+    );
+  const lists = <Entry>(own: readonly Entry[] | undefined, of: (capability: AnyCapability) => readonly Entry[]): Part<readonly Entry[]>[] =>
+    // The agent's own value is checked later: what is no list is left to that check.
+    own !== undefined && !Array.isArray(own) ? [] : parts<readonly Entry[]>(own, of);
+  const tools = lists(options.tools, ({ tools: given }) => given);
+  requireOwnNames(owner, 'a tool', tools, ({ name }) => `"${name}"`);
+  const mcp = lists(options.mcp, ({ mcp: given }) => given);
+  requireOwnNames(owner, 'an MCP server', mcp, ({ name }) => `"${name}"`);
+  const hooks = lists(options.hooks, ({ hooks: given }) => given);
+  requireOwnNames(owner, 'a hook', hooks, ({ name }) => `"${name}"`);
+  const guardrails = lists(options.guardrails, ({ guardrails: given }) => given);
+  requireOwnNames(owner, 'a guardrail', guardrails, ({ name, type }) => `"${name}" of type "${type}"`);
+  const skills = lists(options.skills, ({ skills: given }) => given);
+  const deps = parts(options.deps, (one) => one.deps);
+  const merged = {
+    instructions: mergedInstructions(
+      owner,
+      parts(options.instructions, ({ instructions }) => instructions),
+    ),
+    ...defined({
+      tools: joined(tools),
+      mcp: joined(mcp),
+      hooks: joined(hooks),
+      guardrails: joined(guardrails),
+      skills: joined(skills),
+    }),
+    ...mergedPermissions(options.permissions, capabilities),
+    ...mergedSettings(owner, options.settings, capabilities),
+    ...(deps.length === 0 ? {} : { deps: mergedDeps(owner, deps) }),
+  };
+  return { ...options, ...merged };
+}
+
+function checkCapabilities(owner: string, capabilities: readonly AnyCapability[]): void {
+  if (!Array.isArray(capabilities)) throw new UsageError(`${owner}: "capabilities" must be a list: make its entries with defineCapability`);
+  const names = new Set<string>();
+  for (const one of capabilities as readonly (AnyCapability | null | undefined)[]) {
+    if (one?.kind !== 'longhaul.capability') {
+      throw new UsageError(`${owner}: "capabilities" has a value that is not a capability: make it with defineCapability`);
+    }
+    if (names.has(one.name)) throw new UsageError(`${owner} has two capabilities named "${one.name}": give each its own name`);
+    names.add(one.name);
+  }
+}
+
+/** Returns the text of two parts of an agent for an error, which begins with the agent. */
+function both(owner: string, one: string, other: string): string {
+  return one === owner ? `${owner} and ${other}` : `${owner}: ${one} and ${other}`;
+}
+
+/** Throws a UsageError if two parts have an entry of the same name. Two of one part are found by the check of that part. */
+function requireOwnNames<Entry>(
+  owner: string,
+  what: string,
+  lists: readonly Part<readonly Entry[]>[],
+  nameOf: (entry: Entry) => string,
+): void {
+  const holders = new Map<string, string>();
+  for (const { from, value } of lists) {
+    for (const entry of value) {
+      if (typeof entry !== 'object' || entry === null) continue;
+      const name = nameOf(entry);
+      const holder = holders.get(name) ?? from;
+      if (holder !== from) {
+        throw new UsageError(`${both(owner, holder, from)} both have ${what} named ${name}: rename one, or leave one out`);
+      }
+      holders.set(name, from);
+    }
+  }
+}
+
+/** Returns the entries of all lists; undefined if there are none. */
+function joined<Entry>(lists: readonly Part<readonly Entry[]>[]): readonly Entry[] | undefined {
+  const all = lists.flatMap(({ value }) => value);
+  return all.length === 0 ? undefined : all;
+}
+
+/** Returns all instructions as one: a list of texts, or a function if one of them is a function of the deps. */
+function mergedInstructions(owner: string, parts: readonly Part<Instructions<never>>[]): Instructions<never> {
+  const all = parts.map(({ value }) => checkInstructions(owner, value));
+  const texts = all.filter((one) => typeof one !== 'function');
+  if (texts.length === all.length) return texts.flat();
+  return async (deps) => (await Promise.all(all.map(async (one) => (typeof one === 'function' ? await one(deps) : one)))).flat();
+}
+
+/** Returns the rules of the agent and of its capabilities. Each can deny a call or let it wait, so their order decides nothing. */
+function mergedPermissions(own: PermissionOptions | undefined, capabilities: readonly AnyCapability[]): Pick<MergedOptions, 'permissions'> {
+  if (own !== undefined && (typeof own !== 'object' || own === null)) return {};
+  const lists = NARROWING_LISTS.flatMap((list) => {
+    const rules = capabilities.flatMap(({ permissions }) => permissions[list] ?? []);
+    const ownRules = own?.[list] ?? [];
+    return rules.length === 0 || !Array.isArray(ownRules) ? [] : [[list, [...(ownRules as PermissionRule[]), ...rules]] as const];
+  });
+  return lists.length === 0 ? {} : { permissions: { ...own, ...Object.fromEntries(lists) } };
+}
+
+/** Returns the settings of the capabilities under those of the agent, which decides where it sets one. */
+function mergedSettings(
+  owner: string,
+  own: ModelSettings | undefined,
+  capabilities: readonly AnyCapability[],
+): Pick<MergedOptions, 'settings'> {
+  const found = new Map<string, Part<JsonValue>>();
+  for (const { name, settings } of capabilities) {
+    for (const [setting, value] of Object.entries(settings) as [string, JsonValue | undefined][]) {
+      if (value === undefined) continue;
+      const from = `capability "${name}"`;
+      const before = found.get(setting) ?? { from, value };
+      if (own?.[setting as keyof ModelSettings] === undefined && canonicalJson(before.value) !== canonicalJson(value)) {
+        throw new UsageError(
+          `${both(owner, before.from, from)} set "settings.${setting}" to ${JSON.stringify(before.value)} and ${JSON.stringify(value)}: set it in the "settings" of the agent, which decides`,
+        );
+      }
+      found.set(setting, before);
+    }
+  }
+  if (found.size === 0) return {};
+  const given = Object.fromEntries([...found].map(([setting, { value }]) => [setting, value])) as ModelSettings;
+  return { settings: own === undefined ? given : { ...given, ...defined(own) } };
+}
+
+/**
+ * Returns one schema with the fields of all. A field that several have must accept and return the same, and is parsed by each of them,
+ * so that no check is lost.
+ */
+function mergedDeps(owner: string, parts: readonly Part<z.ZodType>[]): z.ZodType {
+  const [first, ...others] = parts;
+  if (first !== undefined && others.length === 0) return first.value;
+  const fields = new Map<string, Part<z.core.$ZodType>>();
+  let isStrict = false;
+  for (const { from, value } of parts) {
+    checkDeps(from, value);
+    const { shape, strict } = plainObject(owner, from, value);
+    isStrict ||= strict;
+    for (const [name, field] of Object.entries(shape)) {
+      const before = fields.get(name);
+      fields.set(name, {
+        from: before?.from ?? from,
+        value: before === undefined ? field : sameField(owner, name, before, { from, value: field }),
+      });
+    }
+  }
+  const shape = Object.fromEntries([...fields].map(([name, { value }]) => [name, value]));
+  return isStrict ? z.strictObject(shape) : z.object(shape);
+}
+
+/** Returns the fields of an object schema. Throws a UsageError for one that means more than its fields do. */
+function plainObject(
+  owner: string,
+  from: string,
+  schema: z.core.$ZodType,
+): { shape: Readonly<Record<string, z.core.$ZodType>>; strict: boolean } {
+  const { def } = schema._zod;
+  const problem = 'it cannot be merged with the deps of the others';
+  if (!isObjectDef(def))
+    throw new UsageError(`${owner}: "deps" of ${from} are no plain z.object({...}): ${problem}: write z.object({...})`);
+  const catchall = def.catchall?._zod.def.type;
+  if (catchall !== undefined && catchall !== 'never') {
+    throw new UsageError(`${owner}: "deps" of ${from} let in fields that they do not name: ${problem}: write z.object({...})`);
+  }
+  if (def.checks !== undefined && def.checks.length > 0) {
+    throw new UsageError(`${owner}: "deps" of ${from} have a check of the whole object: ${problem}: check a field of its own instead`);
+  }
+  return { shape: def.shape, strict: catchall === 'never' };
+}
+
+function isObjectDef(def: z.core.$ZodTypeDef): def is z.core.$ZodObjectDef {
+  return def.type === 'object';
+}
+
+/**
+ * Returns a schema of a field that two parts have: both of them, one after the other. Throws a UsageError if the second one could not
+ * read what the first one returns, or differs in JSON.
+ */
+function sameField(owner: string, name: string, one: Part<z.core.$ZodType>, other: Part<z.core.$ZodType>): z.core.$ZodType {
+  if (one.value === other.value) return one.value;
+  const json = ({ from, value }: Part<z.core.$ZodType>, side: 'input' | 'output'): string =>
+    canonicalJson(jsonSchemaOf(z.object({ [name]: value }), `${from}: deps`, side));
+  const bare = (side: 'input' | 'output'): string => canonicalJson(jsonSchemaOf(z.array(one.value), `${one.from}: deps`, side));
+  const isSame = json(one, 'input') === json(other, 'input') && json(one, 'output') === json(other, 'output');
+  if (isSame && bare('input') === bare('output')) return z.pipe(one.value, other.value);
+  throw new UsageError(
+    `${both(owner, one.from, other.from)} have two schemas of "deps.${name}" that do not fit each other: use one schema in both, or give the fields different names`,
+  );
+}
