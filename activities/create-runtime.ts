@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Anchor } from '../src/anchors/anchors.ts';
+import { defined } from '../src/core/domain/defined.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/missing-definitions.ts';
 import { didYouMean } from '../src/core/domain/text.ts';
@@ -159,7 +160,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers, programs, options.hooks),
+    registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
     programs,
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
@@ -173,9 +174,9 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     archive: options.archive,
     ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
-    authorize: checkedHook('authorize', options.authorize),
-    notify: checkedHook('notify', options.notify),
-    notifyEnded: checkedHook('notifyEnded', options.notifyEnded),
+    authorize: checkedFunction('authorize', options.authorize),
+    notify: checkedFunction('notify', options.notify),
+    notifyEnded: checkedFunction('notifyEnded', options.notifyEnded),
     notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
     prices: checkPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
@@ -218,11 +219,11 @@ function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void
   return withEmbedding(memory, embed, { log });
 }
 
-/** Returns a hook of the worker. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
-function checkedHook<Hook extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(
+/** Returns a function of the worker's options. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
+function checkedFunction<Given extends AuthorizeDecision | NotifyWaiting | NotifyEnded>(
   name: string,
-  value: Hook | undefined,
-): Hook | undefined {
+  value: Given | undefined,
+): Given | undefined {
   if (value === undefined || typeof value === 'function') return value;
   throw new UsageError(`the worker: "${name}" is ${JSON.stringify(value)}: write a function`);
 }

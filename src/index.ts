@@ -10,13 +10,7 @@ export { agentTool, type AgentToolOptions } from './define/agent-tool.ts';
 export { askHuman } from './define/define-tool.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
-export {
-  type AnyCapability,
-  type CapabilityDefinition,
-  type CapabilityOptions,
-  type CapabilityPermissions,
-  defineCapability,
-} from './define/capabilities.ts';
+export { type AnyCapability, type CapabilityDefinition, type CapabilityOptions, defineCapability } from './define/capabilities.ts';
 export { type CommonGuardrailOptions, defineGuardrail, type GuardrailOptions } from './define/guardrails.ts';
 export { callRules, type CallRulesOptions } from './define/guardrails.ts';
 export { contentFilter, type ContentFilterOptions } from './define/guardrails.ts';
@@ -90,7 +84,7 @@ export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from
 export type { HookPayloads } from './define/hooks.ts';
 export type { HookEvent } from './core/domain/hooks.ts';
 export type { HookRecord } from './core/domain/hooks.ts';
-export type { PermissionOptions, PermissionRuleOption } from './define/permissions.ts';
+export type { CapabilityPermissions, PermissionOptions, PermissionRuleOption } from './define/permissions.ts';
 export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions.ts';
 export type { ModelName } from './core/domain/model.ts';
 export type { Overflow } from './define/tool-policy.ts';

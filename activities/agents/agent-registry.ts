@@ -1,16 +1,13 @@
 import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
 import type { AnyTool, McpServerDefinition } from '../../src/define/tool-definition.ts';
-import { type ErrorCode, UsageError } from '../../src/core/domain/errors.ts';
-import { type HookSnapshot, INLINE_HOOK_MS, joinedHooks } from '../../src/core/domain/hooks.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
-import { knownText, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
+import type { MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import { summaryModelOf, type ToolOwner } from '../../src/core/domain/agent.ts';
 import { memoryTools } from '../../src/core/domain/memory.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
-import type { GuardrailSnapshot } from '../../src/core/domain/guardrails.ts';
-import type { AnyGuardrail } from '../../src/define/guardrails.ts';
-import { type AnyHook, checkHooks, requireOwnNames } from '../../src/define/hooks.ts';
-import { MissingOnWorkerError } from '../attempts/failure.ts';
+import { checkSharedParts, defineParts, modelsOfParts, type PartFields, type PartOptions } from '../../src/define/all-parts.ts';
+import { type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
 
 interface ProgramTools {
   toolNames: readonly string[];
@@ -22,24 +19,24 @@ export class AgentRegistry {
   readonly #agents = new Map<string, AnyAgent>();
   readonly #providers: Map<string, ModelClient>;
   readonly #programTools: ProgramTools;
-  readonly #hooks: readonly AnyHook[];
+  /** What the worker gives to all its agents. */
+  readonly shared: PartFields;
 
-  /** Throws a UsageError for two agents or two hooks of one name, and for an agent whose provider or one of whose handoffs is missing. */
+  /** Throws a UsageError for two agents or two definitions of one name, and for an agent whose provider or one of whose handoffs is missing. */
   constructor(
     agents: readonly AnyAgent[],
     providers: Readonly<Record<string, ModelClient>>,
     programTools: ProgramTools = { toolNames: [], tool: () => undefined },
-    hooks: readonly AnyHook[] = [],
+    shared: PartOptions = {},
   ) {
-    this.#hooks = checkHooks('the worker', hooks);
+    this.shared = defineParts('the worker', shared);
     this.#programTools = programTools;
     this.#providers = new Map(Object.entries(providers));
     for (const agent of agents) {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
       this.#agents.set(agent.name, agent);
-      requireOwnNames(this.#hooks, agent.name, agent.hooks ?? []);
-      const asked = (agent.guardrails ?? []).flatMap(({ models }) => models);
-      for (const model of [agent.model, summaryModelOf(agent), ...asked]) {
+      checkSharedParts(this.shared, agent.name, agent);
+      for (const model of [agent.model, summaryModelOf(agent), ...modelsOfParts(agent)]) {
         if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
           `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${quotedNames(this.#providers)}): add it to "providers"`,
@@ -118,41 +115,9 @@ export class AgentRegistry {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
-  /**
-   * Returns the hooks of an agent that acts in a run: those of the ancestors first, then those of the worker. Throws `unknown_hook` for
-   * one of the ancestors that this worker lacks.
-   */
-  hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>, inherited: readonly HookSnapshot[] = []): HookSnapshot[] {
-    for (const hook of inherited) this.hook(hook);
-    return joinedHooks(inherited, [...this.#hooks.map(hookSnapshot), ...hooks.map((hook) => ({ ...hookSnapshot(hook), of }))]);
-  }
-
-  /** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
-  hook({ name, on, of }: HookSnapshot): AnyHook {
-    const hooks = of === undefined ? this.#hooks : (this.#agents.get(of)?.hooks ?? []);
-    const hook = hooks.find((one) => one.name === name && one.on === on);
-    if (hook !== undefined) return hook;
-    const owner = of === undefined ? '' : ` of agent "${of}"`;
-    throw missingOnWorker('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
-      kind: 'hook',
-      name,
-      known: hooks.map((one) => one.name),
-    });
-  }
-
-  /** Returns a guardrail of an agent as this worker has it. Undefined if it lacks it, or has one of another type by that name. */
-  guardrail(owner: ToolOwner, { name, type }: Pick<GuardrailSnapshot, 'name' | 'type'>): AnyGuardrail | undefined {
-    return this.#agentOf(owner)?.guardrails?.find((one) => one.name === name && one.type === type);
-  }
-
-  /** Returns the failure of a check by a guardrail that this worker does not have. */
-  missingGuardrail(owner: ToolOwner, { name, type }: Pick<GuardrailSnapshot, 'name' | 'type'>): MissingOnWorkerError {
-    const known = this.#agentOf(owner)?.guardrails ?? [];
-    return missingOnWorker('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${owner.agentName}" in this worker`, {
-      kind: 'guardrail',
-      name,
-      known: known.map((one) => one.name),
-    });
+  /** Returns the fields of an agent that belong to capabilities, as this worker has it; undefined if it lacks the agent. */
+  parts(owner: ToolOwner): PartFields | undefined {
+    return this.#agentOf(owner);
   }
 
   /** Returns the failure of a call whose tool or MCP server this worker does not have. */
@@ -188,18 +153,6 @@ export class AgentRegistry {
   #agentOf({ agentName, ofProgram }: ToolOwner): AnyAgent | undefined {
     return ofProgram ? undefined : this.#agents.get(agentName);
   }
-}
-
-function hookSnapshot({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
-  const closed = failClosed ? { failClosed } : {};
-  if (tier === 'inline') return { name, on, ...closed };
-  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...closed };
-}
-
-function missingOnWorker(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
-  const error = new MissingOnWorkerError(code, what, thing);
-  error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
-  return error;
 }
 
 /** Returns the part before the first slash. */

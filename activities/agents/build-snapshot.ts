@@ -12,27 +12,20 @@ import { defined } from '../../src/core/domain/defined.ts';
 import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
-import type { TransferTarget } from '../../src/core/domain/handoffs.ts';
-import type { HookRecord, HookSnapshot } from '../../src/core/domain/hooks.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import { memoryTools } from '../../src/core/domain/memory.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
-import { effectivePermissions, type Permissions } from '../../src/core/domain/permissions.ts';
 import type { AnswerRules } from '../../src/core/domain/program-document.ts';
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import { agentOfTool, type AnyAgent } from '../../src/define/agent-definition.ts';
-import { requireToolsOfRules } from '../../src/define/permissions.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { contextTokens, priceOf, type PriceTable } from '../../src/model/models.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
-import { snapshotGuardrails } from '../guardrails/run-guardrails.ts';
+import { partsOfSnapshot, type PinnedParts } from '../all-parts.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import type { SkillFields } from '../skills/skill-tool.ts';
-import { handoffFields } from './handoffs.ts';
 
 /** The facts about a worker that the snapshot of every run pins. */
 export interface CommonInputs {
@@ -71,20 +64,12 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   capabilities: ModelCapabilities;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
-  /** The skills of the agent, as they are pinned for this run. */
-  skills?: Pick<SkillFields, 'fields' | 'tools'>;
-  /** The agents that it may hand over to, as the worker has them. */
-  handoffs?: readonly TransferTarget[];
+  /** What capabilities pin for this run, over what follows from the definition of the agent. */
+  parts?: PinnedParts;
   /** The flow that the agent is the first one of. */
   flow?: FlowPolicy | undefined;
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
-  /** The policies that hold besides those of the agent. */
-  permissions?: readonly Permissions[];
-  /** The hooks of the agent in this run. */
-  hooks?: readonly HookSnapshot[];
-  /** The answers of the hooks at the start of the run. */
-  hookRecords?: readonly HookRecord[];
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
   /** Milliseconds between two checks that a child is alive. */
@@ -100,8 +85,8 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const { instructions, capabilities, heartbeatMs } = inputs;
   const output = outputSnapshot(agent, capabilities);
   const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
-  const handoffs = handoffFields(agent, inputs.handoffs);
-  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...(inputs.skills?.tools ?? []), ...memoryTools(agent.memory), ...handoffs.tools];
+  const parts = partsOfSnapshot(agent, inputs.parts);
+  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...parts.flatMap((part) => part.tools ?? [])];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs);
@@ -117,17 +102,13 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     settings: agent.settings,
     ...defined({ output }),
     ...codeFields(agent, tools, inputs.injected),
-    ...handoffs.fields,
-    ...inputs.skills?.fields,
-    ...defined({ memory: agent.memory, flow: inputs.flow, deps: agent.depsSchema }),
+    ...defined({ flow: inputs.flow, deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
     ...below,
     timing: { heartbeatMs, ...modelTiming(agent), ...below.timing },
     ...defined({ approvals: agent.approvals }),
-    ...permissionFields(agent, inputs.permissions, tools),
-    ...hookFields(inputs),
-    ...snapshotGuardrails(agent),
+    ...Object.assign({}, ...parts.map(({ fields, fitTools }): Partial<AgentSnapshot> => ({ ...fields, ...fitTools?.(tools) }))),
     ...defined({ prices }),
     window: windowPolicy(agent, capabilities),
     ...defined({ checks: inputs.checks }),
@@ -138,13 +119,6 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
 
 function modelTiming({ modelTimeoutMs, modelMaxAttempts, modelPatienceMs }: AnyAgent): Omit<AgentSnapshot['timing'], 'heartbeatMs'> {
   return { modelTimeoutMs, modelMaxAttempts, ...defined({ modelPatienceMs }) };
-}
-
-function hookFields({ hooks = [], hookRecords = [] }: SnapshotInputs): Pick<AgentSnapshot, 'hooks' | 'hookRecords'> {
-  return {
-    ...(hooks.length === 0 ? {} : { hooks: [...hooks] }),
-    ...(hookRecords.length === 0 ? {} : { hookRecords: [...hookRecords] }),
-  };
 }
 
 /** The fields of a snapshot that pin facts about the worker. */
@@ -298,38 +272,6 @@ function childrenFields(
 ): { children?: NonNullable<AgentSnapshot['children']>; timing: Pick<AgentSnapshot['timing'], 'childCheckMs'> } {
   if (tools.every(({ agent }) => agent === undefined)) return { timing: {} };
   return { ...defined({ children }), timing: defined({ childCheckMs }) };
-}
-
-/**
- * Returns the field of a snapshot that has the policies of a run: none for an agent without permissions that no other run and no
- * caller restricts. Throws `invalid_agent` for a rule that matches no tool, which could not be checked for tools of MCP servers when
- * the agent was defined, and for a tool that the model must call and may not.
- */
-function permissionFields(
-  { name, permissions: own, mcp, settings }: AnyAgent,
-  others: readonly Permissions[] = [],
-  tools: readonly ToolSnapshot[],
-): Pick<AgentSnapshot, 'permissions'> {
-  if (own === undefined && others.length === 0) return {};
-  try {
-    if (mcp !== undefined && own !== undefined)
-      requireToolsOfRules(
-        `agent "${name}"`,
-        own,
-        tools.map((tool) => tool.name),
-      );
-  } catch (error) {
-    throw new LonghaulError('invalid_agent', errorMessage(error));
-  }
-  // The first one is the one that an Update replaces.
-  const permissions = effectivePermissions(own ?? { mode: 'default' }, others);
-  const { toolChoice } = settings;
-  const chosen = typeof toolChoice === 'object' && 'tool' in toolChoice ? tools.find((tool) => tool.name === toolChoice.tool) : undefined;
-  if (chosen !== undefined && toolsFor('model', { tools: [chosen], permissions }).length === 0) {
-    const problem = `"settings.toolChoice" of agent "${name}" names the tool "${chosen.name}", which the permissions of the run deny`;
-    throw new LonghaulError('invalid_agent', problem);
-  }
-  return { permissions };
 }
 
 /**

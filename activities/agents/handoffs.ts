@@ -1,4 +1,10 @@
-import { type AgentSnapshot, DEFAULT_ITERATIONS, DEFAULT_MAX_HANDOFFS, type ToolSnapshot } from '../../src/core/domain/agent.ts';
+import {
+  type AgentSnapshot,
+  DEFAULT_ITERATIONS,
+  DEFAULT_MAX_HANDOFFS,
+  type ToolSnapshot,
+  TRANSFER_TO_AGENT,
+} from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type TransferTarget, transferTool } from '../../src/core/domain/handoffs.ts';
@@ -6,6 +12,7 @@ import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import { type AnyAgent, parseDeps } from '../../src/define/agent-definition.ts';
 import { flowAgent, untilProblem } from '../../src/define/flows.ts';
+import type { WorkerPart } from '../worker-part.ts';
 import type { AgentRegistry } from './agent-registry.ts';
 
 /** Returns the agent that a run names; or the flow, if the order of its agents is in the input. Throws `invalid_input` for an order that cannot work. */
@@ -46,6 +53,13 @@ export function requireDeps(registry: Pick<AgentRegistry, 'agent'>, { flow }: An
 export function transferTargets(registry: Pick<AgentRegistry, 'agent'>, { handoffs = [] }: AnyAgent): TransferTarget[] {
   return handoffs.map(({ name }) => ({ name, description: registry.agent(name).description }));
 }
+
+/** Handoffs in a worker: an agent that may hand over has a tool for it, which names the agents with their descriptions. */
+export const handoffsInWorker: WorkerPart = {
+  name: 'handoffs',
+  toolNames: () => [TRANSFER_TO_AGENT],
+  pin: ({ runtime: { registry }, agent }) => handoffFields(agent, transferTargets(registry, agent)),
+};
 
 /** The part of the snapshot of an agent that lets it hand over. */
 interface HandoffFields {

@@ -1,23 +1,13 @@
 import { z } from 'zod';
 import { anchorInstruction } from '../../src/anchors/anchors.ts';
 import { mayCall } from '../../src/core/code/callable-tools.ts';
-import {
-  type AgentDocument,
-  type AgentSnapshot,
-  rulesOf,
-  SKILL_TOOLS,
-  type ToolSnapshot,
-  TRANSFER_TO_AGENT,
-  withoutDocument,
-} from '../../src/core/domain/agent.ts';
+import { type AgentDocument, type AgentSnapshot, rulesOf, type ToolSnapshot, withoutDocument } from '../../src/core/domain/agent.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { DEFAULT_STEPS } from '../../src/core/domain/limits.ts';
 import { modelName } from '../../src/core/domain/model.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
-import type { HookSnapshot } from '../../src/core/domain/hooks.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
-import { MEMORY_TOOLS } from '../../src/core/domain/memory.ts';
 import { depsProblem } from '../../src/core/domain/deps.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import { injectionProblem } from '../../src/core/domain/execution.ts';
@@ -28,16 +18,15 @@ import { withOverrides } from '../../src/define/model-settings.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
+import { openParts, pinParts, WORKER_PARTS } from '../all-parts.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { codeExecutor } from '../code/run-code.ts';
 import { failingAs } from '../attempts/failure.ts';
-import { firstOfFlow, namedAgent, requireDeps, transferTargets } from './handoffs.ts';
-import { openSession } from '../hooks/hooks.ts';
+import { firstOfFlow, namedAgent, requireDeps } from './handoffs.ts';
 import { type ListedMcpTools, listMcpTools } from '../mcp/list-tools.ts';
 import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/resolve-program.ts';
 import { openingOfCall, queryRun } from '../run-queries/query-run.ts';
-import { type ActivityRuntime, dataFor } from '../runtime.ts';
-import { pinSkills } from '../skills/skill-tool.ts';
+import type { ActivityRuntime } from '../runtime.ts';
 import { buildSnapshot, checkSnapshotSize, workerFacts } from './build-snapshot.ts';
 
 /**
@@ -68,13 +57,12 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   requireDeps(runtime.registry, known, deps);
   const searchAttributes = await runtime.searchAttributes();
   const { tools: mcpTools, notices } = await toolsOfServers(runtime, agent, signal);
-  const skills = await pinSkills(runtime, agent.name, () => inputOf(input, opening));
-  const hooks = runtime.registry.hooks(agent, input.hooks);
+  const pinned = await pinParts({ runtime, input, agent, deps, signal, text: () => inputOf(input, opening) });
   const parsedDeps = parseDeps(agent, deps);
-  const texts = [...(await resolveInstructions(agent, parsedDeps)), ...anchorTexts(runtime, document), ...skills.instructions];
-  const opened = await openRun(runtime, input, { agent: agent.name, hooks, deps, signal }, texts);
+  const texts = [...(await resolveInstructions(agent, parsedDeps)), ...anchorTexts(runtime, document)];
+  const { instructions, parts } = await openParts(pinned, texts);
   const snapshot = buildSnapshot(agent, {
-    instructions: opened.instructions,
+    instructions,
     injected: await injectedValues(agent, parsedDeps),
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
@@ -87,19 +75,15 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     tagAttribute: searchAttributes.tag ?? false,
     ...defined({ limits: input.limits, left: input.left }),
     ...(input.priced ? { priced: true } : {}),
-    ...defined({ permissions: input.permissions }),
-    hooks,
-    hookRecords: opened.records,
     mcpTools,
-    skills,
-    handoffs: transferTargets(runtime.registry, agent),
+    parts,
     flow: known.flow,
   });
   checkSnapshotSize(snapshot);
   await checkInjected(runtime, snapshot);
   runtime.snapshots.add(snapshot);
-  const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
-  return { ...pinned, ...defined({ opening }), ...(notices.length === 0 ? {} : { notices }) };
+  const whole = document === undefined ? snapshot : withoutDocument(snapshot, document);
+  return { ...whole, ...defined({ opening }), ...(notices.length === 0 ? {} : { notices }) };
 }
 
 /** Returns the text of the input of the run: a run that has begun with messages has none. */
@@ -107,28 +91,6 @@ async function inputOf(input: ResolveAgentInput, opening: ChildInputAnswer | und
   if (opening?.input !== undefined) return opening.input;
   const { input: text = '' } = await queryRun<DataView>(input, QUERIES.data, null);
   return text;
-}
-
-/** The run that begins, with the hooks of its agent. */
-interface OpeningRun {
-  agent: string;
-  hooks: HookSnapshot[];
-  deps: JsonObject;
-  signal: AbortSignal;
-}
-
-/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues with a run. */
-function openRun(
-  runtime: ActivityRuntime,
-  run: ResolveAgentInput,
-  { agent: name, hooks, deps, signal }: OpeningRun,
-  instructions: string[],
-): ReturnType<typeof openSession> {
-  const begun = run.from === undefined ? hooks : [];
-  const { principal } = run;
-  const input = { ...defined({ run: run.run }), deps, ...defined({ principal }) };
-  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => dataFor(runtime, input) };
-  return openSession(scope, instructions);
 }
 
 /** Returns the texts of the anchors that a document names. */
@@ -150,17 +112,12 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
  * Returns the tools of the agent's MCP servers, and what a person should know of them. Their texts are recorded in history, so secrets
  * are redacted.
  */
-async function toolsOfServers(
-  runtime: ActivityRuntime,
-  { name: agentName, tools, mcp = [], code, memory }: AnyAgent,
-  stop: AbortSignal,
-): Promise<ListedMcpTools> {
+async function toolsOfServers(runtime: ActivityRuntime, agent: AnyAgent, stop: AbortSignal): Promise<ListedMcpTools> {
+  const { name: agentName, tools, mcp = [], code } = agent;
   if (mcp.length === 0) return { tools: [], notices: [] };
   const taken = new Set([
     ...RESERVED_TOOL_NAMES,
-    ...SKILL_TOOLS,
-    ...(memory?.tools ? MEMORY_TOOLS : []),
-    TRANSFER_TO_AGENT,
+    ...WORKER_PARTS.flatMap((part) => part.toolNames?.(agent) ?? []),
     ...tools.map(({ name }) => name),
     ...runtime.otherActivities,
   ]);

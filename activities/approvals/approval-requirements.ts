@@ -16,6 +16,7 @@ import { logToolError } from '../attempts/checked-activity.ts';
 import { queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { findTool } from '../tool-calls/find-tool.ts';
+import type { ReviewScope } from '../worker-part.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */
 const DIGEST_LENGTH = 22;
@@ -26,16 +27,6 @@ const PREDICATE_MS = 30_000;
 /** The most bytes of JSON of a reason: it is shown with the call, and carried over while the call waits. */
 const REASON_BYTES = 500;
 
-/** The run and the snapshot that a response's calls belong to. */
-export interface PredicateScope {
-  runtime: ActivityRuntime;
-  run: OfRun;
-  snapshot: AgentSnapshot;
-  signal: AbortSignal;
-  /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
-  data?: () => Promise<DataView>;
-}
-
 /** The answer of a predicate, without the digest that a decision is bound to. */
 type PredicateAnswer = Omit<ApprovalRequirement, 'digest'>;
 
@@ -44,7 +35,7 @@ type PredicateAnswer = Omit<ApprovalRequirement, 'digest'>;
  * needs a decision if its predicate throws, does not answer in time, or is missing from this worker.
  */
 export async function approvalRequirements(
-  scope: PredicateScope,
+  scope: ReviewScope,
   response: Pick<RecordedResponse, 'content' | 'problems'>,
 ): Promise<Record<string, ApprovalRequirement> | undefined> {
   const { snapshot, run, data: read = () => queryRun<DataView>(run, QUERIES.data, null) } = scope;
@@ -91,7 +82,7 @@ export function requirePredicate(
 
 /** Asks the predicate of a call, with the deps and the state that `data` returns. */
 export async function askPredicate(
-  scope: PredicateScope,
+  scope: ReviewScope,
   call: ToolCall,
   data: () => Promise<DataView>,
 ): Promise<PredicateAnswer | undefined> {
@@ -127,7 +118,7 @@ interface PredicateCall {
 }
 
 async function callPredicate(
-  { runtime, run, snapshot }: PredicateScope,
+  { runtime, run, snapshot }: ReviewScope,
   { call, tool, when, data, signal }: PredicateCall,
 ): Promise<PredicateAnswer | undefined> {
   const parsed = await tool.parameters.safeParseAsync(call.arguments);

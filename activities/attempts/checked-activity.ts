@@ -30,7 +30,7 @@ import {
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
 
 /**
- * Wraps an activity so that its worker can report everything that leaves it, although hooks, tools and models may throw
+ * Wraps an activity so that its worker can report everything that leaves it, although tools, models and other functions of the user may throw
  * any value and leave promises unhandled. Its failures are serializable, limited in size and free of the secrets that
  * the vault has read; its result is JSON.
  */

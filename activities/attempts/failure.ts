@@ -3,7 +3,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { ERROR_CODES, errorCode, type ErrorCode, errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
-import { listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
+import { knownText, listedNames, missingDetails, type MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
@@ -229,6 +229,13 @@ export class MissingOnWorkerError extends LonghaulError {
     super(code, message);
     this.missing = { ...thing, known: listedNames(thing.name, known) };
   }
+}
+
+/** Returns the error of a worker that lacks something, with the names that it has. */
+export function missingOnWorker(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
+  const error = new MissingOnWorkerError(code, what, thing);
+  error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
+  return error;
 }
 
 /** The most entries that are kept. Then all are dropped, with those of runs that have ended. */

@@ -11,20 +11,18 @@ import type { SpilledContent, ToolResult } from '../../src/core/domain/content.t
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors.ts';
-import { CALL_EVENTS, inlineHooks } from '../../src/core/domain/hooks.ts';
 import { isJsonObject } from '../../src/core/domain/json.ts';
 import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { ExecutorDefinition } from '../../src/define/code.ts';
 import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-store.ts';
+import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
-import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
-import { requireHooks } from '../hooks/hooks.ts';
-import { reviewCalls } from '../hooks/review-calls.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { shortId } from '../tool-calls/execute-tool.ts';
+import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { cellOutput, roundedMs, type SegmentWork, withNamespace } from './cell-output.ts';
 import { cellId, earlyEnd, Namespace, positionBefore, type RanSegment } from './namespace.ts';
 
@@ -54,8 +52,7 @@ async function snapshotOf({ snapshots }: ActivityRuntime, input: RunSegmentInput
 async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   const { runtime, input, snapshot } = work;
   for (const tool of toolsFor('code', snapshot)) requirePredicate(runtime, input, snapshot, tool);
-  requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS));
-  pinnedGuardrails(runtime, snapshot, 'tool_call');
+  requireReviews(runtime, snapshot);
   const warm = runtime.namespaces.take(runKey(input), positionBefore(input));
   if (warm !== undefined) return runIn(work, warm);
   if (isFirst(input)) return runIn(work, new Namespace(await codeExecutor(runtime, snapshot)));
@@ -218,13 +215,7 @@ async function callsOutput(
   const problems = checked.problems && briefProblems(checked.problems);
   const content = { content: calls, ...defined({ problems }) };
   const reviewed = await reviewCalls(
-    {
-      runtime,
-      run: input,
-      snapshot: { ...snapshot, hooks: inlineHooks(snapshot, ...CALL_EVENTS) },
-      signal: attempt.signal,
-      data: () => dataFor(runtime, input),
-    },
+    { runtime, run: input, snapshot, signal: attempt.signal, data: () => dataFor(runtime, input) },
     content,
   );
   const bytes = jsonBytes({ content, ...reviewed });

@@ -1,19 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/activity-requests/contracts.ts';
-import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
+import { type AgentSnapshot, type ToolOwner, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import type { ContentItem } from '../../src/core/domain/content.ts';
+import type { ContentItem, ToolCall } from '../../src/core/domain/content.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import {
+  blockedText,
   type GuardrailFinding,
   type GuardrailSnapshot,
   guardrailsOf,
   type GuardrailSpent,
   type GuardrailType,
+  refusalIn,
 } from '../../src/core/domain/guardrails.ts';
-import type { JsonValue } from '../../src/core/domain/json.ts';
+import { canonicalJson, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelRequest } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
@@ -24,14 +26,50 @@ import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { runAttempt } from '../attempts/attempt.ts';
-import { failingAs } from '../attempts/failure.ts';
+import { failingAs, type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
+import type { CallVerdict, PartReview, ReviewScope, WorkerPart } from '../worker-part.ts';
 
 /** Bytes of JSON of the message of a finding: it is part of the record, of the result, and of what the model reads. */
 const MESSAGE_BYTES = 500;
+
+/** Guardrails in a worker: those for calls review them. */
+export const guardrailsInWorker: WorkerPart = {
+  name: 'guardrails',
+  defined: (agent) => ({ fields: snapshotGuardrails(agent) }),
+  requireReview(runtime, snapshot) {
+    pinnedGuardrails(runtime, snapshot, 'tool_call');
+  },
+  review: checkCalls,
+};
+
+/**
+ * Checks calls with the guardrails of the run for calls, all at once. Undefined if all pass without a cost. Throws `unknown_guardrail` if
+ * this worker lacks one.
+ */
+async function checkCalls(
+  { runtime, run, snapshot, signal, data = () => queryRun<DataView>(run, QUERIES.data, null) }: ReviewScope,
+  calls: readonly ToolCall[],
+): Promise<PartReview | undefined> {
+  const guardrails = pinnedGuardrails(runtime, snapshot, 'tool_call');
+  if (guardrails.length === 0 || calls.length === 0) return undefined;
+  const models = new GuardrailModels(runtime, snapshot);
+  const scope = { runtime, run, snapshot, signal, models, data: await data(), resources: await runtime.resourcePool.use() };
+  const checks = calls.map(({ toolCallId: id, name, arguments: args }) =>
+    runGuardrails(scope, guardrails, { type: 'tool_call', call: { id, name, arguments: args }, text: canonicalJson(args) }),
+  );
+  const findings = (await Promise.all(checks)).flat();
+  const { spent } = models;
+  if (findings.length === 0 && spent === undefined) return undefined;
+  const verdicts = calls.flatMap(({ toolCallId }): [string, CallVerdict][] => {
+    const refusal = refusalIn({ findings: findings.filter(({ callId }) => callId === toolCallId) });
+    return refusal === undefined ? [] : [[toolCallId, { problem: blockedText(refusal) }]];
+  });
+  return { verdicts: new Map(verdicts), record: { guardrails: { findings, ...defined({ spent }) } } };
+}
 
 /** The run that checks belong to. */
 interface GuardrailScope {
@@ -50,11 +88,7 @@ type Subject = {
 }[keyof GuardrailContexts];
 
 /** Checks a subject with all guardrails at the same time, and returns their findings in the order of the guardrails. Never throws. */
-export async function runGuardrails(
-  scope: GuardrailScope,
-  guardrails: readonly PinnedGuardrail[],
-  subject: Subject,
-): Promise<GuardrailFinding[]> {
+async function runGuardrails(scope: GuardrailScope, guardrails: readonly PinnedGuardrail[], subject: Subject): Promise<GuardrailFinding[]> {
   const findings = await Promise.all(guardrails.map((guardrail) => runGuardrail(scope, guardrail, subject)));
   return findings.filter((finding) => finding !== undefined);
 }
@@ -132,17 +166,30 @@ interface PinnedGuardrail {
  * Returns the guardrails of a type that a run has. Throws `unknown_guardrail` if this worker lacks one, or has another type of it:
  * another worker may have it.
  */
-export function pinnedGuardrails({ registry }: ActivityRuntime, snapshot: AgentSnapshot, type: GuardrailType): PinnedGuardrail[] {
+function pinnedGuardrails({ registry }: ActivityRuntime, snapshot: AgentSnapshot, type: GuardrailType): PinnedGuardrail[] {
   const owner = toolOwner(snapshot);
   return guardrailsOf(snapshot, type).map((pinned) => {
-    const guardrail = registry.guardrail(owner, pinned);
-    if (guardrail === undefined) throw registry.missingGuardrail(owner, pinned);
+    const known = registry.parts(owner)?.guardrails ?? [];
+    const guardrail = known.find(({ name, type: of }) => name === pinned.name && of === pinned.type);
+    if (guardrail === undefined) throw missingGuardrail(owner, pinned, known);
     return { pinned, guardrail };
   });
 }
 
+function missingGuardrail(
+  { agentName }: ToolOwner,
+  { name, type }: GuardrailSnapshot,
+  known: readonly AnyGuardrail[],
+): MissingOnWorkerError {
+  return missingOnWorker('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${agentName}" in this worker`, {
+    kind: 'guardrail',
+    name,
+    known: known.map((one) => one.name),
+  });
+}
+
 /** The model calls of the checks of one activity, and their cost by model. */
-export class GuardrailModels {
+class GuardrailModels {
   readonly #runtime: ActivityRuntime;
   readonly #snapshot: AgentSnapshot;
   readonly #spent = new Map<string, GuardrailSpent>();
@@ -214,7 +261,7 @@ function parsedAnswer(model: string, text: string, schema: z.ZodType): unknown {
 }
 
 /** Returns the guardrails of an agent as they are pinned for a run. */
-export function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 'guardrails'> {
+function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 'guardrails'> {
   if (guardrails.length === 0) return {};
   return {
     guardrails: guardrails.map(({ name, type, timeoutMs, failOpen }) => ({

@@ -32,9 +32,9 @@ import { runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, toFailure, withStack } from '../attempts/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { callArguments } from '../tool-calls/tool-context.ts';
 import { afterCall, type HookScope, requireHooks, runEventHooks } from './hooks.ts';
-import { reviewCalls } from './review-calls.ts';
 
 /** The activities that only call hooks, and the archive. */
 export function hookActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'callHooks' | 'notifyEnded' | 'archiveEvents'> {
@@ -78,9 +78,9 @@ async function callHooksAtEnd(scope: HookScope, { status, stopReason }: AtEndInp
 /** Calls the hooks before the calls of a response start, with the arguments that the hooks of the model call have left them. */
 async function callHooksBeforeCalls(scope: HookScope, input: BeforeCallsInput): Promise<ReviewedCalls> {
   const { runtime } = scope;
-  const snapshot = { ...(await runtime.snapshots.load(input, input.agent)), hooks: input.hooks };
+  const snapshot = await runtime.snapshots.load(input, input.agent);
   const calls = await queryRun<HookedCalls>(input, QUERIES.hookedCalls, null);
-  return reviewCalls({ ...scope, snapshot }, calls);
+  return reviewCalls({ ...scope, snapshot, hooks: input.hooks }, calls);
 }
 
 /** Calls the hooks after a call: those for its result, then those for the agent that it has run. */

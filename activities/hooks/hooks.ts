@@ -8,6 +8,8 @@ import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import type { AgentRegistry } from '../agents/agent-registry.ts';
+import { missingOnWorker } from '../attempts/failure.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -34,7 +36,7 @@ export async function runEventHooks(scope: HookScope, event: HookedEvent): Promi
   const contextOf = hookContexts(scope);
   const hooks = hooksFor(snapshot, event.on).map((pinned) => {
     try {
-      return callable(runtime.registry.hook(pinned), contextOf, signal);
+      return callable(pinnedHook(runtime.registry, pinned), contextOf, signal);
     } catch (error) {
       // The activity has begun: another worker would begin it again. Without its definition the strict rule holds.
       return { name: pinned.name, priority: 0, failClosed: true, ask: () => Promise.reject(error) };
@@ -46,7 +48,20 @@ export async function runEventHooks(scope: HookScope, event: HookedEvent): Promi
 
 /** Throws `MissingOnWorkerError` if this worker lacks one of these hooks, before anything is done or paid for: another worker may have it. */
 export function requireHooks({ registry }: ActivityRuntime, hooks: readonly HookSnapshot[]): void {
-  for (const hook of hooks) registry.hook(hook);
+  for (const hook of hooks) pinnedHook(registry, hook);
+}
+
+/** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
+export function pinnedHook(registry: Pick<AgentRegistry, 'shared' | 'parts'>, { name, on, of }: HookSnapshot): AnyHook {
+  const hooks = (of === undefined ? registry.shared : registry.parts({ agentName: of }))?.hooks ?? [];
+  const hook = hooks.find((one) => one.name === name && one.on === on);
+  if (hook !== undefined) return hook;
+  const owner = of === undefined ? '' : ` of agent "${of}"`;
+  throw missingOnWorker('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
+    kind: 'hook',
+    name,
+    known: hooks.map((one) => one.name),
+  });
 }
 
 function hookContexts({

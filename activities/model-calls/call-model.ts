@@ -33,16 +33,16 @@ import { UnitContext } from '../../src/core/program/scope.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { formattedRequest, interpretReply } from '../../src/model/reply-formats.ts';
+import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
-import { pinnedGuardrails } from '../guardrails/run-guardrails.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
-import { reviewCalls } from '../hooks/review-calls.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
+import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
 import type { Patience } from './patience.ts';
 
@@ -63,7 +63,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
   requireHooks(runtime, hooked.hooks);
-  if (!input.final) pinnedGuardrails(runtime, snapshot, 'tool_call');
+  if (!input.final) requireReviews(runtime, snapshot);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;

@@ -10,7 +10,7 @@ import { withTimeout } from '../attempts/attempt.ts';
 export class ResourcePool {
   readonly #values: Resources;
   readonly #live: ReadonlyMap<string, LiveResource>;
-  /** The view of tools that name no resources, and of predicates and hooks. */
+  /** The view of tools that name no resources, and of other functions of the user. */
   readonly #shared: ResourceView;
   /** Views by the list of names of a tool, which is the same object for all its calls. */
   readonly #named = new WeakMap<readonly string[], ResourceView>();

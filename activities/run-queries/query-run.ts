@@ -113,7 +113,7 @@ function errorWithCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `${error.message} (${errorMessage(error.cause)})` : errorMessage(error);
 }
 
-/** Returns the function with which a tool, a hook or a guardrail reads the record of its run. */
+/** Returns the means of a function of the user to read the record of its run. */
 export function eventsOf(run: OfRun): ReadEvents {
   return async (options = {}) => {
     const question = checkedOptions(options);

@@ -4,6 +4,7 @@ import {
   DEFAULT_POLICY,
   LOAD_SKILL,
   type PinnedSkill,
+  SKILL_TOOLS,
   type SkillSnapshot,
   type ToolSnapshot,
 } from '../../src/core/domain/agent.ts';
@@ -14,6 +15,7 @@ import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/c
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import type { WorkerPart } from '../worker-part.ts';
 import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';
 
 /** The parts of a skill that the model reads. */
@@ -27,8 +29,17 @@ const LISTED_FILES = 200;
 /** Characters of a file that one call reads: a result has a budget of bytes. */
 const READ_CHARS = 15_000;
 
+/** Skills in a worker: those of the agent are pinned for a run, and the model reads them with tools. */
+export const skillsInWorker: WorkerPart = {
+  name: 'skills',
+  toolNames: () => SKILL_TOOLS,
+  pin: ({ runtime, agent, text }) => pinSkills(runtime, agent.name, text),
+  ownsTool: ({ skill }) => skill !== undefined,
+  tool: (runtime, { agentName, skill = {} }, name) => skillToolDefinition(runtime, agentName, name, skill),
+};
+
 /** Returns a tool that reads skills as an ordinary tool: its calls are recorded, limited and redacted in the same way. */
-export function skillToolDefinition(runtime: SkillRuntime, agentName: string, name: string, pinned: Partial<PinnedSkill>): AnyTool {
+function skillToolDefinition(runtime: SkillRuntime, agentName: string, name: string, pinned: Partial<PinnedSkill>): AnyTool {
   return {
     kind: 'longhaul.tool',
     name,
@@ -115,7 +126,7 @@ function fileText({ texts }: SkillContent, path: string, from: number): string {
 }
 
 /** The part of the snapshot of an agent that its skills make. */
-export interface SkillFields {
+interface SkillFields {
   fields: Pick<AgentSnapshot, 'skills'>;
   tools: ToolSnapshot[];
   /** The list of the skills, and the texts of those that are active from the start. */
@@ -126,7 +137,7 @@ export interface SkillFields {
  * Pins the skills of an agent for a run with this input: those that are always active, and those whose predicate is true, are active from
  * its start. The files of all of them go to the payload store of the worker, if it has one.
  */
-export async function pinSkills(
+async function pinSkills(
   { skills, payloadStore }: Pick<ActivityRuntime, 'skills' | 'payloadStore'>,
   agentName: string,
   input: () => Promise<string>,

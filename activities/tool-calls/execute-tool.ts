@@ -5,10 +5,10 @@ import { BYTE_BUDGETS, cutContent, cutMarker, jsonBytes, spilledMarker } from '.
 import { jsonTextPrefix } from '../../src/core/domain/text.ts';
 import { tryAgain } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance } from '../../src/core/domain/errors.ts';
-import type { HookRecord } from '../../src/core/domain/hooks.ts';
 import { isJsonObject, isTooDeep, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { type ContextOperation, operationProblem } from '../../src/core/domain/deps.ts';
 import { invalidArguments } from '../../src/core/json-schema/read-by-schema.ts';
+import type { RunToolOutput } from '../../src/core/protocol.ts';
 import { isUpdatingResult, type RunContext } from '../../src/define/context.ts';
 import type { ResultBudget } from '../../src/define/tool-policy.ts';
 import { type AnyTool, isModelRetry, isToolFailure, isToolOutput, type ToolOutput } from '../../src/define/tool-definition.ts';
@@ -33,8 +33,8 @@ export interface Executed {
   thrown?: { error: unknown };
   /** The error that the tool threw for the model to read: a `ToolFailure` or a `ModelRetry`. */
   modelError?: { error: unknown };
-  /** The answers of hooks about the result. */
-  hooks?: HookRecord[];
+  /** What capabilities record with the result. */
+  record?: Partial<RunToolOutput>;
   /** Milliseconds. */
   durationMs: number;
 }

@@ -21,10 +21,10 @@ import type { Resources } from '../../src/define/context.ts';
 import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
+import { WORKER_PARTS } from '../all-parts.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure.ts';
-import { afterCall, requireHooks } from '../hooks/hooks.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { ToolStream } from '../streams/activity-streams.ts';
@@ -59,7 +59,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const name = activityInfo().activityType;
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
-  requireHooks(runtime, input.hooks ?? []);
+  for (const part of WORKER_PARTS) part.requireSettle?.(runtime, input);
   const { aborts, heartbeatMs, streams } = runtime;
   const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
   const output = await runAttempt(aborts, options, async (current) => {
@@ -98,11 +98,11 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
       throw retryableFailure(runtime, call, executed, executed.thrown.error);
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
-    // The tool has acted: its time is over, and that of its hooks begins.
+    // The tool has acted: its time is over, and that of the capabilities begins.
     stream.end();
     limit.clear();
-    const hooked = await hookedResult(runtime, call, executed, current.signal);
-    return await toolOutput(runtime, call, { ...executed, ...hooked }, Object.fromEntries(changes));
+    const settled = await settledResult(runtime, call, executed, current.signal);
+    return await toolOutput(runtime, call, settled, Object.fromEntries(changes));
   } catch (error) {
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
@@ -113,23 +113,16 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
   }
 }
 
-/** Returns the result as the hooks of the run leave it. */
-async function hookedResult(
-  runtime: ActivityRuntime,
-  call: PreparedCall,
-  executed: Executed,
-  signal: AbortSignal,
-): Promise<Partial<Executed>> {
+/** Returns the result as the capabilities of the run leave it. */
+async function settledResult(runtime: ActivityRuntime, call: PreparedCall, executed: Executed, signal: AbortSignal): Promise<Executed> {
   const { input, name, args, deps, state, principal } = call;
-  if (input.hooks === undefined) return {};
-  const scope = {
-    runtime,
-    run: input,
-    snapshot: { name: input.agentName, hooks: input.hooks },
-    signal,
-    data: () => Promise.resolve({ deps, state, ...defined({ principal }) }),
-  };
-  return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
+  let settled = executed;
+  for (const part of WORKER_PARTS) {
+    if (part.settle === undefined) continue;
+    const acted = { input, name, args, data: { deps, state, ...defined({ principal }) }, signal };
+    settled = { ...settled, ...(await part.settle(runtime, acted, settled)) };
+  }
+  return settled;
 }
 
 /** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
@@ -216,7 +209,7 @@ async function toolOutput(
     durationMs: Math.round(executed.durationMs * 100) / 100,
     ...defined({ state: kept.state, contextUpdate: kept.contextUpdate }),
     ...(executed.asksRetry ? { asksRetry: true } : {}),
-    ...(executed.hooks === undefined || executed.hooks.length === 0 ? {} : { hooks: executed.hooks }),
+    ...executed.record,
     ...identity(input),
   };
 }
@@ -397,8 +390,8 @@ async function askVerifier(
   if (!found.happened) return { happened: false, tool: name };
   const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
   const call = { input, name, tool, args: input.arguments ?? {}, deps, state, principal, resources };
-  const hooked = await hookedResult(runtime, call, executed, current.signal);
-  return { happened: true, output: await toolOutput(runtime, call, { ...executed, ...hooked }) };
+  const settled = await settledResult(runtime, call, executed, current.signal);
+  return { happened: true, output: await toolOutput(runtime, call, settled) };
 }
 
 /** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */

@@ -112,7 +112,7 @@ function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): 
 type CallLocation = Pick<RunToolInput, 'at' | 'eventId' | 'callId'> & { rewritten?: true };
 
 /**
- * Returns the arguments of a call as the model gave them, from the conversation; those that a hook rewrote, and those of a call of code, which is not in the
+ * Returns the arguments of a call as the model gave them, from the conversation; those that were rewritten, and those of a call of code, which is not in the
  * conversation, from the run. Fails without a retry if there is no such call.
  */
 export async function callArguments(

@@ -1,4 +1,5 @@
 import { bind, type BoundCommand } from './define-command.ts';
+import { SET_PERMISSIONS } from './permission-commands.ts';
 import * as runs from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
@@ -65,7 +66,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(runs.PAUSE, async () => (await import('./commands/steer.ts')).pause),
       bind(runs.RESUME, async () => (await import('./commands/steer.ts')).resume),
       bind(runs.RAISE, async () => (await import('./commands/steer.ts')).raise),
-      bind(runs.SET_PERMISSIONS, async () => (await import('./commands/steer.ts')).setPermissions),
+      bind(SET_PERMISSIONS, async () => (await import('./commands/set-permissions.ts')).setPermissions),
       bind(runs.CANCEL, async () => (await import('./commands/steer.ts')).cancel),
       bind(runs.RETRY, async () => (await import('./commands/steer.ts')).retry),
     ],

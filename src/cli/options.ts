@@ -232,12 +232,21 @@ export const SESSION_LIMIT_OPTIONS = {
 
 export type SessionLimitFlags = Values<typeof SESSION_LIMIT_OPTIONS>;
 
+/** The names of the options that set the limits of a session. */
+export const SESSION_LIMIT_FLAGS = {
+  turns: 'turns',
+  totalTokens: 'tokens',
+  costUsd: 'cost',
+  deadline: 'deadline',
+} as const satisfies Record<keyof SessionLimitOptions, keyof SessionLimitFlags>;
+
 /** Returns the limits that the flags set. */
-export function sessionLimitOptions({ turns, tokens, cost, deadline }: SessionLimitFlags): SessionLimitOptions {
+export function sessionLimitOptions(flags: SessionLimitFlags): SessionLimitOptions {
+  const { turns, tokens: totalTokens, cost: costUsd, deadline } = flags;
   return {
     ...(turns === undefined ? {} : { turns: limitIn(turns) }),
-    ...(tokens === undefined ? {} : { totalTokens: limitIn(tokens) }),
-    ...(cost === undefined ? {} : { costUsd: limitIn(cost) }),
+    ...(totalTokens === undefined ? {} : { totalTokens: limitIn(totalTokens) }),
+    ...(costUsd === undefined ? {} : { costUsd: limitIn(costUsd) }),
     ...(deadline === undefined ? {} : { deadline: limitIn(deadline) }),
   };
 }

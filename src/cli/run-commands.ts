@@ -284,17 +284,6 @@ export const RAISE = defineCommand({
 });
 export type RaiseFlags = FlagsOf<typeof RAISE>;
 
-export const SET_PERMISSIONS = defineCommand({
-  name: 'set-permissions',
-  summary: 'set the permissions of a run',
-  description: 'Sets the permissions of an open run, in place of those of its agent. If they are wider, the worker is asked.',
-  args: {
-    runId: COMMON.run,
-    permissions: argument('<permissions>', 'the permissions as JSON, such as \'{"deny": ["web_*"]}\''),
-  },
-  options: { by: COMMON.by('sets the permissions'), id: COMMON.id('request') },
-});
-
 export const CANCEL = defineCommand({
   name: 'cancel',
   summary: 'cancel a run',

@@ -37,7 +37,7 @@ export interface DecisionOptions extends UpdateOptions {
 
 /** The options of an approval. */
 export interface ApproveOptions extends DecisionOptions {
-  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{costUsd: 2}`. */
+  /** Runs the call with these arguments instead. For a limit: the limits to set, such as `{steps: 30}`. */
   arguments?: JsonObject;
   /** Approves further calls as well: of the tool, or of the tool with equal arguments. */
   remember?: Remember;

@@ -28,16 +28,8 @@ import type { DeleteOptions, DeleteOutcome, RunStores } from './delete-run.ts';
 import type { ExportLine, ExportOptions } from './export-run.ts';
 import { AwaitedResult, type FollowOptions, RunReader } from './reader.ts';
 import type { PermissionOptions } from '../define/permissions.ts';
-import {
-  raiseLimits,
-  type RaiseOptions,
-  sendMessage,
-  type SendOptions,
-  type SetPermissionsOptions,
-  setRunPermissions,
-  type UpdateOptions,
-  updateRun,
-} from './updates.ts';
+import { type SetPermissionsOptions, setRunPermissions } from './permissions.ts';
+import { raiseLimits, type RaiseOptions, sendMessage, type SendOptions, type UpdateOptions, updateRun } from './updates.ts';
 import { AuthorizedRun, type KnownRun } from './run-access.ts';
 import { checkRunId, requestCancel } from '../temporal/run-workflow.ts';
 import type { RetryOptions, RetryReceipt } from './retry-run.ts';
@@ -242,7 +234,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Raises limits of the run while it is running or waits, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`.
+   * Raises limits of the run while it is running or waits, each to its new value: `{steps: 30, totalTokens: 90_000, deadline: '4h'}`.
    * Accepted once for each id. Throws `run_ended`, `invalid_input` for a limit that would be lower or that the run does not
    * have, `wait_timeout`.
    */

@@ -60,7 +60,7 @@ export interface CommonStart extends WorkflowOptions {
   state?: JsonObject;
   /** The identity on whose behalf the run and its children act: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
   principal?: Principal;
-  /** Overrides limits of the agent or the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
+  /** Overrides limits of the agent or the program, each by itself: `{steps: 30, totalTokens: 90_000, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
   deadline?: Duration;

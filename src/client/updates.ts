@@ -10,22 +10,11 @@ import type { ContentPart, MessageMode } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import { type LimitOptions, plainLimits, type SessionLimits } from '../core/domain/limits.ts';
-import type { Permissions } from '../core/domain/permissions.ts';
 import type { Identity } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
-import {
-  type MessageReceipt,
-  type RaiseInput,
-  type RaiseReceipt,
-  type RunInput,
-  type SendInput,
-  type SetPermissionsInput,
-  type SetPermissionsReceipt,
-  UPDATES,
-} from '../core/protocol.ts';
-import { messageProblem, raiseProblem, setPermissionsProblem } from '../core/input-checks.ts';
+import { type MessageReceipt, type RaiseInput, type RaiseReceipt, type RunInput, type SendInput, UPDATES } from '../core/protocol.ts';
+import { messageProblem, raiseProblem } from '../core/input-checks.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
 import { describeRun } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode, unreachableError } from '../temporal/server-calls.ts';
 import { jitter, patienceMs, sleep } from '../temporal/waiting.ts';
@@ -400,7 +389,7 @@ export interface RaiseOptions extends UpdateOptions {
 }
 
 /**
- * Raises limits of a run, or of a whole session, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`. Throws `invalid_input`, before
+ * Raises limits of a run, or of a whole session, each to its new value: `{steps: 30, totalTokens: 90_000, deadline: '4h'}`. Throws `invalid_input`, before
  * anything is sent, for limits whose form the run would refuse.
  */
 export async function raiseLimits(
@@ -418,30 +407,4 @@ export async function raiseLimits(
   const problem = raiseProblem(argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The limits of run "${runId}" were not raised: ${problem}`);
   return updateRun<RaiseReceipt>(client, runId, { name: UPDATES.raise, argument, id, updateId: `raise ${id}` }, sending);
-}
-
-/** The options of setting permissions. */
-export type SetPermissionsOptions = RaiseOptions;
-
-/** Sets the permissions of a run. Throws `invalid_input`, before anything is sent, for permissions that the run would refuse by their form. */
-export async function setRunPermissions(
-  client: Client,
-  runId: string,
-  permissions: PermissionOptions,
-  options: SetPermissionsOptions,
-): Promise<SetPermissionsReceipt> {
-  const { id = randomUUID(), by, ...sending } = options;
-  const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...defined({ by }) };
-  const problem = setPermissionsProblem(argument);
-  if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
-  const update = { name: UPDATES.setPermissions, argument, id, updateId: `setPermissions ${id}` };
-  return updateRun<SetPermissionsReceipt>(client, runId, update, sending);
-}
-
-function plain(runId: string, permissions: PermissionOptions): Permissions {
-  try {
-    return plainPermissions(`run "${runId}"`, permissions);
-  } catch (error) {
-    throw new LonghaulError('invalid_input', `The permissions were not set: ${errorMessage(error)}`);
-  }
 }

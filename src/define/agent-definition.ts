@@ -1,19 +1,16 @@
 import type { z } from 'zod';
-import type { FlowPolicy, MemoryPolicy, ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
+import type { FlowPolicy, ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
 import type { ApprovalDeadline } from '../core/domain/approvals.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { ChildrenOptions, RunLimits } from '../core/domain/limits.ts';
 import type { ModelName } from '../core/domain/model.ts';
-import type { Permissions } from '../core/domain/permissions.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/result.ts';
+import type { PartFields } from './all-parts.ts';
 import type { CodeDefinition } from './code.ts';
 import type { Resources } from './context.ts';
-import type { AnyGuardrail } from './guardrails.ts';
-import type { AnyHook } from './hooks.ts';
 import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 import type { ResourceDefinition } from './resources.ts';
-import type { SkillSource } from './skills.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */
@@ -40,7 +37,13 @@ export interface OutputDefinition {
  * complete), of its deps as its functions receive them and as a start takes them, and of the resources that its tools name:
  * `runAgent<typeof agent>`, `client.run(agent, …)` and `testAgent` infer from them.
  */
-export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Deps, Needed = never, Unfinished = Output | string> {
+export interface AgentDefinition<
+  Output = unknown,
+  Deps = never,
+  GivenDeps = Deps,
+  Needed = never,
+  Unfinished = Output | string,
+> extends PartFields {
   readonly kind: 'longhaul.agent';
   readonly name: string;
   /** `provider/model`, split at the first slash only. */
@@ -63,10 +66,6 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly description?: string;
   /** The agents that it may hand a run over to. Absent: none. */
   readonly handoffs?: readonly HandoffTarget[];
-  /** The folders of its skills. Absent: none. */
-  readonly skills?: readonly SkillSource[];
-  /** The way in which it uses the memory of its worker. Absent: it does not. */
-  readonly memory?: MemoryPolicy;
   /** The most handoffs of a run that begins with it. Absent: 10. */
   readonly maxHandoffs?: number;
   /** The order of agents, if it is a flow: made by `defineFlow`. */
@@ -80,12 +79,6 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
-  /** The rules for the calls of its tools. Absent: all may run. */
-  readonly permissions?: Permissions;
-  /** Its guardrails. Absent: none. */
-  readonly guardrails?: readonly AnyGuardrail[];
-  /** Its hooks. Absent: none. */
-  readonly hooks?: readonly AnyHook[];
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;
   readonly modelMaxAttempts: number;

@@ -3,28 +3,25 @@ import type { ModelSettings } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
-import { MAX_CAPABILITY_NAME, type PermissionRule } from '../core/domain/permissions.ts';
+import { MAX_CAPABILITY_NAME } from '../core/domain/permissions.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import type { Instructions, ResourcesOfTools } from './agent-definition.ts';
-import { type AnyGuardrail, checkGuardrails } from './guardrails.ts';
-import { type AnyHook, checkHooks } from './hooks.ts';
+import { both, type Contribution, contributions, mergedList } from './agent-part.ts';
+import {
+  BUNDLED_OPTIONS,
+  type BundledFields,
+  type BundledOptions,
+  defineBundledParts,
+  mergeBundledParts,
+  type PartOptions,
+} from './all-parts.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import { type PermissionOptions, plainPermissions } from './permissions.ts';
-import { skillSources, type SkillsOption } from './skills.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
 
-/** The lists of rules that a capability may have: those that deny calls or let them wait. What may run at all is its agent's to say. */
-const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
-
-type NarrowingList = (typeof NARROWING_LISTS)[number];
-
-/** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
-export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
-
 /** The options of `defineCapability`: what an agent is given by it. */
-export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> {
+export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions {
   /** One line of at most 64 characters: errors, records and the snapshots of runs name it. */
   name: string;
   /** Instructions, which the model reads after those of the agent. */
@@ -33,14 +30,6 @@ export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFo
   tools?: Tools;
   /** MCP servers whose tools the agent also has. */
   mcp?: readonly McpServerDefinition[];
-  /** Folders with skills. A package names its own by `new URL('./skills', import.meta.url)`. */
-  skills?: SkillsOption;
-  /** Rules that deny calls or let them wait. */
-  permissions?: CapabilityPermissions;
-  /** Hooks of the runs of the agent. */
-  hooks?: readonly AnyHook[];
-  /** Checks of messages, answers and calls of the agent. */
-  guardrails?: readonly AnyGuardrail[];
   /** Settings of the model. A setting of the agent takes the place of one of a capability. */
   settings?: ModelSettings;
   /** The schema of the data that it needs of a run: a start of the agent must give it. */
@@ -52,25 +41,18 @@ const CAPABILITY_OPTIONS: OptionTable<CapabilityOptions<never>> = {
   instructions: true,
   tools: true,
   mcp: true,
-  skills: true,
-  permissions: true,
-  hooks: true,
-  guardrails: true,
+  ...BUNDLED_OPTIONS,
   settings: true,
   deps: true,
 };
 
 /** A capability as `defineCapability` returns it: checked. Its type carries those of its deps and of the resources that its tools name. */
-export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> {
+export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> extends BundledFields {
   readonly kind: 'longhaul.capability';
   readonly name: string;
   readonly instructions?: Instructions<never>;
   readonly tools: readonly AnyTool[];
   readonly mcp: readonly McpServerDefinition[];
-  readonly skills: SkillsOption;
-  readonly permissions: Readonly<Partial<Record<NarrowingList, readonly PermissionRule[]>>>;
-  readonly hooks: readonly AnyHook[];
-  readonly guardrails: readonly AnyGuardrail[];
   readonly settings: ModelSettings;
   readonly deps?: z.ZodType;
   readonly [DEPS]?: (deps: Deps) => void;
@@ -149,11 +131,10 @@ export function defineCapability<Deps extends z.ZodType = never, const Tools ext
   const name = checkName(options.name);
   const owner = `capability "${name}"`;
   requireKnown(owner, options, CAPABILITY_OPTIONS);
-  const { instructions, tools = [], mcp = [], skills = [], permissions = {}, hooks, guardrails = [], settings = {}, deps } = options;
+  const { instructions, tools = [], mcp = [], settings = {}, deps } = options;
   checkTools(owner, tools);
   checkMcpServers(owner, mcp);
-  skillSources(owner, { skills });
-  checkGuardrails(owner, guardrails);
+  const parts = defineBundledParts(owner, options, name);
   if (deps !== undefined) checkDeps(owner, deps);
   return Object.freeze({
     kind: 'longhaul.capability',
@@ -162,10 +143,7 @@ export function defineCapability<Deps extends z.ZodType = never, const Tools ext
     tools: tools.map((tool) => ({ ...tool, capability: name })),
     // Connections are shared by definition: all agents with the capability have the same one.
     mcp: mcp.map((server) => ({ ...server, capability: name })),
-    skills,
-    permissions: narrowingRules(owner, name, permissions),
-    hooks: checkHooks(owner, hooks),
-    guardrails,
+    ...parts,
     settings: checkSettings(owner, settings, { tools: undefined, output: undefined }),
     ...defined({ deps }),
   });
@@ -176,21 +154,6 @@ function checkName(name: unknown): string {
   if (text.length <= MAX_CAPABILITY_NAME && !/[\p{Cc}\p{Cs}]/u.test(text)) return text;
   const shown = JSON.stringify(text.slice(0, MAX_CAPABILITY_NAME));
   throw new UsageError(`capability ${shown}: a name is one line of at most ${MAX_CAPABILITY_NAME} characters`);
-}
-
-/** Returns the rules with the name of their capability. */
-function narrowingRules(owner: string, capability: string, permissions: CapabilityPermissions): CapabilityDefinition['permissions'] {
-  const rules = plainPermissions(owner, permissions);
-  const wider = Object.keys(permissions).find((key) => !NARROWING_LISTS.some((list) => list === key));
-  if (wider !== undefined) {
-    const known = NARROWING_LISTS.map((list) => `"${list}"`).join(', ');
-    throw new UsageError(
-      `${owner}: "permissions.${wider}" would decide about all calls of an agent: set it in the "permissions" of the agent, and only ${known} here`,
-    );
-  }
-  return Object.fromEntries(
-    NARROWING_LISTS.flatMap((list) => (rules[list] === undefined ? [] : [[list, rules[list].map((rule) => ({ ...rule, capability }))]])),
-  );
 }
 
 /** Returns the instructions if they are some; otherwise throws a UsageError. */
@@ -220,23 +183,13 @@ export function checkDeps(owner: string, deps: z.ZodType): JsonObject {
 }
 
 /** The options of an agent that capabilities add to. */
-interface MergedOptions {
+interface MergedOptions extends PartOptions {
   capabilities?: readonly AnyCapability[];
   instructions: Instructions<never>;
   tools?: readonly AnyTool[];
   mcp?: readonly McpServerDefinition[];
-  skills?: SkillsOption;
-  permissions?: PermissionOptions;
-  hooks?: readonly AnyHook[];
-  guardrails?: readonly AnyGuardrail[];
   settings?: ModelSettings;
   deps?: z.ZodType;
-}
-
-/** What the agent or a capability brings, and its name for errors. */
-interface Part<Value> {
-  from: string;
-  value: Value;
 }
 
 /**
@@ -248,22 +201,8 @@ export function mergeCapabilities<Options extends MergedOptions>(owner: string, 
   if (capabilities === undefined) return options;
   checkCapabilities(owner, capabilities);
   if (capabilities.length === 0) return options;
-  const parts = <Value>(own: Value | undefined, of: (capability: AnyCapability) => Value | undefined): Part<Value>[] =>
-    [{ from: owner, value: own }, ...capabilities.map((one) => ({ from: `capability "${one.name}"`, value: of(one) }))].filter(
-      (part): part is Part<Value> => part.value !== undefined,
-    );
-  const lists = <Entry>(own: readonly Entry[] | undefined, of: (capability: AnyCapability) => readonly Entry[]): Part<readonly Entry[]>[] =>
-    // The agent's own value is checked later: what is no list is left to that check.
-    own !== undefined && !Array.isArray(own) ? [] : parts<readonly Entry[]>(own, of);
-  const tools = lists(options.tools, ({ tools: given }) => given);
-  requireOwnNames(owner, 'a tool', tools, ({ name }) => `"${name}"`);
-  const mcp = lists(options.mcp, ({ mcp: given }) => given);
-  requireOwnNames(owner, 'an MCP server', mcp, ({ name }) => `"${name}"`);
-  const hooks = lists(options.hooks, ({ hooks: given }) => given);
-  requireOwnNames(owner, 'a hook', hooks, ({ name }) => `"${name}"`);
-  const guardrails = lists(options.guardrails, ({ guardrails: given }) => given);
-  requireOwnNames(owner, 'a guardrail', guardrails, ({ name, type }) => `"${name}" of type "${type}"`);
-  const skills = lists(options.skills, ({ skills: given }) => given);
+  const parts = <Value>(own: Value | undefined, of: (capability: AnyCapability) => Value | undefined): Contribution<Value>[] =>
+    contributions(owner, own, capabilities, of);
   const deps = parts(options.deps, (one) => one.deps);
   const merged = {
     instructions: mergedInstructions(
@@ -271,13 +210,10 @@ export function mergeCapabilities<Options extends MergedOptions>(owner: string, 
       parts(options.instructions, ({ instructions }) => instructions),
     ),
     ...defined({
-      tools: joined(tools),
-      mcp: joined(mcp),
-      hooks: joined(hooks),
-      guardrails: joined(guardrails),
-      skills: joined(skills),
+      tools: mergedList(owner, options.tools, capabilities, ({ tools }) => tools, { what: 'a tool', nameOf: quotedName }),
+      mcp: mergedList(owner, options.mcp, capabilities, ({ mcp }) => mcp, { what: 'an MCP server', nameOf: quotedName }),
     }),
-    ...mergedPermissions(options.permissions, capabilities),
+    ...mergeBundledParts(owner, options, capabilities),
     ...mergedSettings(owner, options.settings, capabilities),
     ...(deps.length === 0 ? {} : { deps: mergedDeps(owner, deps) }),
   };
@@ -296,55 +232,16 @@ function checkCapabilities(owner: string, capabilities: readonly AnyCapability[]
   }
 }
 
-/** Returns the text of two parts of an agent for an error, which begins with the agent. */
-function both(owner: string, one: string, other: string): string {
-  return one === owner ? `${owner} and ${other}` : `${owner}: ${one} and ${other}`;
-}
-
-/** Throws a UsageError if two parts have an entry of the same name. Two of one part are found by the check of that part. */
-function requireOwnNames<Entry>(
-  owner: string,
-  what: string,
-  lists: readonly Part<readonly Entry[]>[],
-  nameOf: (entry: Entry) => string,
-): void {
-  const holders = new Map<string, string>();
-  for (const { from, value } of lists) {
-    for (const entry of value) {
-      if (typeof entry !== 'object' || entry === null) continue;
-      const name = nameOf(entry);
-      const holder = holders.get(name) ?? from;
-      if (holder !== from) {
-        throw new UsageError(`${both(owner, holder, from)} both have ${what} named ${name}: rename one, or leave one out`);
-      }
-      holders.set(name, from);
-    }
-  }
-}
-
-/** Returns the entries of all lists; undefined if there are none. */
-function joined<Entry>(lists: readonly Part<readonly Entry[]>[]): readonly Entry[] | undefined {
-  const all = lists.flatMap(({ value }) => value);
-  return all.length === 0 ? undefined : all;
+function quotedName({ name }: { name: string }): string {
+  return `"${name}"`;
 }
 
 /** Returns all instructions as one: a list of texts, or a function if one of them is a function of the deps. */
-function mergedInstructions(owner: string, parts: readonly Part<Instructions<never>>[]): Instructions<never> {
+function mergedInstructions(owner: string, parts: readonly Contribution<Instructions<never>>[]): Instructions<never> {
   const all = parts.map(({ value }) => checkInstructions(owner, value));
   const texts = all.filter((one) => typeof one !== 'function');
   if (texts.length === all.length) return texts.flat();
   return async (deps) => (await Promise.all(all.map(async (one) => (typeof one === 'function' ? await one(deps) : one)))).flat();
-}
-
-/** Returns the rules of the agent and of its capabilities. Each can deny a call or let it wait, so their order decides nothing. */
-function mergedPermissions(own: PermissionOptions | undefined, capabilities: readonly AnyCapability[]): Pick<MergedOptions, 'permissions'> {
-  if (own !== undefined && (typeof own !== 'object' || own === null)) return {};
-  const lists = NARROWING_LISTS.flatMap((list) => {
-    const rules = capabilities.flatMap(({ permissions }) => permissions[list] ?? []);
-    const ownRules = own?.[list] ?? [];
-    return rules.length === 0 || !Array.isArray(ownRules) ? [] : [[list, [...(ownRules as PermissionRule[]), ...rules]] as const];
-  });
-  return lists.length === 0 ? {} : { permissions: { ...own, ...Object.fromEntries(lists) } };
 }
 
 /** Returns the settings of the capabilities under those of the agent, which decides where it sets one. */
@@ -353,7 +250,7 @@ function mergedSettings(
   own: ModelSettings | undefined,
   capabilities: readonly AnyCapability[],
 ): Pick<MergedOptions, 'settings'> {
-  const found = new Map<string, Part<JsonValue>>();
+  const found = new Map<string, Contribution<JsonValue>>();
   for (const { name, settings } of capabilities) {
     for (const [setting, value] of Object.entries(settings) as [string, JsonValue | undefined][]) {
       if (value === undefined) continue;
@@ -376,10 +273,10 @@ function mergedSettings(
  * Returns one schema with the fields of all. A field that several have must accept and return the same, and is parsed by each of them,
  * so that no check is lost.
  */
-function mergedDeps(owner: string, parts: readonly Part<z.ZodType>[]): z.ZodType {
+function mergedDeps(owner: string, parts: readonly Contribution<z.ZodType>[]): z.ZodType {
   const [first, ...others] = parts;
   if (first !== undefined && others.length === 0) return first.value;
-  const fields = new Map<string, Part<z.core.$ZodType>>();
+  const fields = new Map<string, Contribution<z.core.$ZodType>>();
   let isStrict = false;
   for (const { from, value } of parts) {
     checkDeps(from, value);
@@ -425,9 +322,9 @@ function isObjectDef(def: z.core.$ZodTypeDef): def is z.core.$ZodObjectDef {
  * Returns a schema of a field that two parts have: both of them, one after the other. Throws a UsageError if the second one could not
  * read what the first one returns, or differs in JSON.
  */
-function sameField(owner: string, name: string, one: Part<z.core.$ZodType>, other: Part<z.core.$ZodType>): z.core.$ZodType {
+function sameField(owner: string, name: string, one: Contribution<z.core.$ZodType>, other: Contribution<z.core.$ZodType>): z.core.$ZodType {
   if (one.value === other.value) return one.value;
-  const json = ({ from, value }: Part<z.core.$ZodType>, side: 'input' | 'output'): string =>
+  const json = ({ from, value }: Contribution<z.core.$ZodType>, side: 'input' | 'output'): string =>
     canonicalJson(jsonSchemaOf(z.object({ [name]: value }), `${from}: deps`, side));
   const bare = (side: 'input' | 'output'): string => canonicalJson(jsonSchemaOf(z.array(one.value), `${one.from}: deps`, side));
   const isSame = json(one, 'input') === json(other, 'input') && json(one, 'output') === json(other, 'output');

@@ -80,7 +80,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   emit(name: string, data: JsonValue): void;
 }
 
-/** The events of the record that a tool, a hook or a guardrail wants to read. */
+/** The events of the record that a function of the user wants to read. */
 export interface EventsOptions {
   /** The offset of the first event to read. Default: the first of this execution, or what `last` says. */
   from?: number;

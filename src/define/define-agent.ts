@@ -3,6 +3,7 @@ import type { ModelSettings, ReplyFormat } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import {
+  checkAmounts,
   type ChildrenOptions,
   DEFAULT_STEPS,
   type LimitOptions,
@@ -10,7 +11,6 @@ import {
   plainLimits,
   type RunLimits,
 } from '../core/domain/limits.ts';
-import { memoryTools } from '../core/domain/memory.ts';
 import { type ModelName, modelName } from '../core/domain/model.ts';
 import type { DefaultOutput } from '../core/domain/result.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
@@ -25,6 +25,7 @@ import {
   type ResourcesOfTools,
   type WindowOptions,
 } from './agent-definition.ts';
+import { checkToolsOfParts, defineParts, PART_OPTIONS, type PartOptions, toolNamesOfParts } from './all-parts.ts';
 import { agentApprovals, type ApprovalDeadlineOptions } from './approvals.ts';
 import {
   type AnyCapability,
@@ -38,50 +39,62 @@ import {
   type ToolsFor,
 } from './capabilities.ts';
 import { agentCode, type CodeOptions } from './code.ts';
-import { type AnyGuardrail, checkGuardrails } from './guardrails.ts';
 import { agentHandoffs, type HandoffOption, transferToolName } from './handoffs.ts';
-import { type AnyHook, checkHooks } from './hooks.ts';
 import { checkMcpServers } from './mcp.ts';
-import { agentMemory, type MemoryOptions } from './memory.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
-import { nonEmpty, type OptionTable, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
-import { agentPermissions, type PermissionOptions } from './permissions.ts';
-import { type SkillsOption, skillSources, skillToolNames } from './skills.ts';
+import { nonEmpty, type OptionReference, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import type { AnyTool, McpServerDefinition } from './tool-definition.ts';
 
-const AGENT_OPTIONS: OptionTable<AgentOptions<never, never>> = {
-  name: true,
-  model: true,
-  instructions: true,
-  tools: true,
-  mcp: true,
-  capabilities: true,
-  deps: true,
-  output: true,
-  outputMode: true,
-  outputRetries: true,
-  code: true,
-  replyFormat: true,
-  description: true,
-  handoffs: true,
-  maxHandoffs: true,
-  settings: true,
-  window: true,
-  finalAttempt: true,
-  limits: true,
-  children: true,
-  onLimit: true,
-  approvals: true,
-  permissions: true,
-  skills: true,
-  memory: true,
-  hooks: true,
-  guardrails: true,
-  onUnknownOutcome: true,
-  parallel: true,
-  modelTimeout: true,
-  modelMaxAttempts: true,
-  modelPatience: true,
+/** The options of `defineAgent`, as the page of options describes them, in the order in which errors list them. */
+export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
+  name: ['text', 'required', 'names the agent for clients, events and the Temporal UI'],
+  model: ["`'provider/model'`", 'required', 'the provider is a name in `providers` of the worker; the rest is its model'],
+  instructions: [
+    'text, list of texts, or function of the deps',
+    'a general instruction',
+    'what the model reads first. A function is called once for each run, in an activity',
+  ],
+  tools: ['list of [tools](tools.md)', 'none', 'the tools that the model may call'],
+  mcp: ['list of `mcpServer(…)`', 'none', '[MCP servers](mcp.md) whose tools it also has'],
+  capabilities: [
+    'list of `defineCapability(…)`',
+    'none',
+    '[bundles](capabilities.md) of tools, instructions, rules and checks, merged with the options of the agent',
+  ],
+  deps: [
+    'zod object',
+    'any JSON object',
+    'the schema of the data of a run, which a start gives as `deps`. A field without a default makes `deps` a required option of the start',
+  ],
+  output: ['zod schema', 'text', 'the schema of the [answer](limits.md#structured-answers-instructions-and-input-parts)'],
+  outputMode: ["`'schema'`, `'final_answer'`", 'what the provider can', 'the provider enforces the schema, or the model answers by a tool'],
+  outputRetries: ['number', '2', 'how often an invalid answer goes back to the model'],
+  code: ['`{ executor, … }`', 'none', 'the model may [run code](code.md) that calls the tools'],
+  replyFormat: ["`'code'`, `'json'`", 'text and tool calls', 'the [form of the answers](reply-formats.md), for models without tool calls'],
+  description: ['text', 'none', 'describes the agent to the models of agents that may hand over to it or call it'],
+  handoffs: ['list of agents or names', 'none', 'the agents that it may [hand the run over](handoffs.md) to'],
+  maxHandoffs: ['number', '10', 'handoffs of a run that begins with it'],
+  settings: ['object', "the provider's", 'settings of the model: [below](#settings)'],
+  window: ['object', 'the context size of the model', 'the size of the conversation: [below](#window)'],
+  finalAttempt: ['boolean', '`false`', 'after the last step the model is asked once more for its best answer'],
+  limits: ['object', '`{ steps: 10 }`', 'the [limits](talking.md#limits) of a run: [below](#limits)'],
+  children: ['`{ depth, alive, perTree }`', '3, 20, 200', 'the limits of the runs that [agents as tools](sub-agents.md) start'],
+  onLimit: ["`'stop'`, `'ask'`", "`'stop'`", 'at a limit the run ends, or a person may raise it'],
+  approvals: ['`{ deadline, onDeadline }`', 'no deadline', 'the deadline of [decisions](talking.md#approvals), if the tool sets none'],
+  ...PART_OPTIONS,
+  onUnknownOutcome: [
+    "`'report'`, `'ask'`",
+    "`'report'`",
+    "what happens to a call with [`effect: 'once'`](tools.md) whose outcome is unknown",
+  ],
+  parallel: ['boolean', '`true`', '`false`: the calls of one answer run one after the other'],
+  modelTimeout: ['Duration', '`10m`', 'one attempt of a model call'],
+  modelMaxAttempts: ['number', '8', 'attempts of a model call that fail for other reasons than a refusal'],
+  modelPatience: [
+    'Duration, at most `5d`',
+    '`10m`',
+    'the time for which a [refused](providers.md#refusals) call is retried; `0` counts refusals as attempts',
+  ],
 };
 
 /** The agent of given options. */
@@ -130,11 +143,13 @@ export function defineAgent<
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
-  const { builtIn, ...knowledge } = agentKnowledge(owner, options);
+  const parts = defineParts(owner, options);
+  const builtIn = toolNamesOfParts(parts);
   // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);
+  if (toolNames !== undefined) checkToolsOfParts(owner, parts, toolNames);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -149,7 +164,7 @@ export function defineAgent<
     onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'report'),
     ...defined({ output, code, replyFormat }),
     ...handoffs,
-    ...knowledge,
+    ...parts,
     settings: checkSettings(owner, options.settings ?? {}, {
       tools: mcp.length > 0 ? undefined : [...namesForModel({ tools, code, ...handoffs }), ...builtIn],
       output,
@@ -158,38 +173,10 @@ export function defineAgent<
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...defined({ approvals }),
-    ...agentRules(owner, options, toolNames),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
     ...(options.modelPatience === undefined ? {} : { modelPatienceMs: patienceMs(owner, options.modelPatience) }),
-  };
-}
-
-/** Returns the skills and the memory of an agent, and the names of the tools that they give it. */
-function agentKnowledge(
-  owner: string,
-  options: Parameters<typeof skillSources>[1] & Parameters<typeof agentMemory>[1],
-): Pick<AnyAgent, 'skills' | 'memory'> & { builtIn: readonly string[] } {
-  const skills = skillSources(owner, options);
-  const memory = agentMemory(owner, options);
-  return {
-    builtIn: [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)],
-    ...(skills.length === 0 ? {} : { skills }),
-    ...defined({ memory }),
-  };
-}
-
-/** Returns the fields of an agent that decide about its calls and its messages. */
-function agentRules(
-  owner: string,
-  { permissions, guardrails, hooks }: Pick<AgentOptions<never, never>, 'permissions' | 'guardrails' | 'hooks'>,
-  toolNames: readonly string[] | undefined,
-): Pick<AnyAgent, 'permissions' | 'guardrails' | 'hooks'> {
-  return {
-    ...(permissions === undefined ? {} : { permissions: agentPermissions(owner, permissions, toolNames) }),
-    ...(guardrails === undefined || checkGuardrails(owner, guardrails).length === 0 ? {} : { guardrails }),
-    ...(hooks === undefined ? {} : { hooks: checkHooks(owner, hooks) }),
   };
 }
 
@@ -279,9 +266,6 @@ interface LimitContext {
   steps?: number | undefined;
 }
 
-/** The limits of tokens. None of them can be 0: the run could not call its model once. */
-const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
-
 /**
  * Returns the limits of an agent, defaults filled in. Throws a UsageError that names the agent and an invalid option: no
  * number, below the minimum, or for a tool that the agent does not have.
@@ -302,21 +286,12 @@ function agentLimits(owner: string, options: AgentLimitOptions, { tools, steps =
 }
 
 function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[] | undefined): void {
-  const name = (limit: string): string => `${owner}: "limits.${limit}"`;
-  const { toolCalls, toolCallsByName = {}, costUsd } = limits;
-  if (toolCalls !== undefined) wholeNumber(name('toolCalls'), toolCalls, 0);
-  for (const limit of TOKENS) {
-    const tokens = limits[limit];
-    if (tokens !== undefined) wholeNumber(name(limit), tokens, 1);
-  }
-  if (costUsd !== undefined && !(Number.isFinite(costUsd) && costUsd > 0)) {
-    throw new UsageError(`${name('costUsd')} is ${String(costUsd)}: write US dollars, more than 0`);
-  }
-  for (const [tool, calls] of Object.entries(toolCallsByName)) {
-    wholeNumber(name(`toolCallsByName.${tool}`), calls, 0);
+  checkAmounts(owner, limits);
+  for (const [tool, calls] of Object.entries(limits.toolCallsByName ?? {})) {
+    wholeNumber(`${owner}: "limits.toolCallsByName.${tool}"`, calls, 0);
     if (tools === undefined || tools.includes(tool)) continue;
     throw new UsageError(
-      `${name('toolCallsByName')} names the tool "${tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`,
+      `${owner}: "limits.toolCallsByName" names the tool "${tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`,
     );
   }
 }
@@ -336,7 +311,7 @@ export interface AgentOptions<
   Tools extends readonly AnyTool[] = ToolsFor<Deps>,
   FinalAttempt extends boolean = boolean,
   Capabilities extends readonly AnyCapability[] = readonly AnyCapability[],
-> {
+> extends PartOptions {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
   /** `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. */
@@ -377,16 +352,6 @@ export interface AgentOptions<
    * conversation. An agent, or its name if two agents hand over to each other. The worker must have all of them.
    */
   handoffs?: HandoffOption;
-  /**
-   * Folders with a `SKILL.md`, and folders of such folders: each request has the names and descriptions of the skills, and the model reads
-   * the rest with `load_skill` and `read_skill_file`. The worker reads them when it starts.
-   */
-  skills?: SkillsOption;
-  /**
-   * A memory that outlasts the run, one for each tenant and user: the first model call of a run is given the entries that fit the message,
-   * and the model has the tools `remember`, `recall` and `forget`. The worker must have a `memory`. Default: none.
-   */
-  memory?: boolean | MemoryOptions;
   /** The most handoffs of a run that begins with the agent. Default 10. */
   maxHandoffs?: number;
   settings?: ModelSettings;
@@ -405,12 +370,6 @@ export interface AgentOptions<
    * `onDeadline: 'approve'` is for calls alone: questions and limits are rejected at their deadline in any case.
    */
   approvals?: ApprovalDeadlineOptions;
-  /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
-  permissions?: PermissionOptions;
-  /** Checks of messages to the agent, of its answers, and of its tool calls. Made by `defineGuardrail`, or by one of the prebuilt ones. */
-  guardrails?: readonly AnyGuardrail[];
-  /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
-  hooks?: readonly AnyHook[];
   /**
    * The action for a call with `effect: 'once'` whose outcome is unknown. `report`: the model reads that it is unknown. `ask`:
    * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `report`.

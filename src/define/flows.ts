@@ -3,7 +3,7 @@ import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../core/doma
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
-import { DEFAULT_STEPS, type LimitChanges, type RunLimits } from '../core/domain/limits.ts';
+import { DEFAULT_STEPS, type LimitChanges, type RunLimits, SHARED_LIMITS } from '../core/domain/limits.ts';
 import { checkConditionSchema } from '../core/program/check/check-schema.ts';
 import { Problems } from '../core/program/check/problems.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
@@ -139,9 +139,6 @@ function branchTool(definition: AnyAgent): AnyTool {
   });
   return { ...tool, agent: { name: definition.name, definition, share: [], branch: true, ...defined({ limits }) } };
 }
-
-/** The limits that a run shares with the runs below it. */
-const SHARED_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
 
 /** The limits of agents that act one after the other: a deadline is one of them. */
 const SUMMED_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;

@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import type { ContentItem } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { GUARDRAIL_TYPES, type GuardrailType } from '../core/domain/guardrails.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import { type ModelName, modelName } from '../core/domain/model.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
+import { type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import type { ReadEvents, Resources } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
@@ -382,8 +384,42 @@ function comparedText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
+/** The option of an agent that concerns its guardrails. */
+export interface AgentGuardrails {
+  /** Checks of messages to the agent, of its answers, and of its tool calls. Made by `defineGuardrail`, or by one of the prebuilt ones. */
+  guardrails?: readonly AnyGuardrail[];
+}
+
+/** The field of an agent that has its guardrails. */
+export interface GuardrailFields {
+  /** Its guardrails. Absent: none. */
+  readonly guardrails?: readonly AnyGuardrail[];
+}
+
+/** Guardrails as a part of an agent. */
+export const guardrailPart: AgentPart<AgentGuardrails, GuardrailFields> = {
+  options: { guardrails: ['list of guardrails', 'none', '[checks](guardrails.md) of messages, answers and calls'] },
+  define: (owner, { guardrails }) => (guardrails === undefined || checkGuardrails(owner, guardrails).length === 0 ? {} : { guardrails }),
+  models: ({ guardrails = [] }) => guardrails.flatMap(({ models }) => models),
+};
+
+/** The guardrails that a bundle brings. */
+export interface BundledGuardrails {
+  readonly guardrails: readonly AnyGuardrail[];
+}
+
+/** Guardrails as a part of bundles. */
+export const bundledGuardrails: BundledPart<AgentGuardrails, BundledGuardrails> = {
+  options: { guardrails: true },
+  define: (owner, { guardrails = [] }) => ({ guardrails: checkGuardrails(owner, guardrails) }),
+  merge(owner, own, bundles) {
+    const named = { what: 'a guardrail', nameOf: ({ name, type }: AnyGuardrail) => `"${name}" of type "${type}"` };
+    return defined({ guardrails: mergedList(owner, own.guardrails, bundles, ({ guardrails }) => guardrails, named) });
+  },
+};
+
 /** Returns the guardrails of an agent. Throws a UsageError for another value, and for two of one type and name. */
-export function checkGuardrails(owner: string, guardrails: readonly AnyGuardrail[]): readonly AnyGuardrail[] {
+function checkGuardrails(owner: string, guardrails: readonly AnyGuardrail[]): readonly AnyGuardrail[] {
   if (!Array.isArray(guardrails)) throw new UsageError(`${owner}: "guardrails" must be a list: make its entries with defineGuardrail`);
   const names = new Set<string>();
   for (const guardrail of guardrails) {

@@ -16,6 +16,7 @@ import type { Principal, RunStatus, TerminalStatus } from '../core/domain/run.ts
 import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
+import { type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import type { DecisionHookContext } from './approvals.ts';
 import type { ReadEvents, Resources } from './context.ts';
 import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
@@ -228,8 +229,42 @@ export interface HookPayloads {
 /** The most hooks of an agent, and of a worker: all of them are pinned for each run, and for the runs below it. */
 const MAX_HOOKS = 50;
 
+/** The option of an agent that concerns its hooks. */
+export interface AgentHooks {
+  /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
+  hooks?: readonly AnyHook[];
+}
+
+/** The field of an agent, and of a worker, that has hooks. */
+export interface HookFields {
+  /** Its hooks. Absent: none. */
+  readonly hooks?: readonly AnyHook[];
+}
+
+/** Hooks as a part of an agent. */
+export const hookPart: AgentPart<AgentHooks, HookFields> = {
+  options: { hooks: ['list of hooks', 'none', '[hooks](hooks.md) of its runs'] },
+  define: (owner, { hooks }) => (hooks === undefined ? {} : { hooks: checkHooks(owner, hooks) }),
+  checkShared: ({ hooks: ofWorker = [] }, agent, { hooks = [] }) => requireOwnNames(ofWorker, agent, hooks),
+};
+
+/** The hooks that a bundle brings. */
+export interface BundledHooks {
+  readonly hooks: readonly AnyHook[];
+}
+
+/** Hooks as a part of bundles. */
+export const bundledHooks: BundledPart<AgentHooks, BundledHooks> = {
+  options: { hooks: true },
+  define: (owner, { hooks }) => ({ hooks: checkHooks(owner, hooks) }),
+  merge(owner, own, bundles) {
+    const named = { what: 'a hook', nameOf: ({ name }: AnyHook) => `"${name}"` };
+    return defined({ hooks: mergedList(owner, own.hooks, bundles, ({ hooks }) => hooks, named) });
+  },
+};
+
 /** Returns the hooks of an agent or a worker. Throws a UsageError for another value, and for two hooks of one name. */
-export function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
+function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
   if (!Array.isArray(hooks)) throw new UsageError(`${owner}: "hooks" is ${JSON.stringify(hooks)}: write a list of hooks`);
   if (hooks.length > MAX_HOOKS)
     throw new UsageError(`${owner} has ${hooks.length} hooks, over ${MAX_HOOKS}: let one function do the work of several`);
@@ -244,7 +279,7 @@ export function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook
 }
 
 /** Throws a UsageError if a worker and one of its agents have a hook of the same name: records could not tell them apart. */
-export function requireOwnNames(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): void {
+function requireOwnNames(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): void {
   const both = ofAgent.find(({ name }) => ofWorker.some((one) => one.name === name));
   if (both === undefined) return;
   throw new UsageError(`the worker and agent "${agent}" each have a hook named "${both.name}": give each its own name`);

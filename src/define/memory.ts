@@ -1,9 +1,9 @@
-import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds, type ReplyFormat } from '../core/domain/agent.ts';
+import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
-import { MEMORY_TOOLS, REMEMBER } from '../core/domain/memory.ts';
+import { MEMORY_TOOLS, memoryTools, REMEMBER } from '../core/domain/memory.ts';
+import type { AgentOptionsAround, AgentPart } from './agent-part.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
-import type { AnyTool } from './tool-definition.ts';
 
 /** The options of the memory of an agent. */
 export interface MemoryOptions {
@@ -35,18 +35,36 @@ const LEAST_BYTES = 300;
 /** Characters that the name of a memory may have. */
 const NAME_CHARS = 100;
 
-/** The options of an agent that concern its memory. */
-interface AgentMemoryOptions {
+/** The option of an agent that concerns its memory. */
+export interface AgentMemory {
+  /**
+   * A memory that outlasts the run, one for each tenant and user: the first model call of a run is given the entries that fit the message,
+   * and the model has the tools `remember`, `recall` and `forget`. The worker must have a `memory`. Default: none.
+   */
   memory?: boolean | MemoryOptions;
-  tools?: readonly AnyTool[];
-  replyFormat?: ReplyFormat;
 }
+
+/** The field of an agent that has its memory. */
+export interface MemoryFields {
+  /** The way in which it uses the memory of its worker. Absent: it does not. */
+  readonly memory?: MemoryPolicy;
+}
+
+/** The memory as a part of an agent. */
+export const memoryPart: AgentPart<AgentMemory, MemoryFields> = {
+  options: { memory: ['`true`, or `{ recall, tools, name }`', 'none', 'a [memory](memory.md) that outlasts the run'] },
+  define: (owner, options) => defined({ memory: agentMemory(owner, options) }),
+  toolNames: ({ memory }) => memoryTools(memory).map(({ name }) => name),
+};
 
 /**
  * Returns the memory of an agent; undefined if it has none. Throws a UsageError for values that cannot work, and for a tool with the name
  * of one that the memory gives the agent.
  */
-export function agentMemory(owner: string, { memory = false, tools = [], replyFormat }: AgentMemoryOptions): MemoryPolicy | undefined {
+function agentMemory(
+  owner: string,
+  { memory = false, tools = [], replyFormat }: AgentMemory & AgentOptionsAround,
+): MemoryPolicy | undefined {
   if (memory === false) return undefined;
   const what = `${owner}: "memory"`;
   if (memory !== true && (typeof memory !== 'object' || memory === null || Array.isArray(memory)))

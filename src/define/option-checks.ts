@@ -4,6 +4,12 @@ import { didYouMean } from '../core/domain/text.ts';
 /** The names of options. The compiler reports one that is missing, and one that the options do not have. */
 export type OptionTable<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>;
 
+/** What the page of options says about an option, as Markdown. */
+type OptionRow = readonly [type: string, otherwise: string, meaning: string];
+
+/** The options with what the page of options says about each. The compiler reports one that is missing, and one that is none. */
+export type OptionReference<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, OptionRow>>;
+
 /**
  * Throws a UsageError for an unknown option: a misspelt option would be ignored silently. `known` has the name of each option that the
  * type has.

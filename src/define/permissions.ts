@@ -10,6 +10,7 @@ import {
   TOOL_CATEGORIES,
   type ToolCategory,
 } from '../core/domain/permissions.ts';
+import type { AgentPart, BundledPart } from './agent-part.ts';
 
 /** A rule, or the glob for the name of a tool alone. */
 export type PermissionRuleOption = string | PermissionRule;
@@ -30,14 +31,74 @@ export interface PermissionOptions {
   allowUnattendedExecute?: boolean;
 }
 
-/**
- * Returns the permissions as they are pinned. Throws a `UsageError` with the path and the rule for an unknown mode, a bad glob, and,
- * if `tools` has the names of all tools, for a rule that none of them matches.
- */
-export function agentPermissions(owner: string, options: PermissionOptions, tools?: readonly string[]): Permissions {
-  const permissions = plainPermissions(owner, options);
-  if (tools !== undefined) requireToolsOfRules(owner, permissions, tools);
-  return permissions;
+/** The option of an agent that concerns its permissions. */
+export interface AgentPermissions {
+  /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
+  permissions?: PermissionOptions;
+}
+
+/** The field of an agent that has its permissions. */
+export interface PermissionFields {
+  /** The rules for the calls of its tools. Absent: all may run. */
+  readonly permissions?: Permissions;
+}
+
+/** Permissions as a part of an agent. */
+export const permissionPart: AgentPart<AgentPermissions, PermissionFields> = {
+  options: { permissions: ['`{ allow, ask, deny }`', 'all calls may run', '[rules](permissions.md) for the calls of tools'] },
+  define: (owner, { permissions }) => (permissions === undefined ? {} : { permissions: plainPermissions(owner, permissions) }),
+  checkTools(owner, { permissions }, tools) {
+    if (permissions !== undefined) requireToolsOfRules(owner, permissions, tools);
+  },
+};
+
+/** The lists of rules that a capability may have: those that deny calls or let them wait. What may run at all is its agent's to say. */
+const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
+
+type NarrowingList = (typeof NARROWING_LISTS)[number];
+
+/** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
+export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;
+
+/** The option of a capability that concerns permissions. */
+export interface NarrowingPermissions {
+  /** Rules that deny calls or let them wait. */
+  permissions?: CapabilityPermissions;
+}
+
+/** The rules that a capability brings. */
+export interface BundledPermissions {
+  readonly permissions: Readonly<Partial<Record<NarrowingList, readonly PermissionRule[]>>>;
+}
+
+/** Permissions as a part of bundles. Each rule can deny a call or let it wait, so the order of rules decides nothing. */
+export const bundledPermissions: BundledPart<NarrowingPermissions, BundledPermissions, AgentPermissions> = {
+  options: { permissions: true },
+  define: (owner, { permissions = {} }, name) => ({ permissions: narrowingRules(owner, name, permissions) }),
+  merge(_, { permissions: own }, bundles) {
+    if (own !== undefined && (typeof own !== 'object' || own === null)) return {};
+    const lists = NARROWING_LISTS.flatMap((list) => {
+      const rules = bundles.flatMap(({ permissions }) => permissions[list] ?? []);
+      const ownRules = own?.[list] ?? [];
+      return rules.length === 0 || !Array.isArray(ownRules) ? [] : [[list, [...(ownRules as PermissionRule[]), ...rules]] as const];
+    });
+    return lists.length === 0 ? {} : { permissions: { ...own, ...Object.fromEntries(lists) } };
+  },
+};
+
+/** Returns the rules with the name of their capability. */
+function narrowingRules(owner: string, capability: string, permissions: CapabilityPermissions): BundledPermissions['permissions'] {
+  const rules = plainPermissions(owner, permissions);
+  const wider = Object.keys(permissions).find((key) => !NARROWING_LISTS.some((list) => list === key));
+  if (wider !== undefined) {
+    const known = NARROWING_LISTS.map((list) => `"${list}"`).join(', ');
+    throw new UsageError(
+      `${owner}: "permissions.${wider}" would decide about all calls of an agent: set it in the "permissions" of the agent, and only ${known} here`,
+    );
+  }
+  return Object.fromEntries(
+    NARROWING_LISTS.flatMap((list) => (rules[list] === undefined ? [] : [[list, rules[list].map((rule) => ({ ...rule, capability }))]])),
+  );
 }
 
 /** Throws a `UsageError` for a rule whose glob matches none of the tools. */

@@ -1,8 +1,8 @@
-import { LOAD_SKILL, type ReplyFormat, SKILL_TOOLS } from '../core/domain/agent.ts';
+import { LOAD_SKILL, SKILL_TOOLS } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { type AgentOptionsAround, type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
 import { nonEmpty, requireKnown } from './option-checks.ts';
-import type { AnyTool } from './tool-definition.ts';
 
 /** A URL, as every runtime has it. */
 interface FileUrl {
@@ -28,15 +28,49 @@ export interface SkillSource {
   match?: (input: string) => boolean;
 }
 
-/** The options of an agent that concern its skills. */
-interface AgentSkillOptions {
+/** The option of an agent that concerns its skills. */
+export interface AgentSkills {
+  /**
+   * Folders with a `SKILL.md`, and folders of such folders: each request has the names and descriptions of the skills, and the model reads
+   * the rest with `load_skill` and `read_skill_file`. The worker reads them when it starts. A package names its own by
+   * `new URL('./skills', import.meta.url)`.
+   */
   skills?: SkillsOption;
-  tools?: readonly AnyTool[];
-  replyFormat?: ReplyFormat;
 }
 
-/** Returns the folders of skills of an agent. Throws a UsageError for a value that names none; what is in them, the worker checks. */
-export function skillSources(owner: string, { skills = [], tools = [], replyFormat }: AgentSkillOptions): SkillSource[] {
+/** The field of an agent that has its skills. */
+export interface SkillFields {
+  /** The folders of its skills. Absent: none. */
+  readonly skills?: readonly SkillSource[];
+}
+
+/** Skills as a part of an agent. */
+export const skillPart: AgentPart<AgentSkills, SkillFields> = {
+  options: { skills: ['list of folders', 'none', 'folders with [skills](skills.md)'] },
+  define(owner, options) {
+    const skills = skillSources(owner, options);
+    return skills.length === 0 ? {} : { skills };
+  },
+  toolNames: ({ skills = [] }) => (skills.length === 0 ? [] : SKILL_TOOLS),
+};
+
+/** The skills that a bundle brings. */
+export interface BundledSkills {
+  readonly skills: SkillsOption;
+}
+
+/** Skills as a part of bundles. */
+export const bundledSkills: BundledPart<AgentSkills, BundledSkills> = {
+  options: { skills: true },
+  define(owner, { skills = [] }) {
+    skillSources(owner, { skills });
+    return { skills };
+  },
+  merge: (owner, own, bundles) => defined({ skills: mergedList(owner, own.skills, bundles, ({ skills }) => skills) }),
+};
+
+/** Throws a UsageError for a value that names no folder; what is in the folders, the worker checks. */
+function skillSources(owner: string, { skills = [], tools = [], replyFormat }: AgentSkills & AgentOptionsAround): SkillSource[] {
   if (!Array.isArray(skills)) throw new UsageError(`${owner}: "skills" is not a list: write ["./skills"]`);
   const sources = skills.map((one: SkillsOption[number]) => sourceOf(owner, one));
   if (sources.length === 0) return [];
@@ -48,11 +82,6 @@ export function skillSources(owner: string, { skills = [], tools = [], replyForm
     throw new UsageError(`${owner} answers in code, which cannot call ${LOAD_SKILL}: leave "skills" or "replyFormat" out`);
   }
   return sources;
-}
-
-/** Returns the names of the tools that skills give to an agent: empty for an agent without skills. */
-export function skillToolNames({ skills = [] }: { skills?: readonly unknown[] | undefined }): readonly string[] {
-  return skills.length === 0 ? [] : SKILL_TOOLS;
 }
 
 function sourceOf(owner: string, given: SkillsOption[number]): SkillSource {

@@ -42,24 +42,19 @@ export {
   UndecidedRun,
 } from './tested-run.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
+export { cancelRun, type Moment, type Occurrence, raiseLimits, sendMessage, setPermissions } from './occurrences.ts';
 export {
   approve,
   type CallPosition,
-  cancelRun,
   type Decide,
   delay,
   disconnect,
   dropCompletion,
   type Fault,
   killWorker,
-  type Moment,
-  type Occurrence,
-  raiseLimits,
   rateLimit,
   reject,
   respond,
-  sendMessage,
-  setPermissions,
   slowQueries,
   type TestDecision,
   type Waiting,

@@ -13,10 +13,14 @@ const texts = new Map(
   ).map((path) => [path, readFileSync(`${root}/${path}`, 'utf8')]),
 );
 
+/** Words of Node and of webpack that name no capability. */
+const OF_OTHERS = /async_hooks|webpackConfigHook/g;
+
 /** Returns the files that name a capability and are none of its rooms: no part of their path has its name. */
-function filesNaming(name: string, files: ReadonlyMap<string, string>): string[] {
+function filesNaming(name: string, given: ReadonlyMap<string, string>): string[] {
   const word = new RegExp(name, 'i');
-  return [...files].flatMap(([path, text]) => (word.test(text) && !path.split(posix.sep).some((part) => word.test(part)) ? [path] : []));
+  const files = [...given].map(([path, text]) => [path, text.replaceAll(OF_OTHERS, '')] as const);
+  return files.flatMap(([path, text]) => (word.test(text) && !path.split(posix.sep).some((part) => word.test(part)) ? [path] : []));
 }
 
 test('a capability is named outside its own files and folders only', () => {
@@ -26,6 +30,7 @@ test('a capability is named outside its own files and folders only', () => {
     ['src/a.ts', 'const { hookRecords } = state;'],
     ['src/b.ts', '// Hooks.'],
     ['src/c.ts', 'nothing'],
+    ['src/d.ts', "from 'node:async_hooks'"],
   ]);
   expect(filesNaming('hook', files)).toEqual(['src/a.ts', 'src/b.ts']);
 });

@@ -185,6 +185,7 @@ export const ZONES: readonly Zone[] = [
     room: 'src/testing',
     may: [
       'src/core',
+      'src/define/permissions',
       'src/memory/memory-store-conformance',
       'src/streams/stream-sink-conformance',
       'src/node-version',

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
 import { type CommandDeclaration, type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { AGENT_OPTIONS } from '../../src/define/define-agent.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
 
 /** The pages whose tables are made from the declarations of the product. */
-export const PAGES = ['docs/cli.md', 'docs/http.md'];
+export const PAGES = ['docs/cli.md', 'docs/http.md', 'docs/options.md'];
 
 /** A table of a page: its name, and everything up to its end. */
 const TABLE = /(<!-- table: ([^>]+) -->\n)[^]*?(<!-- end of table -->)/g;
@@ -34,6 +35,11 @@ function tableNamed(name: string): string {
       return table(
         ['code', 'meaning'],
         Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning]),
+      );
+    case 'options of defineAgent':
+      return table(
+        ['option', 'type', 'default', 'meaning'],
+        Object.entries(AGENT_OPTIONS).map(([option, cells]) => [`\`${option}\``, ...cells]),
       );
     case 'query parameters':
       return table(['route', 'parameter', 'meaning'], queryRows());

@@ -13,7 +13,7 @@ import { exchangeLines, newestExchanges, raiseHint } from '../commands/sessions.
 import { EXIT_CODES } from '../exit-codes.ts';
 import { factLines, type Output } from '../output.ts';
 import { noteWaitingApprovals } from '../render/approvals.ts';
-import { turnText } from '../render/event-lines.ts';
+import { turnText } from '../render/event-facts.ts';
 import { sessionFacts } from '../render/facts.ts';
 import { liveService, type LiveService, streamedItems, whyNoService } from '../render/live.ts';
 import type { InteractiveStreams } from '../terminal.ts';

@@ -4,7 +4,7 @@ import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { isToolCall, outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorMessage } from '../../core/domain/errors.ts';
-import { type Event, isResponse } from '../../core/domain/record.ts';
+import { blockedBy, type Event, isResponse } from '../../core/domain/record.ts';
 import { printable, shellCommand } from '../../core/domain/text.ts';
 import type { Duration } from '../../core/domain/time.ts';
 import { sleep } from '../../temporal/waiting.ts';
@@ -61,7 +61,7 @@ export class Conversation {
   #reading: AbortController | undefined;
   /** True while a turn is followed: between turns the person has a prompt. */
   #isFollowing = false;
-  /** A guarded answer that no guardrail has passed so far, with its offset. */
+  /** A guarded answer that has passed no check so far, with its offset. */
   #held: { event: Event; offset: number } | undefined;
   /** The time of the newest output; undefined once the person was told that the agent is working. */
   #shownAt: number | undefined;
@@ -215,9 +215,9 @@ export class Conversation {
     this.#shownAt = performance.now();
     const held = this.#held;
     this.#held = undefined;
-    const { turn, guardrails } = event;
-    const isBlocked = held !== undefined && guardrails?.blocked?.includes(held.offset);
-    // A turn that ends in another way than with the answer was passed by no guardrail.
+    const { turn } = event;
+    const isBlocked = held !== undefined && blockedBy(event).includes(held.offset);
+    // A turn that ends in another way than with the answer has passed no check.
     const isUnchecked = turn !== undefined && turn.stopReason !== 'final_answer';
     if (held !== undefined && !isBlocked && !isUnchecked) this.#print(held.event);
     if (event.guarded && !event.content.some(isToolCall)) {

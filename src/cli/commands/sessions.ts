@@ -13,10 +13,10 @@ import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { osUser, printList, serverOptions, sendWithId, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { readJson } from '../input-files.ts';
-import { sessionLimitOptions } from '../options.ts';
+import { SESSION_LIMIT_FLAGS, sessionLimitOptions } from '../options.ts';
 import { type EntryColumn, entryLines, type Fact, factLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { approvalLines } from '../render/approvals.ts';
-import { turnText } from '../render/event-lines.ts';
+import { turnText } from '../render/event-facts.ts';
 import { principalText, sessionFacts } from '../render/facts.ts';
 import { removeRun, storesIn, writeSaved } from './records.ts';
 import type {
@@ -310,15 +310,10 @@ function raisedOption(
   limit: SessionLimitReached['limit'],
   { turns, limits, spent }: Pick<SessionView, 'turns' | 'limits' | 'spent'>,
 ): string[] {
+  const flag = SESSION_LIMIT_FLAGS[limit];
+  if (limit === 'deadline') return [`--${flag}`, 'none'];
   const { tokens, cost } = sessionTotals(spent);
-  switch (limit) {
-    case 'turns':
-      return ['--turns', String(2 * Math.max(limits.turns ?? 0, turns))];
-    case 'totalTokens':
-      return ['--tokens', String(2 * Math.max(limits.totalTokens ?? 0, tokens))];
-    case 'costUsd':
-      return ['--cost', String(Math.ceil(200 * Math.max(limits.costUsd ?? 0, cost)) / 100)];
-    case 'deadline':
-      return ['--deadline', 'none'];
-  }
+  const used = { turns, tokens, cost }[SESSION_LIMIT_FLAGS[limit]];
+  // Rounded up to cents: limits of other amounts are whole numbers.
+  return [`--${flag}`, String(Math.ceil(200 * Math.max(limits[limit] ?? 0, used)) / 100)];
 }

@@ -1,16 +1,14 @@
 import type { RunHandle } from '../../client/run-handle.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
-import { isJsonObject, parsedJson } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import { ANYWHERE, shellCommand } from '../../core/domain/text.ts';
-import type { PermissionOptions } from '../../define/permissions.ts';
 import { osUser, serverOptions, sendWithId, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { limitOptions } from '../options.ts';
-import { limitsText } from '../render/event-lines.ts';
+import { limitsText } from '../render/event-facts.ts';
 import { textOrStdin } from '../terminal.ts';
-import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND, SET_PERMISSIONS } from '../run-commands.ts';
+import type { CANCEL, PAUSE, RaiseFlags, RETRY, SEND } from '../run-commands.ts';
 
 /** Sends a message to a running run and prints the event and the step at which it is read. */
 export async function send(io: CommandIo, flags: FlagsOf<typeof SEND>): Promise<number> {
@@ -111,30 +109,4 @@ function limitsOf(flags: RaiseFlags): LimitOptions {
   const limits = limitOptions(flags);
   if (Object.keys(limits).length > 0) return limits;
   throw new UsageError(`There is no limit to raise: write ${ANYWHERE} raise "${flags.runId}" --steps 20, or another of its options`);
-}
-
-/** Sets the permissions of a run, and prints if they hold already. */
-export async function setPermissions(io: CommandIo, flags: FlagsOf<typeof SET_PERMISSIONS>): Promise<number> {
-  const permissions = permissionsIn(flags.permissions);
-  return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
-}
-
-export async function setPermissionsOfRun(
-  { output }: CommandIo,
-  run: Pick<RunHandle<unknown>, 'runId' | 'setPermissions'>,
-  { permissions, by = osUser(), id: ownId }: Pick<FlagsOf<typeof SET_PERMISSIONS>, 'by' | 'id'> & { permissions: PermissionOptions },
-): Promise<number> {
-  const receipt = await sendWithId(ownId, (id) => run.setPermissions(permissions, { id, ...defined({ by }) }));
-  const texts = {
-    duplicate: `Permissions had been set by "${receipt.id}" before: nothing changes`,
-    set: `The permissions of run "${run.runId}" are set`,
-    to_authorize: `The worker is asked before the next model call of run "${run.runId}", because the permissions would be wider`,
-  };
-  return output.result({ runId: run.runId, ...receipt }, texts[receipt.status]);
-}
-
-function permissionsIn(text: string): PermissionOptions {
-  const value = parsedJson(text);
-  if (isJsonObject(value)) return value;
-  throw new UsageError(`Write the permissions as a JSON object, such as '{"deny": ["web_*"]}'`);
 }

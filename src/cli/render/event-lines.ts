@@ -1,18 +1,14 @@
-import { decider, type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals.ts';
+import { decider } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../core/domain/content.ts';
-import { defined } from '../../core/domain/defined.ts';
 import type { ContextOperation } from '../../core/domain/deps.ts';
-import type { GuardrailFinding, GuardrailNote, GuardrailType } from '../../core/domain/guardrails.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
-import type { LimitChanges } from '../../core/domain/limits.ts';
-import { type PermissionChange, RULE_LISTS, ruleText } from '../../core/domain/permissions.ts';
-import type { Event, MemoryNote, RefreshNote, TurnNote } from '../../core/domain/record.ts';
+import type { Event } from '../../core/domain/record.ts';
 import { oneLine, printable, printableLine } from '../../core/domain/text.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
-import { dollars, type EstimatedUsage, type Spent, type UsageStats } from '../../core/domain/usage.ts';
-import type { StepNote } from '../../core/domain/verdicts.ts';
+import { dollars, dollarsSpent, type EstimatedUsage, type Spent, type UsageStats } from '../../core/domain/usage.ts';
 import { type Look, type Output, lineText, visibleJson } from '../output.ts';
+import { eventHeadline } from './event-facts.ts';
 
 /** Options for printing events. */
 interface EventPrintOptions {
@@ -218,30 +214,25 @@ function attemptsUsageText({ reported, estimated }: Spent): string {
   );
 }
 
-function reportedText({
-  totalTokens,
-  promptTokens,
-  completionTokens,
-  cachedTokens,
-  cacheWriteTokens,
-  reasoningTokens,
-  costUsd,
-}: UsageStats): string {
+function reportedText(usage: UsageStats): string {
+  const { totalTokens, promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
   const parts = [
     ...(cachedTokens ? [`${cachedTokens} of them cached`] : []),
     ...(cacheWriteTokens ? [`${cacheWriteTokens} written to the cache`] : []),
   ];
   const read = [`${promptTokens} in`, ...parts].join(', ');
   const written = reasoningTokens ? `${completionTokens} out, ${reasoningTokens} of them reasoning` : `${completionTokens} out`;
-  return `${totalTokens} tokens (${read}; ${written})${costText(costUsd)}`;
+  return `${totalTokens} tokens (${read}; ${written})${andCost(usage)}`;
 }
 
-function estimatedText({ totalTokens, promptTokens, completionTokens, costUsd }: EstimatedUsage): string {
-  return `about ${totalTokens} tokens (${promptTokens} in; ${completionTokens} out)${costText(costUsd)}, estimated`;
+function estimatedText(usage: EstimatedUsage): string {
+  const { totalTokens, promptTokens, completionTokens } = usage;
+  return `about ${totalTokens} tokens (${promptTokens} in; ${completionTokens} out)${andCost(usage)}, estimated`;
 }
 
-function costText(costUsd: number | undefined): string {
-  return costUsd === undefined ? '' : `, ${dollars(costUsd)}`;
+function andCost(usage: UsageStats | EstimatedUsage): string {
+  const cost = dollarsSpent(usage);
+  return cost === undefined ? '' : `, ${dollars(cost)}`;
 }
 
 /**
@@ -274,204 +265,4 @@ function lineEnd(characters: readonly string[], start: number, width: number): n
   }
   if (characters.length - start <= width) return characters.length;
   return lastBlank > start ? lastBlank : start + width;
-}
-
-/**
- * Returns the fact that an event records besides its content, in one line, with its style; undefined if it records
- * none.
- */
-export function eventHeadline({
-  decision,
-  refused,
-  raised,
-  permissions,
-  guardrails,
-  interrupted,
-  failed,
-  partial,
-  turn,
-  memory,
-  refresh,
-  cleared,
-  step,
-  timestamp,
-}: Event): { text: string; look: Look } | undefined {
-  if (decision !== undefined) return { text: eventDecisionText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
-  if (refused !== undefined) return { text: refusalText(refused), look: 'yellow' };
-  if (raised !== undefined) return { text: `raised limits: ${limitsText(raised.limits)}`, look: 'green' };
-  if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
-  if (guardrails !== undefined) return guardrailText(guardrails);
-  if (memory !== undefined) return memoryText(memory);
-  if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
-  if (interrupted) return { text: '(interrupted)', look: 'yellow' };
-  if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
-  if (turn !== undefined) return turnText(turn);
-  if (cleared) return { text: 'the conversation is emptied', look: 'dim' };
-  if (refresh !== undefined) return refreshText(refresh);
-  return noteText({ timestamp, ...defined({ step }) });
-}
-
-/** Returns the part that a memory had in a model call in one line, with its style. */
-function memoryText(note: MemoryNote): { text: string; look: Look } {
-  if ('unavailable' in note) return { text: `(the memory was not available: ${printableLine(note.unavailable)})`, look: 'yellow' };
-  return { text: `(${note.entries === 1 ? '1 entry' : `${note.entries} entries`} from the memory)`, look: 'dim' };
-}
-
-/** The past tense of each type of decision. */
-export const DECIDED = { approve: 'approved', reject: 'rejected', respond: 'answered' } as const satisfies Record<Decision['type'], string>;
-
-const REMEMBERED = { tool: 'every further call of the tool', arguments: 'further calls with equal arguments' } as const;
-
-/** Returns a decision as text. `subject` follows the verb: the call that was decided, or the approver. */
-export function decisionText({ type, arguments: edited, content, reason, remember, source }: Decision, subject: string): string {
-  const answerOrEdit = type === 'respond' ? content : edited;
-  return [
-    `${DECIDED[type]} ${subject}`,
-    ...(answerOrEdit === undefined ? [] : [` with ${visibleJson(answerOrEdit)}`]),
-    ...(reason === undefined || reason === '' ? [] : [`: ${reason}`]),
-    ...(remember === undefined ? [] : [`; holds for ${REMEMBERED[remember]}`]),
-    ...(source === 'remembered' ? ['; as remembered'] : []),
-  ].join('');
-}
-
-/** Returns a decision as text, for output that already shows its author. */
-function eventDecisionText(decision: Decision): string {
-  const { type, toolName, callId, arguments: limits, reason } = decision;
-  if (toolName !== RAISE_LIMITS) return decisionText(decision, `${toolName} (call ${callId})`);
-  if (type === 'approve') return `approved raised limits: ${limitsText(limits as LimitChanges)}`;
-  return `rejected raised limits${reason === undefined ? '' : `: ${reason}`}`;
-}
-
-/** Returns a refused request as text, with the reason. */
-function refusalText({ request, callId, code, message }: RefusedRequest): string {
-  return `${request}${callId === undefined ? '' : ` of call ${callId}`} was refused (${code}): ${message}`;
-}
-
-/** Returns permissions that were set as text: the mode, and the rules by their lists. */
-function permissionsText({ permissions }: PermissionChange): string {
-  const rules = RULE_LISTS.flatMap((list) => (permissions[list] ?? []).map((rule) => ruleText(list, rule)));
-  return `set the permissions: ${[`mode ${permissions.mode}`, ...rules].join('; ')}`;
-}
-
-const WORDS = {
-  steps: 'steps',
-  toolCalls: 'tool calls',
-  inputTokens: 'input tokens',
-  outputTokens: 'output tokens',
-  totalTokens: 'tokens',
-} as const satisfies Partial<Record<keyof LimitChanges, string>>;
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const;
-
-/** Returns limits as one line: `steps 20, calls of refund 2, cost $0.50, deadline 2h`. */
-export function limitsText(limits: LimitChanges): string {
-  const counts = Object.entries(WORDS).flatMap(([name, words]) => {
-    const limit = limits[name as keyof typeof WORDS];
-    return limit === undefined ? [] : [`${words} ${limit}`];
-  });
-  const ofTools = Object.entries(limits.toolCallsByName ?? {}).map(([name, limit]) => `calls of ${name} ${limit}`);
-  return [
-    ...counts,
-    ...ofTools,
-    ...(limits.costUsd === undefined ? [] : [`cost ${dollars(limits.costUsd)}`]),
-    ...(limits.deadlineMs === undefined ? [] : [`deadline ${durationText(limits.deadlineMs)} from the start`]),
-  ].join(', ');
-}
-
-/** Returns a duration in its largest whole unit: `90m`, `2h`, `1d`. */
-function durationText(ms: number): string {
-  const [unit, length] = UNITS.find(([, one]) => ms % one === 0) ?? ['ms', 1];
-  return `${ms / length}${unit}`;
-}
-
-/** The styles of the ends of steps and units. */
-export const STATUS_LOOKS = { completed: 'green', failed: 'red', skipped: 'yellow' } as const satisfies Record<string, Look>;
-
-/** Returns the fact that an event of a program records besides its content, in one line; undefined if it records none. */
-function noteText({ step: note, timestamp }: Pick<Event, 'step' | 'timestamp'>): { text: string; look: Look } | undefined {
-  switch (note?.type) {
-    case 'start':
-      if (note.child !== undefined) return { text: `→ run ${note.child}`, look: 'cyan' };
-      return note.attempt === undefined ? { text: `(${note.kind} begins)`, look: 'dim' } : undefined;
-    case 'attempt':
-      return attemptText(note);
-    case 'end':
-      return endText(note, timestamp);
-    case undefined:
-      return undefined;
-  }
-}
-
-function attemptText(note: StepNote): { text: string; look: Look } | undefined {
-  const problems = attemptProblems(note).join('; ');
-  if (note.error !== undefined) return { text: `✗ attempt ${note.attempt ?? 1}: ${problems}`, look: 'red' };
-  if (problems !== '') return { text: `warning: ${problems}`, look: 'yellow' };
-  return note.child === undefined ? undefined : { text: `← run ${note.child}`, look: 'dim' };
-}
-
-/** Returns what the checks of an attempt found, warnings included, else its failure; nothing for one that passed them all. */
-export function attemptProblems({ verdict, error }: StepNote): string[] {
-  const { anchors, misfit, violations = [] } = verdict ?? {};
-  const breaches = [...(anchors?.breaches ?? []), ...(anchors?.warnings ?? [])];
-  const found = [
-    ...breaches.flatMap((breach) => breach.violations.map((violation) => `${breach.anchor}: ${violation}`)),
-    ...(misfit === undefined ? [] : [misfit]),
-    ...violations.map(({ message }) => message),
-  ];
-  return found.length > 0 || error === undefined ? found : [error.message];
-}
-
-function endText({ kind, status = 'completed', startedAt, reused, ...why }: StepNote, timestamp: string): { text: string; look: Look } {
-  const took =
-    startedAt === undefined || status === 'skipped' ? '' : ` in ${Math.max(0, secondsBetween(startedAt, timestamp)).toFixed(2)}s`;
-  const reason = endReason({ status, ...why });
-  const text = `(${kind} ${status}${took}${reused ? ', as in an earlier run' : ''}${reason === undefined ? '' : `: ${reason}`})`;
-  return { text, look: status === 'completed' ? 'dim' : STATUS_LOOKS[status] };
-}
-
-/** Returns the reason of an end that needs one. */
-export function endReason({ status, reason, error }: Pick<StepNote, 'status' | 'reason' | 'error'>): string | undefined {
-  return reason ?? (status === 'failed' ? error?.message : undefined);
-}
-
-/** Returns the end of a turn of a session in one line, with its style: `turn 3 ended: max_iterations_reached (step_limit)`. */
-export function turnText({ number, status, stopReason, error }: TurnNote): { text: string; look: Look } {
-  const more = stopReason === 'final_answer' || stopReason === status ? '' : ` (${stopReason})`;
-  const why = error === undefined ? '' : `: ${error}`;
-  return { text: `turn ${number} ended: ${status}${more}${why}`, look: LOOKS[status] };
-}
-
-const LOOKS: Record<TurnNote['status'], Look> = {
-  completed: 'dim',
-  max_iterations_reached: 'yellow',
-  limit_reached: 'yellow',
-  error: 'red',
-  cancelled: 'yellow',
-};
-
-/** Returns the new resolution of the agent of a session in one line, with its style. */
-export function refreshText(refresh: RefreshNote): { text: string; look: Look } {
-  if ('digest' in refresh) return { text: `the agent is resolved again: digest ${refresh.digest}`, look: 'dim' };
-  const { code, message } = refresh.failed;
-  return { text: `the agent could not be resolved again, and stays as it was (${code}): ${message}`, look: 'yellow' };
-}
-
-const SUBJECTS: Record<GuardrailType, string> = { input: 'the request', output: 'the answer', tool_call: 'the call' };
-
-/** Returns the findings of checks in one line, with its style. Checks without findings have only used a model. */
-function guardrailText({ findings }: GuardrailNote): { text: string; look: Look } {
-  if (findings.length === 0) return { text: '(guardrails asked a model, and found nothing)', look: 'dim' };
-  const blocks = findings.some(({ outcome }) => outcome === 'tripped' || outcome === 'failed');
-  return { text: findings.map(findingText).join('; '), look: blocks ? 'red' : 'yellow' };
-}
-
-function findingText({ name, type, outcome, message, callId }: GuardrailFinding): string {
-  const subject = callId === undefined ? SUBJECTS[type] : `${SUBJECTS[type]} ${printableLine(callId)}`;
-  const acts = outcome === 'tripped' || outcome === 'failed' ? 'blocked' : 'let pass';
-  return `guardrail "${name}" ${acts} ${subject}: ${printableLine(message)}`;
 }

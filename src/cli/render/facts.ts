@@ -8,7 +8,7 @@ import { eventsText, type Identity, identityText, isTerminal, type RunStatus, ty
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts } from '../../core/domain/tool-calls.ts';
-import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
+import { type AggregatedUsage, costText, dollarsSpent } from '../../core/domain/usage.ts';
 import { type Fact, factLines, type Look, type Output, pointInTime, visibleText } from '../output.ts';
 import type { RunView } from './run-view.ts';
 
@@ -49,7 +49,7 @@ function agentText({ agentName, currentAgent }: RunView): string {
 /** Returns the amounts that a run has used of its limits. */
 function ownFacts(run: RunView): Fact[] {
   const { usage, limits } = run;
-  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ['Cost', costText(usage, limits ?? {})]];
+  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ['Cost', costText(dollarsSpent(usage), limits ?? {})]];
 }
 
 /** Returns the amounts that the newest turn of a session has used of the limits of its agent. */
@@ -119,12 +119,6 @@ function tokensText({ promptTokens, completionTokens, totalTokens, llmCalls, est
   return `${total} (${prompt}, ${completion}${guessed}) in ${counted(llmCalls, 'model call')}`;
 }
 
-function costText({ costUsd, estimated }: AggregatedUsage, limits: Limits): string | undefined {
-  if (costUsd === undefined && estimated?.costUsd === undefined && limits.costUsd === undefined) return undefined;
-  const limit = limits.costUsd === undefined ? '' : ` of at most ${dollars(limits.costUsd)}`;
-  return `${dollars((costUsd ?? 0) + (estimated?.costUsd ?? 0))}${limit}`;
-}
-
 function deadlineText(startTime: string | null, deadlineMs: number | null | undefined): string | undefined {
   return startTime === null || deadlineMs == null ? undefined : pointInTime(Date.parse(startTime) + deadlineMs);
 }
@@ -154,11 +148,10 @@ function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
 /** Returns the amounts of all turns, with those of the descendants: limits count these. */
 function usedText({ spent, limits }: SessionView): string {
   const { tokens, cost } = sessionTotals(spent);
+  const costOfTurns = costText(cost === 0 ? undefined : cost, limits);
   return [
     `${tokens}${ofAtMost(limits.totalTokens)} tokens`,
-    ...(cost === 0 && limits.costUsd === null
-      ? []
-      : [`${dollars(cost)}${limits.costUsd === null ? '' : ` of at most ${dollars(limits.costUsd)}`}`]),
+    ...(costOfTurns === undefined ? [] : [costOfTurns]),
     counted(spent.stepsUsed, 'step'),
     counted(spent.toolCallsTotal, 'tool call'),
     ...notRunTexts(spent.toolCallsNotRun, { times: ' ×', name: printable }),

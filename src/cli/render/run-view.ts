@@ -18,7 +18,7 @@ import type { StepResult } from '../../core/domain/tool-calls.ts';
 import { PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
 import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
-import { attemptProblems } from './event-lines.ts';
+import { attemptProblems } from './event-facts.ts';
 import { type EndOf, programTimelineOf, type StepItem } from './timeline.ts';
 
 /** What a run shows of itself as it is, live or ended. */

@@ -5,7 +5,8 @@ import type { HookRecord } from '../../core/domain/hooks.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
 import { type Output, resultLines, lineText } from '../output.ts';
-import { attemptProblems, decisionText, endReason, eventLine, STATUS_LOOKS, timelineEventLines } from './event-lines.ts';
+import { attemptProblems, decisionText, endReason, STATUS_LOOKS } from './event-facts.ts';
+import { eventLine, timelineEventLines } from './event-lines.ts';
 import type { EndOf, ProgramItem, StepItem, StepPart, TimelineItem } from './timeline.ts';
 
 /** Returns the timeline of a run for people: a paragraph for each step, and lines for the events between steps. */

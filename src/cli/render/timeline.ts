@@ -4,6 +4,7 @@ import type { Event, RunRecord } from '../../core/domain/record.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { newStep, newToolCallRecord, resultText, type StepResult, type ToolCallRecord } from '../../core/domain/tool-calls.ts';
 import type { StepNote } from '../../core/domain/verdicts.ts';
+import { isNotedBetweenSteps } from './event-facts.ts';
 
 /** A step of a timeline, with the decisions about its calls. The calls have the arguments that the model requested. */
 interface TimelineStep {
@@ -42,33 +43,14 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
 }
 
 /** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, the ends of turns, notices, and new resolutions of the agent. */
-function isBetweenSteps({
-  author,
-  content,
-  given,
-  decision,
-  refused,
-  raised,
-  permissions,
-  interrupted,
-  failed,
-  turn,
-  refresh,
-  cleared,
-  compaction,
-  memory,
-  notices,
-}: Event): boolean {
+function isBetweenSteps(event: Event): boolean {
+  const { author, content, given, cleared, compaction, notices } = event;
   if (given) return true;
   if (notices !== undefined && content.length === 0) return true;
   if (cleared) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
-  return (
-    isMessage ||
-    [decision, refused, raised, permissions, interrupted, failed, turn, refresh, memory].some((one) => one !== undefined) ||
-    author === 'user'
-  );
+  return isMessage || isNotedBetweenSteps(event) || author === 'user';
 }
 
 function isResponse({ content, usage, compaction }: Event): boolean {

@@ -2,7 +2,7 @@ import type { RunTree } from '../../client/run-tree.ts';
 import type { RunStatus } from '../../core/domain/run.ts';
 import { counted, oneLine, printableLine } from '../../core/domain/text.ts';
 import type { ExecutionTrace, TraceEvent, TraceEventType, TraceSpan } from '../../core/domain/trace.ts';
-import { type AggregatedUsage, dollars } from '../../core/domain/usage.ts';
+import { type AggregatedUsage, dollars, dollarsSpent } from '../../core/domain/usage.ts';
 import type { Look, Output } from '../output.ts';
 
 /** Returns a run with the its descendants as a tree: one line for each. Ids of runs below are shown without that of the run above. */
@@ -33,12 +33,10 @@ function stepsText({ steps, limits, turns }: Pick<RunTree, 'steps' | 'limits' | 
 }
 
 /** Returns the tokens and the cost, with those that no provider has reported. */
-function spentText({ totalTokens, costUsd, estimated }: AggregatedUsage): string {
-  const cost = (costUsd ?? 0) + (estimated?.costUsd ?? 0);
-  return [
-    counted(totalTokens + (estimated?.totalTokens ?? 0), 'token'),
-    ...(costUsd === undefined && estimated?.costUsd === undefined ? [] : [dollars(cost)]),
-  ].join(', ');
+function spentText(usage: AggregatedUsage): string {
+  const { totalTokens, estimated } = usage;
+  const cost = dollarsSpent(usage);
+  return [counted(totalTokens + (estimated?.totalTokens ?? 0), 'token'), ...(cost === undefined ? [] : [dollars(cost)])].join(', ');
 }
 
 const STATUS_LOOKS: Partial<Record<RunStatus, Look>> = {

@@ -98,7 +98,49 @@ export interface LimitOptions {
   deadline?: Duration;
 }
 
-/** Every limit by its name. The compiler reports one that is missing here. */
+/** A limit that is one amount: what people read about it, and what an agent may set. */
+interface AmountLimit {
+  words: string;
+  /** The least whole number. Absent: an amount of US dollars, which is more than 0. */
+  least?: number;
+}
+
+/** The limits that are one amount each, by their names. None of tokens can be 0: the run could not call its model once. */
+export const AMOUNT_LIMITS = {
+  steps: { words: 'steps', least: 1 },
+  toolCalls: { words: 'tool calls', least: 0 },
+  inputTokens: { words: 'input tokens', least: 1 },
+  outputTokens: { words: 'output tokens', least: 1 },
+  totalTokens: { words: 'tokens', least: 1 },
+  costUsd: { words: 'cost' },
+} as const satisfies Partial<Record<keyof LimitOptions, AmountLimit>>;
+
+/** The name of a limit that is one amount. */
+export type AmountName = keyof typeof AMOUNT_LIMITS;
+
+/** The amounts that limits set, in the order of the table. */
+export function amountsOf(
+  limits: Readonly<Partial<Record<AmountName, number | undefined>>>,
+): (AmountLimit & { name: AmountName; amount: number })[] {
+  return Object.entries(AMOUNT_LIMITS).flatMap(([key, limit]: [string, AmountLimit]) => {
+    const name = key as AmountName;
+    const amount = limits[name];
+    return amount === undefined ? [] : [{ name, amount, ...limit }];
+  });
+}
+
+/** Throws a UsageError that begins with `owner` for an amount that an agent cannot set. */
+export function checkAmounts(owner: string, limits: LimitOptions): void {
+  for (const { name, amount, least } of amountsOf(limits)) {
+    const what = `${owner}: "limits.${name}" is ${String(amount)}`;
+    if (least === undefined && !(Number.isFinite(amount) && amount > 0)) throw new UsageError(`${what}: write US dollars, more than 0`);
+    if (least !== undefined && !(Number.isSafeInteger(amount) && amount >= least)) {
+      throw new UsageError(`${what}: write a whole number of at least ${least}`);
+    }
+  }
+}
+
+/** Every limit by its name, in the order in which errors list them. The compiler reports one that is missing here. */
 const LIMIT_NAMES: Record<keyof LimitOptions, true> = {
   steps: true,
   toolCalls: true,
@@ -141,8 +183,11 @@ export function limitsWithDeadline(
   throw new UsageError(`${owner}: there are two deadlines, "deadline" and "limits.deadline": write one of them`);
 }
 
+/** The limits that a run shares with its descendants. */
+export const SHARED_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
+
 /** The limits that are one number each. */
-const NUMBER_LIMITS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'deadlineMs'] as const;
+const NUMBER_LIMITS = [...SHARED_LIMITS, 'deadlineMs'] as const;
 
 /**
  * Returns limits of which none is higher than its ceiling. A limit that is absent becomes its ceiling. A final attempt is one of the

@@ -201,6 +201,11 @@ export function isResponse(event: Pick<Event, 'usage' | 'compaction' | 'title' |
   return endsModelCall(event) && event.failed === undefined;
 }
 
+/** Returns the offsets of the events that checks have refused, and that this event takes out of the window. */
+export function blockedBy({ guardrails }: Pick<Event, 'guardrails'>): readonly number[] {
+  return guardrails?.blocked ?? [];
+}
+
 /** True for an event that completes a step: the last results of the calls of a response, or a response without calls. */
 export function completesStep(event: Event): boolean {
   const { content, given, interrupted, partial, caller } = event;

@@ -128,6 +128,23 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 0.001 ? 6 : 4)}`;
 }
 
+/** Returns the US dollars of usage, reported and estimated; undefined if no price was known. */
+export function dollarsSpent({
+  costUsd,
+  estimated,
+}: Pick<UsageStats, 'costUsd'> & { estimated?: EstimatedUsage | undefined }): number | undefined {
+  return costUsd === undefined && estimated?.costUsd === undefined ? undefined : (costUsd ?? 0) + (estimated?.costUsd ?? 0);
+}
+
+/** Returns US dollars with their limit as text: `$0.10 of at most $1.00`; undefined if neither is known. */
+export function costText(
+  spent: number | undefined,
+  { costUsd: limit = null }: { costUsd?: number | null | undefined },
+): string | undefined {
+  if (spent === undefined && limit === null) return undefined;
+  return `${dollars(spent ?? 0)}${limit === null ? '' : ` of at most ${dollars(limit)}`}`;
+}
+
 /**
  * The details of a heartbeat or a failure that report the cost of failed attempts of a model call. The next attempt reads them
  * from the last heartbeat, and the run reads them from the last failure.

@@ -8,7 +8,6 @@ import {
   MESSAGE_RECEIPT_MEMBERS,
   PAUSE_RECEIPT,
   RAISE_RECEIPT,
-  SET_PERMISSIONS_RECEIPT,
 } from '../../core/domain/requests.ts';
 import { described, FLAG, listOf, NUMBER, object, oneOf, optional, TEXT } from '../../core/domain/shape.ts';
 import { STATUS_VIEW } from '../../core/domain/views.ts';
@@ -231,37 +230,6 @@ export const cancelReceipt = component('CancelReceipt', object({ runId: TEXT, ou
 export const raiseBody = component('RaiseLimits', z.strictObject({ limits: limitOptions, id: requestId, by }));
 
 export const raiseReceipt = component('RaiseReceipt', RAISE_RECEIPT);
-
-const rule = component(
-  'PermissionRule',
-  z.strictObject({
-    tool: z.string().exactOptional(),
-    category: z.string().exactOptional(),
-    args: members(z.string()).exactOptional(),
-    capability: z.string().exactOptional(),
-  }),
-);
-
-const rules = list(z.union([z.string(), rule]), { max: MOST.parts }).exactOptional();
-
-/** The body of a change of permissions. */
-export const permissionsBody = component(
-  'SetPermissions',
-  z.strictObject({
-    permissions: z.strictObject({
-      mode: z.enum(['default', 'permissive', 'strict']).exactOptional(),
-      deny: rules,
-      ask: rules,
-      allow: rules,
-      approvalRequired: rules,
-      allowUnattendedExecute: z.boolean().exactOptional(),
-    }),
-    id: requestId,
-    by,
-  }),
-);
-
-export const permissionsReceipt = component('SetPermissionsReceipt', SET_PERMISSIONS_RECEIPT);
 
 export const retryBody = component('RetryRun', z.strictObject({ fromStep: z.int().min(1).exactOptional() }));
 

@@ -6,29 +6,18 @@ import type { Info } from '@temporalio/activity';
 import { CompleteAsyncError } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
-import type { ContentPart, MessageMode } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
-import type { LimitOptions } from '../../core/domain/limits.ts';
 import { memoryTools } from '../../core/domain/memory.ts';
 import type { ModelClient, ModelRequest } from '../../core/domain/model.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { PermissionOptions } from '../../define/permissions.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
-import {
-  type Decide,
-  type Fault,
-  faultText,
-  type Moment,
-  type Occurrence,
-  occurrenceText,
-  type TestDecision,
-  type Waiting,
-} from '../test-plan.ts';
+import { kindOf, type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
+import { type Decide, type Fault, faultText, type TestDecision, type Waiting } from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
 
 /** The plan and state around one run in a test, in memory or on a server. */
@@ -103,16 +92,8 @@ export class Harness {
 
   async #say(occurrence: Occurrence): Promise<unknown> {
     if (this.run === undefined) throw new Error('The run has not begun');
-    switch (occurrence.type) {
-      case 'send':
-        return this.run.send(`message ${++this.#messages}`, occurrence.content, occurrence.mode);
-      case 'cancel':
-        return this.run.cancel(occurrence.reason);
-      case 'permissions':
-        return this.run.setPermissions(`permissions ${++this.#messages}`, occurrence.permissions);
-      case 'raise':
-        return this.run.raise(`raise ${++this.#messages}`, occurrence.limits);
-    }
+    const { idWord } = kindOf(occurrence);
+    return this.run.act(occurrence, idWord === undefined ? '' : `${idWord} ${++this.#messages}`);
   }
 }
 
@@ -121,10 +102,7 @@ export class Harness {
  * refuses.
  */
 export interface RunAccess {
-  send(id: string, content: string | ContentPart[], mode: MessageMode): Promise<unknown>;
-  cancel(reason: string): Promise<unknown>;
-  raise(id: string, limits: LimitOptions): Promise<unknown>;
-  setPermissions(id: string, permissions: PermissionOptions): Promise<unknown>;
+  act(occurrence: Occurrence, id: string): Promise<unknown>;
   decide(id: string, waiting: ApprovalView, decision: TestDecision): Promise<unknown>;
 }
 
@@ -288,11 +266,11 @@ async function toolActivity(harness: Harness, { activityType: tool }: Info, inpu
   for (const occurrence of due) await harness.say(occurrence);
   // A cancelled run does not wait for the call, but would count a result that arrives together with the cancellation.
   if (due.some(({ type }) => type === 'cancel')) await harness.over;
-  const isDropped = harness.plan.take('drop_completion', isHere) !== undefined;
-  const isKilled = harness.plan.take('kill_worker', (fault) => 'tool' in fault && isHere(fault)) !== undefined;
-  if (!isDropped && !isKilled) return running;
+  const drops = harness.plan.take('drop_completion', isHere) !== undefined;
+  const kills = harness.plan.take('kill_worker', (fault) => 'tool' in fault && isHere(fault)) !== undefined;
+  if (!drops && !kills) return running;
   await running.catch(() => undefined);
-  if (isKilled) return harness.worker?.kill();
+  if (kills) return harness.worker?.kill();
   throw new CompleteAsyncError();
 }
 

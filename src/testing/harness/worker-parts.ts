@@ -13,7 +13,8 @@ import type { AnyTool } from '../../define/tool-definition.ts';
 import { inMemory } from '../../memory/file-memory.ts';
 import type { SecretSource } from '../../secrets/secret-sources.ts';
 import { rejectedOnAbort } from '../../temporal/waiting.ts';
-import type { Fault, Occurrence } from '../test-plan.ts';
+import type { Occurrence } from '../occurrences.ts';
+import type { Fault } from '../test-plan.ts';
 import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
 

@@ -8,22 +8,21 @@ import { runInput } from '../../client/start-workflow.ts';
 import { programInput } from '../../client/start.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ErrorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
-import { plainLimits } from '../../core/domain/limits.ts';
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
 import { approvalViews } from '../../core/loop/progress.ts';
 import { traceOf } from '../../core/program/trace.ts';
-import { QUERIES, type RaiseInput, type SendInput, type SetPermissionsInput, type UPDATES } from '../../core/protocol.ts';
+import { QUERIES, type UPDATES } from '../../core/protocol.ts';
 import { answerQuery } from '../../core/queries/queries.ts';
 import type { QueriedRun } from '../../core/queries/run-views.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import { plainPermissions } from '../../define/permissions.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { chosenLog, logWriter } from '../../log/log-writer.ts';
 import { checkRunId } from '../../temporal/run-workflow.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
 import { programParts, programStart, workerParts } from '../harness/worker-parts.ts';
+import { kindOf } from '../occurrences.ts';
 import { type Decide, faultText } from '../test-plan.ts';
 import {
   effectsLedger,
@@ -257,11 +256,7 @@ function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
     run.received();
   };
   return {
-    send: async (id, content, mode) => update('send', { id, content, mode } satisfies SendInput),
-    cancel: async (reason) => run.cancel(reason),
-    raise: async (id, limits) => update('raise', { id, limits: plainLimits('raise', limits) } satisfies RaiseInput),
-    setPermissions: async (id, permissions) =>
-      update('setPermissions', { id, permissions: plainPermissions('setPermissions', permissions) } satisfies SetPermissionsInput),
+    act: async (occurrence, id) => kindOf(occurrence).inMemory({ update, cancel: (reason) => run.cancel(reason) }, occurrence, id),
     decide: async (id, { callId, digest }, { type, ...content }) => {
       update(type, { id, callId, digest, ...content });
       if (run.snapshot?.authorize) await verdict(run, time, id);

@@ -12,6 +12,7 @@ import {
 } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry, testAgent, type TestedRun } from '../../../src/testing/index.ts';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
+import { hooksOfRun } from '../../../activities/hooks/run-hooks.ts';
 
 const pay = defineTool({
   name: 'pay',
@@ -89,7 +90,7 @@ describe('the hooks of a run hold below it', () => {
 
   test('by name: a worker that lacks one refuses the run below', () => {
     const registry = new AgentRegistry([payer], { scripted: scriptedModel([]) });
-    expect(() => registry.hooks(payer, [{ name: 'guard', on: 'pre_tool_use', of: 'lead' }])).toThrow(
+    expect(() => hooksOfRun(registry, payer, [{ name: 'guard', on: 'pre_tool_use', of: 'lead' }])).toThrow(
       'No hook "guard" of agent "lead" for "pre_tool_use" in this worker',
     );
   });

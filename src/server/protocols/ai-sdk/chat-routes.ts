@@ -296,7 +296,7 @@ function runningTurn({ status, session, queued, limits }: StatusView): number | 
   return session.turn ?? session.turns + 1;
 }
 
-/** The routes that the hooks of the AI SDK call. */
+/** The routes that pages with the AI SDK call. */
 export const CHAT_ROUTES: readonly Route[] = [post, stream, messagesRoute, stop];
 
 /**

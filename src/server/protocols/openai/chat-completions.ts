@@ -22,6 +22,7 @@ import {
   streamSuperseded,
   unsupported,
   waitTimedOut,
+  wasBlocked,
   wasCutOff,
   wasWithheld,
 } from './errors.ts';
@@ -230,7 +231,7 @@ export class CompletionChunks {
   /** Sends the answer, unless it was sent as it arrived. */
   *#answer(result: EndedRun): Generator<ChatCompletionChunk> {
     const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
-    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
+    const isTold = result.status === 'completed' || wasBlocked(result) || this.#options.answerAlone;
     if (!isTold || isSent) return;
     const text = outputText(result.output);
     if (text !== '') yield* this.#words(text);

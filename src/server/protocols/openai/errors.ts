@@ -181,7 +181,12 @@ const WITHHELD = new Set(['content_filter', 'model_refusal', 'guardrail_tripped'
 
 /** True if a guardrail, the provider or the model itself withheld the answer. */
 export function wasWithheld({ stopReason, errorCode }: Pick<EndedRun, 'stopReason' | 'errorCode'>): boolean {
-  return stopReason === 'guardrail' || (errorCode !== undefined && WITHHELD.has(errorCode));
+  return wasBlocked({ stopReason }) || (errorCode !== undefined && WITHHELD.has(errorCode));
+}
+
+/** True if a guardrail ended the run: the output has its words in place of an answer. */
+export function wasBlocked({ stopReason }: Pick<EndedRun, 'stopReason'>): boolean {
+  return stopReason === 'guardrail';
 }
 
 /** Returns the words in which the model refused to answer, or undefined if it did not. They are no text of the record. */

@@ -142,7 +142,7 @@ function responseUsage(result: EndedRun): ResponseUsage {
 export type OutputEntry =
   /**
    * The words of the model. `mayBeAnswer`: it has called nothing, so they may be the answer. `isGuarded`: nothing of it is shown before
-   * guardrails have passed it.
+   * the checks of the agent have passed it.
    */
   | { type: 'message'; eventId: string; text: string; mayBeAnswer: boolean; isInterrupted: boolean; isGuarded: boolean }
   | { type: 'call'; callId: string; name: string; arguments: string }
@@ -162,7 +162,7 @@ export function entriesOf(event: Event): OutputEntry[] {
         if (item.role !== 'assistant') return item.role === 'user' ? [{ type: 'input' }] : [];
         const text = outputText(item.content);
         const isInterrupted = event.interrupted === true;
-        // No guardrail passes the part of an answer that had arrived.
+        // No check passes the part of an answer that had arrived.
         if (!isOfModel || text === '' || (isGuarded && isInterrupted)) return [];
         return [{ type: 'message', eventId: event.id, text, mayBeAnswer: !calls && !isInterrupted, isInterrupted, isGuarded }];
       }

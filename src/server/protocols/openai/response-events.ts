@@ -3,7 +3,7 @@ import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import { outputText } from '../../../core/domain/content.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
-import { type EndedRun, modelRefusal, wasCutOff } from './errors.ts';
+import { type EndedRun, modelRefusal, wasBlocked, wasCutOff } from './errors.ts';
 import {
   entriesOf,
   isOutput,
@@ -58,7 +58,7 @@ export class ResponseEvents {
   #live: { item: OpenText; isHidden: boolean } | undefined;
   /** A text that is the answer if the run ends with it. Without an item it is held back. */
   #pending: { message: Message; item?: OpenText } | undefined;
-  /** The number of recorded messages that a guardrail has blocked. They were shown, and are no part of the output. */
+  /** The number of recorded messages that a check has blocked. They were shown, and are no part of the output. */
   #blocked = 0;
   #lastFinish: string | undefined;
   #result: EndedRun | undefined;
@@ -255,12 +255,12 @@ export class ResponseEvents {
     const refusal = modelRefusal(result);
     const isAnswer = refusal === undefined && this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
     const phase = isAnswer ? 'final_answer' : 'commentary';
-    // Text that was held back for guardrails has not passed them if the run has ended in another way.
-    const isBlocked =
-      result.stopReason === 'guardrail' || (this.#pending?.message.isGuarded === true && !isAnswer && result.status !== 'completed');
+    // Text that was held back for checks has not passed them if the run has ended in another way.
+    const isUnchecked = this.#pending?.message.isGuarded === true && !isAnswer && result.status !== 'completed';
+    const isBlocked = wasBlocked(result) || isUnchecked;
     yield* this.#resolve(isBlocked ? 'blocked' : phase, isAnswer && wasCutOff(result, this.#lastFinish));
     for (const callId of this.#calls.keys()) yield* this.#endCall(callId, undefined);
-    const isToldApart = result.status === 'completed' ? !isAnswer : result.stopReason === 'guardrail';
+    const isToldApart = result.status === 'completed' ? !isAnswer : wasBlocked(result);
     if (refusal !== undefined) yield* this.#lastMessage(refusal, 'refusal');
     else if (isToldApart) yield* this.#lastMessage(outputText(result.output), 'message');
     this.#result = result;
@@ -272,7 +272,7 @@ export class ResponseEvents {
     );
   }
 
-  /** Shows words that no text of the record is: a value that came by a call, or the words of a guardrail or of a refusal. */
+  /** Shows words that no text of the record is: a value that came by a call, or the words of a check or of a refusal. */
   *#lastMessage(text: string, kind: TextKind): Generator<WireEvent> {
     if (text === '') return;
     const message: Message = {

@@ -14,8 +14,6 @@ import {
   messageBody,
   messageReceipt,
   pauseReceipt,
-  permissionsBody,
-  permissionsReceipt,
   raiseBody,
   raiseReceipt,
   retryBody,
@@ -23,6 +21,7 @@ import {
 } from '../../schemas/requests.ts';
 import { decisionReceipt } from '../../schemas/run-record.ts';
 import { decisionBody, revokeReceipt, runApprovals } from '../../schemas/run-views.ts';
+import { setPermissionsRoute } from './set-permissions.ts';
 
 const runChange = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runParams } as const;
 
@@ -109,26 +108,6 @@ const raiseRoute = defineRoute(
     await requireRaise(caller, { runId: run.runId, status: () => run.status() });
     return { status: 200, body: await run.raise(limits, { by: recordedName(caller), ...requestId(id, idempotencyKey) }) };
   },
-);
-
-const setPermissionsRoute = defineRoute(
-  {
-    ...runChange,
-    method: 'PUT',
-    path: '/v1/runs/{runId}/permissions',
-    id: 'setPermissions',
-    summary: 'Set the permissions of a run',
-    // Who sets them decides which calls wait for a decision at all.
-    scope: 'approvals:decide',
-    body: permissionsBody,
-    idempotencyKey: ID_KEY,
-    responses: ok(permissionsReceipt, 'The permissions are set, or wait for the worker to authorize them.'),
-    problems: [...REQUEST_PROBLEMS, 'invalid_input', 'not_authorized', 'not_permitted'],
-  },
-  async ({ params, body: { permissions, id }, caller, client, idempotencyKey }) => ({
-    status: 200,
-    body: await client.handle(params.runId).setPermissions(permissions, { by: recordedName(caller), ...requestId(id, idempotencyKey) }),
-  }),
 );
 
 const retryRoute = defineRoute(

@@ -1,0 +1,69 @@
+import { defined } from '../../src/core/domain/defined.ts';
+import { CALL_EVENTS, type HookSnapshot, INLINE_HOOK_MS, inlineHooks, joinedHooks } from '../../src/core/domain/hooks.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyHook } from '../../src/define/hooks.ts';
+import type { AgentRegistry } from '../agents/agent-registry.ts';
+import { dataFor } from '../runtime.ts';
+import type { OpenedRun, StartingRun, WorkerPart } from '../worker-part.ts';
+import { reviewByHooks } from './call-hooks.ts';
+import { afterCall, openSession, pinnedHook, requireHooks } from './hooks.ts';
+
+/**
+ * Hooks in a worker: those of the worker, of the agent and of its ancestors are pinned for a run, and called at its start, before its
+ * calls and for their results. Model calls and summaries call theirs themselves; the others have activities (`hook-activities.ts`).
+ */
+export const hooksInWorker: WorkerPart = {
+  name: 'hooks',
+  pin(run) {
+    const hooks = hooksOfRun(run.runtime.registry, run.agent, run.input.hooks);
+    return {
+      ...(hooks.length === 0 ? {} : { fields: { hooks } }),
+      open: (instructions) => openRun(run, hooks, instructions),
+    };
+  },
+  requireReview: (runtime, snapshot) => requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS)),
+  review: reviewByHooks,
+  requireSettle: (runtime, { hooks = [] }) => requireHooks(runtime, hooks),
+  async settle(runtime, { input, name: toolName, args, data, signal }, result) {
+    if (input.hooks === undefined) return undefined;
+    const snapshot = { name: input.agentName, hooks: input.hooks };
+    const scope = { runtime, run: input, snapshot, signal, data: () => Promise.resolve(data) };
+    const about = { toolName, arguments: args };
+    const { hooks, ...settled } = await afterCall(scope, { on: 'post_tool_use', callId: input.callId, about }, result);
+    return { ...settled, ...(hooks.length === 0 ? {} : { record: { hooks } }) };
+  },
+};
+
+/**
+ * Returns the hooks of an agent that acts in a run: those of the ancestors first, then those of the worker. Throws `unknown_hook` for
+ * one of the ancestors that this worker lacks.
+ */
+export function hooksOfRun(
+  registry: Pick<AgentRegistry, 'shared' | 'parts'>,
+  { name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>,
+  inherited: readonly HookSnapshot[] = [],
+): HookSnapshot[] {
+  for (const hook of inherited) pinnedHook(registry, hook);
+  const { hooks: shared = [] } = registry.shared;
+  return joinedHooks(inherited, [...shared.map(hookSnapshot), ...hooks.map((hook) => ({ ...hookSnapshot(hook), of }))]);
+}
+
+function hookSnapshot({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
+  const closed = failClosed ? { failClosed } : {};
+  if (tier === 'inline') return { name, on, ...closed };
+  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...closed };
+}
+
+/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over continues with a run. */
+async function openRun(
+  { runtime, input: run, agent: { name }, deps, signal }: StartingRun,
+  hooks: HookSnapshot[],
+  instructions: string[],
+): Promise<OpenedRun> {
+  const begun = run.from === undefined ? hooks : [];
+  const { principal } = run;
+  const input = { ...defined({ run: run.run }), deps, ...defined({ principal }) };
+  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => dataFor(runtime, input) };
+  const opened = await openSession(scope, instructions);
+  return { instructions: opened.instructions, fields: opened.records.length === 0 ? {} : { hookRecords: opened.records } };
+}

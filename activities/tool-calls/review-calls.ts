@@ -1,0 +1,112 @@
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
+import { cellCode } from '../../src/core/domain/execution.ts';
+import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
+import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
+import type { RecordedResponse } from '../../src/core/domain/model.ts';
+import { WORKER_PARTS } from '../all-parts.ts';
+import { approvalRequirements, callDigest } from '../approvals/approval-requirements.ts';
+import type { CallVerdict, ReviewScope } from '../worker-part.ts';
+
+/**
+ * Reviews the calls of one response of a model, or of one segment of code, before any of them starts: each capability in its order, which
+ * sees the calls that those before it have not refused, with the arguments that they have left; then the predicates of approval. Returns
+ * all problems and decisions, those before included.
+ */
+export async function reviewCalls(
+  scope: ReviewScope,
+  { content, problems = {}, approvals }: Pick<RecordedResponse, 'content' | 'problems' | 'approvals'>,
+): Promise<ReviewedCalls> {
+  const review = new Review(problems);
+  const calls = content.filter(isToolCall).filter(({ name }) => isTool(scope.snapshot, name));
+  const records: Partial<ReviewedCalls> = {};
+  for (const part of WORKER_PARTS) {
+    if (part.review === undefined) continue;
+    const open = calls.filter((call) => !review.isRefused(call)).map((call) => review.rewritten(call));
+    const reviewed = await part.review(
+      scope,
+      open.map((call) => ({ ...call, arguments: shownArguments(content, call) })),
+    );
+    if (reviewed === undefined) continue;
+    for (const [callId, verdict] of reviewed.verdicts) review.add(callId, verdict);
+    Object.assign(records, reviewed.record);
+  }
+  const rewritten = content.map((item) => (isToolCall(item) ? review.rewritten(item) : item));
+  const asked = await approvalRequirements(scope, { content: rewritten, problems: Object.fromEntries(review.problems) });
+  return { ...review.result(rewritten.filter(isToolCall), { asked, before: approvals }), ...records };
+}
+
+/** True for a name that runs something: the answer of a run is no call, and an unknown tool is refused in any case. */
+function isTool({ tools, code }: AgentSnapshot, name: string): boolean {
+  return name !== FINAL_ANSWER && ((name === RUN_CODE && code !== undefined) || tools.some((tool) => tool.name === name));
+}
+
+/** Returns the arguments as capabilities see them. A cell may be in the text of the response. */
+function shownArguments(content: RecordedResponse['content'], call: ToolCall): ToolCall['arguments'] {
+  return call.name === RUN_CODE ? { ...call.arguments, code: cellCode(content, call) ?? '' } : call.arguments;
+}
+
+/** The decisions that the calls of a response need. */
+interface Decisions {
+  asked: Record<string, ApprovalRequirement> | undefined;
+  before: Record<string, ApprovalRequirement> | undefined;
+}
+
+/** The review of the calls of one response so far. Call ids come from models and may be `__proto__`: maps keep them apart from other keys. */
+class Review {
+  readonly problems: Map<string, string>;
+  readonly #rewrites = new Map<string, JsonObject>();
+  readonly #injections = new Map<string, string>();
+  readonly #questions = new Map<string, string>();
+
+  constructor(problems: Record<string, string>) {
+    this.problems = new Map(Object.entries(problems));
+  }
+
+  isRefused({ toolCallId }: ToolCall): boolean {
+    return this.problems.has(toolCallId);
+  }
+
+  /** Adds the verdict of a capability on a call. */
+  add(callId: string, { problem, rewrite, injection, question }: CallVerdict): void {
+    if (problem !== undefined) {
+      this.problems.set(callId, problem);
+      return;
+    }
+    if (rewrite !== undefined) this.#rewrites.set(callId, rewrite);
+    if (injection !== undefined) this.#injections.set(callId, injection);
+    if (question !== undefined) this.#questions.set(callId, question);
+  }
+
+  /** Returns a call with the arguments that it runs with. */
+  rewritten(call: ToolCall): ToolCall {
+    const args = this.#rewrites.get(call.toolCallId);
+    return args === undefined ? call : { ...call, arguments: args };
+  }
+
+  /** Returns the whole review. `calls` are rewritten; `asked` are the decisions that their tools want, `before` those of an earlier review. */
+  result(calls: readonly ToolCall[], { asked = {}, before = {} }: Decisions): ReviewedCalls {
+    const approvals = new Map(Object.entries(asked));
+    for (const call of calls.filter((one) => !this.isRefused(one))) {
+      const id = call.toolCallId;
+      const question = this.#questions.get(id);
+      const earlier = Object.hasOwn(before, id) ? before[id] : undefined;
+      const known = approvals.get(id) ?? (earlier && { ...earlier, digest: callDigest(call) });
+      if (question === undefined && known === undefined) continue;
+      const reason = [question, known?.reason].filter((text) => text !== undefined && text !== '').join(' ');
+      approvals.set(id, { ...(known ?? { digest: callDigest(call) }), ...(reason === '' ? {} : { reason }) });
+    }
+    return {
+      ...mapField('problems', this.problems),
+      ...mapField('rewrites', this.#rewrites),
+      ...mapField('injections', this.#injections),
+      ...mapField('approvals', approvals),
+    };
+  }
+}
+
+function mapField<Name extends string, Value>(name: Name, map: ReadonlyMap<string, Value>): { [Key in Name]?: Record<string, Value> } {
+  return (map.size === 0 ? {} : { [name]: Object.fromEntries(map) }) as { [Key in Name]?: Record<string, Value> };
+}

@@ -1,0 +1,117 @@
+import type { ReviewedCalls } from '../src/core/domain/activity-messages.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../src/core/domain/agent.ts';
+import type { ToolCall } from '../src/core/domain/content.ts';
+import type { HookSnapshot } from '../src/core/domain/hooks.ts';
+import type { JsonObject, JsonValue } from '../src/core/domain/json.ts';
+import type { DataView, OfRun, ResolveAgentInput, RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
+import type { AnyAgent } from '../src/define/agent-definition.ts';
+import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { ActivityRuntime } from './runtime.ts';
+
+/** A run whose agent is resolved. */
+export interface StartingRun {
+  runtime: ActivityRuntime;
+  input: ResolveAgentInput;
+  agent: AnyAgent;
+  deps: JsonObject;
+  signal: AbortSignal;
+  /** Returns the text of the input of the run. */
+  text: () => Promise<string>;
+}
+
+/** What a capability adds to the snapshot of a run. */
+export interface PinnedPart {
+  fields?: Partial<AgentSnapshot>;
+  /** Tools that the agent has by it. */
+  tools?: readonly ToolSnapshot[];
+  /** Texts that follow the instructions of the agent. */
+  instructions?: readonly string[];
+  /** Called with all instructions of a run that begins: returns them as the run has them, and further fields. */
+  open?: (instructions: string[]) => Promise<OpenedRun>;
+  /** Called with all tools of the agent: returns further fields. Throws `invalid_agent` if it does not fit them. */
+  fitTools?: (tools: readonly ToolSnapshot[]) => Partial<AgentSnapshot>;
+}
+
+/** A run that has begun. */
+export interface OpenedRun {
+  instructions: string[];
+  fields: Partial<AgentSnapshot>;
+}
+
+/** The run whose calls are reviewed. */
+export interface ReviewScope {
+  runtime: ActivityRuntime;
+  run: OfRun;
+  snapshot: AgentSnapshot;
+  signal: AbortSignal;
+  /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
+  data?: () => Promise<DataView>;
+  /** The hooks of users that are called here. Default: those that have no separate activity. */
+  hooks?: HookSnapshot[];
+}
+
+/** What a capability says about a call. All is optional: nothing lets it start as it is. */
+export interface CallVerdict {
+  /** The reason why the call must not run, for the model. */
+  problem?: string;
+  /** The arguments that it runs with. */
+  rewrite?: JsonObject;
+  /** Text that the model reads with its result. */
+  injection?: string;
+  /** The reason of the decision that it waits for. */
+  question?: string;
+}
+
+/** What a capability says about calls. */
+export interface PartReview {
+  /** By the id of the call. */
+  verdicts: ReadonlyMap<string, CallVerdict>;
+  /** Its part of what is recorded about the calls. */
+  record: Partial<ReviewedCalls>;
+}
+
+/** A call whose tool has acted. */
+export interface ActedCall {
+  input: RunToolInput;
+  name: string;
+  args: JsonObject;
+  data: DataView;
+  signal: AbortSignal;
+}
+
+/** The result of a call as capabilities leave it. */
+export interface SettledResult {
+  content: JsonValue[];
+  isError: boolean;
+  /** What is recorded with it. */
+  record?: Partial<RunToolOutput>;
+}
+
+/** The tool that a call belongs to. */
+export type CallOwner = Pick<RunToolInput, 'agentName' | 'ofProgram'> & Partial<RunToolInput>;
+
+/** A capability as a part of the activities of a worker: the points of the activities at which it acts. All of them are optional. */
+export interface WorkerPart {
+  readonly name: string;
+  /** Returns the names that no tool of an MCP server of the agent may have. */
+  toolNames?(agent: AnyAgent): readonly string[];
+  /** Returns what follows from the definition of an agent alone. */
+  defined?(agent: AnyAgent): PinnedPart;
+  /** A run begins: returns what the worker pins for it, over what follows from the definition. */
+  pin?(run: StartingRun): PinnedPart | Promise<PinnedPart>;
+  /** Throws `MissingOnWorkerError` if this worker could not review calls of the agent: another one may. Called before anything is paid for. */
+  requireReview?(runtime: ActivityRuntime, snapshot: AgentSnapshot): void;
+  /**
+   * Calls are made, and none has started: returns what it says about those that no capability before it has refused, with the arguments
+   * that these have left. Undefined if it has nothing to say.
+   */
+  review?(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined>;
+  /** Throws `MissingOnWorkerError` if this worker could not settle the result of a call. Called before the tool acts. */
+  requireSettle?(runtime: ActivityRuntime, input: RunToolInput): void;
+  /** A tool has acted: returns its result as the run has it. Undefined for no change. */
+  settle?(runtime: ActivityRuntime, call: ActedCall, result: SettledResult): Promise<SettledResult | undefined>;
+  /** True for the calls of a tool that the capability gives an agent. */
+  ownsTool?(call: CallOwner): boolean;
+  /** Returns that tool; undefined if this worker cannot run it. */
+  tool?(runtime: ActivityRuntime, call: CallOwner, name: string): AnyTool | undefined;
+}

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { defined } from '../core/domain/defined.ts';
+import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
+import type { Permissions } from '../core/domain/permissions.ts';
+import { setPermissionsProblem } from '../core/input-checks.ts';
+import { type SetPermissionsInput, type SetPermissionsReceipt, UPDATES } from '../core/protocol.ts';
+import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
+import { type RaiseOptions, updateRun } from './updates.ts';
+
+/** The options of setting permissions. */
+export type SetPermissionsOptions = RaiseOptions;
+
+/** Sets the permissions of a run. Throws `invalid_input`, before anything is sent, for permissions that the run would refuse by their form. */
+export async function setRunPermissions(
+  client: Client,
+  runId: string,
+  permissions: PermissionOptions,
+  options: SetPermissionsOptions,
+): Promise<SetPermissionsReceipt> {
+  const { id = randomUUID(), by, ...sending } = options;
+  const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...defined({ by }) };
+  const problem = setPermissionsProblem(argument);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
+  const update = { name: UPDATES.setPermissions, argument, id, updateId: `setPermissions ${id}` };
+  return updateRun<SetPermissionsReceipt>(client, runId, update, sending);
+}
+
+function plain(runId: string, permissions: PermissionOptions): Permissions {
+  try {
+    return plainPermissions(`run "${runId}"`, permissions);
+  } catch (error) {
+    throw new LonghaulError('invalid_input', `The permissions were not set: ${errorMessage(error)}`);
+  }
+}

@@ -1,0 +1,99 @@
+import type { AgentOptionsAround, AgentPart, BundledPart } from './agent-part.ts';
+import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
+import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks } from './hooks.ts';
+import { type MemoryFields, type AgentMemory, memoryPart } from './memory.ts';
+import type { OptionReference, OptionTable } from './option-checks.ts';
+import {
+  bundledPermissions,
+  type BundledPermissions,
+  type NarrowingPermissions,
+  type PermissionFields,
+  permissionPart,
+  type AgentPermissions,
+} from './permissions.ts';
+import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type AgentSkills } from './skills.ts';
+
+/** The options of an agent that belong to capabilities. */
+export interface PartOptions extends AgentPermissions, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
+
+/** The fields of an agent that belong to capabilities. */
+export interface PartFields extends PermissionFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
+
+/** The options of an agent that belong to capabilities, in the order in which errors list them. */
+export const PART_OPTIONS: OptionReference<PartOptions> = {
+  ...permissionPart.options,
+  ...skillPart.options,
+  ...memoryPart.options,
+  ...hookPart.options,
+  ...guardrailPart.options,
+};
+
+/** The capabilities that are parts of an agent, in the order in which their options are checked. */
+const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
+  skillPart,
+  memoryPart,
+  permissionPart,
+  guardrailPart,
+  hookPart,
+];
+
+/** The options of a bundle that belong to capabilities. */
+export interface BundledOptions extends AgentSkills, NarrowingPermissions, AgentHooks, AgentGuardrails {}
+
+/** What a bundle brings for capabilities. */
+export interface BundledFields extends BundledSkills, BundledPermissions, BundledHooks, BundledGuardrails {}
+
+/** The names of the options of a bundle that belong to capabilities. */
+export const BUNDLED_OPTIONS: OptionTable<BundledOptions> = {
+  ...bundledSkills.options,
+  ...bundledPermissions.options,
+  ...bundledHooks.options,
+  ...bundledGuardrails.options,
+};
+
+/** The capabilities that bundles bring, in the order in which their options are checked and merged. */
+const BUNDLED_PARTS: readonly Omit<BundledPart<BundledOptions, Partial<BundledFields>, PartOptions>, 'options'>[] = [
+  bundledSkills,
+  bundledPermissions,
+  bundledHooks,
+  bundledGuardrails,
+];
+
+/** Returns the fields of an agent that belong to capabilities. Throws a UsageError for an option that cannot work. */
+export function defineParts(owner: string, options: PartOptions & AgentOptionsAround): PartFields {
+  return Object.assign({}, ...PARTS.map((part) => part.define(owner, options))) as PartFields;
+}
+
+/** Returns the names of the tools that an agent has by its capabilities. */
+export function toolNamesOfParts(fields: PartFields): string[] {
+  return PARTS.flatMap((part) => part.toolNames?.(fields) ?? []);
+}
+
+/** Throws a UsageError if a capability of an agent does not fit its tools. */
+export function checkToolsOfParts(owner: string, fields: PartFields, tools: readonly string[]): void {
+  for (const part of PARTS) part.checkTools?.(owner, fields, tools);
+}
+
+/** Returns the models that an agent asks by its capabilities. */
+export function modelsOfParts(fields: PartFields): string[] {
+  return PARTS.flatMap((part) => part.models?.(fields) ?? []);
+}
+
+/** Throws a UsageError if a worker cannot have an agent next to what it gives to all its agents. */
+export function checkSharedParts(shared: PartFields, agent: string, fields: PartFields): void {
+  for (const part of PARTS) part.checkShared?.(shared, agent, fields);
+}
+
+/** Returns what a bundle brings for capabilities. Throws a UsageError for an option that cannot work. */
+export function defineBundledParts(owner: string, options: BundledOptions, name: string): BundledFields {
+  return Object.assign({}, ...BUNDLED_PARTS.map((part) => part.define(owner, options, name))) as BundledFields;
+}
+
+/** Returns the options of an agent that its bundles change. Throws a UsageError if two of them do not go together. */
+export function mergeBundledParts(
+  owner: string,
+  own: PartOptions,
+  bundles: readonly (BundledFields & { readonly name: string })[],
+): PartOptions {
+  return Object.assign({}, ...BUNDLED_PARTS.map((part) => part.merge(owner, own, bundles))) as PartOptions;
+}
