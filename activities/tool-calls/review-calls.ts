@@ -1,4 +1,4 @@
-import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cellCode } from '../../src/core/domain/execution.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';

@@ -64,7 +64,13 @@ export function contributions<Value, Bundle extends NamedBundle>(
   );
 }
 
-/** The entries of a list of which the agent and its bundles may have one of a name. */
+/** A list that bundles add to. */
+interface BundledList<Entry, Bundle> {
+  of: (bundle: Bundle) => readonly Entry[];
+  /** Set if the agent and its bundles may have one entry of a name. */
+  named?: NamedEntries<Entry>;
+}
+
 interface NamedEntries<Entry> {
   /** Such as `a tool`. */
   what: string;
@@ -79,8 +85,7 @@ export function mergedList<Entry, Bundle extends NamedBundle>(
   owner: string,
   own: readonly Entry[] | undefined,
   bundles: readonly Bundle[],
-  of: (bundle: Bundle) => readonly Entry[],
-  named?: NamedEntries<Entry>,
+  { of, named }: BundledList<Entry, Bundle>,
 ): readonly Entry[] | undefined {
   if (own !== undefined && !Array.isArray(own)) return undefined;
   const lists = contributions<readonly Entry[], Bundle>(owner, own, bundles, of);

@@ -210,8 +210,14 @@ export function mergeCapabilities<Options extends MergedOptions>(owner: string, 
       parts(options.instructions, ({ instructions }) => instructions),
     ),
     ...defined({
-      tools: mergedList(owner, options.tools, capabilities, ({ tools }) => tools, { what: 'a tool', nameOf: quotedName }),
-      mcp: mergedList(owner, options.mcp, capabilities, ({ mcp }) => mcp, { what: 'an MCP server', nameOf: quotedName }),
+      tools: mergedList(owner, options.tools, capabilities, {
+        of: ({ tools }) => tools,
+        named: { what: 'a tool', nameOf: quotedName },
+      }),
+      mcp: mergedList(owner, options.mcp, capabilities, {
+        of: ({ mcp }) => mcp,
+        named: { what: 'an MCP server', nameOf: quotedName },
+      }),
     }),
     ...mergeBundledParts(owner, options, capabilities),
     ...mergedSettings(owner, options.settings, capabilities),

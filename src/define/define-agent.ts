@@ -18,7 +18,6 @@ import { isObjectSchema, providerSchema, toStrictJsonSchema, toStrictPart } from
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import {
   type AgentDefinition,
-  type AnyAgent,
   checkWindow,
   type Instructions,
   type OutputDefinition,

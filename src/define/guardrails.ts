@@ -414,7 +414,7 @@ export const bundledGuardrails: BundledPart<AgentGuardrails, BundledGuardrails> 
   define: (owner, { guardrails = [] }) => ({ guardrails: checkGuardrails(owner, guardrails) }),
   merge(owner, own, bundles) {
     const named = { what: 'a guardrail', nameOf: ({ name, type }: AnyGuardrail) => `"${name}" of type "${type}"` };
-    return defined({ guardrails: mergedList(owner, own.guardrails, bundles, ({ guardrails }) => guardrails, named) });
+    return defined({ guardrails: mergedList(owner, own.guardrails, bundles, { of: ({ guardrails }) => guardrails, named }) });
   },
 };
 

@@ -259,7 +259,7 @@ export const bundledHooks: BundledPart<AgentHooks, BundledHooks> = {
   define: (owner, { hooks }) => ({ hooks: checkHooks(owner, hooks) }),
   merge(owner, own, bundles) {
     const named = { what: 'a hook', nameOf: ({ name }: AnyHook) => `"${name}"` };
-    return defined({ hooks: mergedList(owner, own.hooks, bundles, ({ hooks }) => hooks, named) });
+    return defined({ hooks: mergedList(owner, own.hooks, bundles, { of: ({ hooks }) => hooks, named }) });
   },
 };
 

@@ -66,7 +66,7 @@ export const bundledSkills: BundledPart<AgentSkills, BundledSkills> = {
     skillSources(owner, { skills });
     return { skills };
   },
-  merge: (owner, own, bundles) => defined({ skills: mergedList(owner, own.skills, bundles, ({ skills }) => skills) }),
+  merge: (owner, own, bundles) => defined({ skills: mergedList(owner, own.skills, bundles, { of: ({ skills }) => skills }) }),
 };
 
 /** Throws a UsageError for a value that names no folder; what is in the folders, the worker checks. */

@@ -13,8 +13,8 @@ import { permissionsText } from './permission-lines.ts';
 
 /** A fact that an event may record besides its content. */
 interface EventFact {
-  isIn(event: Event): boolean;
-  headline(event: Event): Headline | undefined;
+  isIn: (event: Event) => boolean;
+  headline: (event: Event) => Headline | undefined;
   /** An event with it stands in a timeline by itself, between the steps. */
   isBetweenSteps: boolean;
 }
@@ -27,7 +27,7 @@ function fact<Field extends keyof Event>(
 ): EventFact {
   return {
     isIn: (event) => event[field] !== undefined,
-    headline(event) {
+    headline: (event) => {
       const value = event[field];
       return value === undefined || value === null ? undefined : headlineOf(value);
     },
