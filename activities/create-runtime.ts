@@ -11,6 +11,7 @@ import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/do
 import { type Duration, milliseconds, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run-input.ts';
 import { type AnyAgent, shareProblem, withSubAgents } from '../src/define/agent-definition.ts';
+import { requireMeansOfParts } from '../src/define/all-parts.ts';
 import type { Resources } from '../src/define/context.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/approvals.ts';
 import type { AnyHook, NotifyEnded } from '../src/define/hooks.ts';
@@ -155,7 +156,8 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
-  requireMemory(agents, options.memory);
+  // Discovered at run time, it would cost a run.
+  for (const agent of agents) requireMeansOfParts(`agent "${agent.name}"`, agent, options);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
@@ -261,14 +263,6 @@ function spillsNowhere(tool: string): UsageError {
   return new UsageError(
     `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
   );
-}
-
-/** Throws a UsageError for an agent with a memory on a worker without one: discovered at run time, it would cost a run. */
-function requireMemory(agents: readonly AnyAgent[], memory: unknown): void {
-  const agent = memory === undefined ? agents.find((one) => one.memory !== undefined) : undefined;
-  if (agent === undefined) return;
-  const message = `agent "${agent.name}" has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })`;
-  throw new UsageError(message);
 }
 
 /** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */

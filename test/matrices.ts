@@ -82,6 +82,7 @@ const IN_TURN = [
   'test/server/examples/examples.test.ts',
   'test/server/client/closing.test.ts',
   'test/patterns/linear-patterns.test.ts',
+  'test/architecture/delete-capability.test.ts',
   'test/server/testing/durable-test.test.ts',
   'test/server/codec/codec.test.ts',
   'test/server/tools/local-tier.test.ts',

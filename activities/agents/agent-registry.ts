@@ -4,9 +4,15 @@ import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import { summaryModelOf, type ToolOwner } from '../../src/core/domain/agent.ts';
-import { memoryTools } from '../../src/core/domain/memory.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
-import { checkSharedParts, defineParts, modelsOfParts, type PartFields, type PartOptions } from '../../src/define/all-parts.ts';
+import {
+  checkSharedParts,
+  defineParts,
+  modelsOfParts,
+  type PartFields,
+  type PartOptions,
+  toolNamesOfParts,
+} from '../../src/define/all-parts.ts';
 import { type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
 
 interface ProgramTools {
@@ -61,10 +67,10 @@ export class AgentRegistry {
     }
   }
 
-  /** The names of all tools of all agents, those that their memory gives them included. */
+  /** The names of all tools of all agents, those that they have by their capabilities included. */
   get toolNames(): string[] {
     return [
-      ...new Set([...this.#agents.values()].flatMap(({ tools, memory }) => [...tools, ...memoryTools(memory)].map(({ name }) => name))),
+      ...new Set([...this.#agents.values()].flatMap((agent) => [...agent.tools.map(({ name }) => name), ...toolNamesOfParts(agent)])),
     ];
   }
 

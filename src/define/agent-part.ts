@@ -9,6 +9,11 @@ export interface AgentOptionsAround {
   replyFormat?: ReplyFormat;
 }
 
+/** What a worker may have for its agents. */
+export interface WorkerMeans {
+  readonly memory?: unknown;
+}
+
 /**
  * A capability as a part of the definition of agents: its options, and the fields of the agent that they become. The options, with their
  * documentation, and the fields are interfaces of its file, which `all-parts.ts` puts together.
@@ -24,6 +29,8 @@ export interface AgentPart<Options extends object, Fields extends object> {
   checkTools?(owner: string, fields: Fields, tools: readonly string[]): void;
   /** Returns the models that it asks, which a worker needs the providers of. Absent: none. */
   models?(fields: Fields): readonly string[];
+  /** Throws a UsageError if a worker with these means could not run the agent. */
+  requireMeans?(owner: string, fields: Fields, worker: WorkerMeans): void;
   /** Throws a UsageError if a worker cannot have an agent with these fields next to those that it gives to all its agents. */
   checkShared?(shared: Fields, agent: string, fields: Fields): void;
 }

@@ -1,4 +1,4 @@
-import type { AgentOptionsAround, AgentPart, BundledPart } from './agent-part.ts';
+import type { AgentOptionsAround, AgentPart, BundledPart, WorkerMeans } from './agent-part.ts';
 import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
 import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks } from './hooks.ts';
 import { type MemoryFields, type AgentMemory, memoryPart } from './memory.ts';
@@ -72,6 +72,11 @@ export function toolNamesOfParts(fields: PartFields): string[] {
 /** Throws a UsageError if a capability of an agent does not fit its tools. */
 export function checkToolsOfParts(owner: string, fields: PartFields, tools: readonly string[]): void {
   for (const part of PARTS) part.checkTools?.(owner, fields, tools);
+}
+
+/** Throws a UsageError if a worker with these means could not run an agent because of one of its capabilities. */
+export function requireMeansOfParts(owner: string, fields: PartFields, worker: WorkerMeans): void {
+  for (const part of PARTS) part.requireMeans?.(owner, fields, worker);
 }
 
 /** Returns the models that an agent asks by its capabilities. */

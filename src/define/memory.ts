@@ -55,6 +55,10 @@ export const memoryPart: AgentPart<AgentMemory, MemoryFields> = {
   options: { memory: ['`true`, or `{ recall, tools, name }`', 'none', 'a [memory](memory.md) that outlasts the run'] },
   define: (owner, options) => defined({ memory: agentMemory(owner, options) }),
   toolNames: ({ memory }) => memoryTools(memory).map(({ name }) => name),
+  requireMeans(owner, { memory }, worker) {
+    if (memory === undefined || worker.memory !== undefined) return;
+    throw new UsageError(`${owner} has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })`);
+  },
 };
 
 /**

@@ -176,7 +176,15 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/testing/harness',
-    may: ['src/core', 'src/memory', 'src/testing', 'src/define/agent-definition', 'src/temporal/waiting', 'src/streams/waits'],
+    may: [
+      'src/core',
+      'src/memory',
+      'src/testing',
+      'src/define/agent-definition',
+      'src/define/all-parts',
+      'src/temporal/waiting',
+      'src/streams/waits',
+    ],
     mayTypes: ['src'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],

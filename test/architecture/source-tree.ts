@@ -13,12 +13,17 @@ export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'test', 'bench', 'examples'];
 
 /** Reads every TypeScript file below these folders of a root. */
 export function readTree(root: string, folders: readonly string[]): SourceTree {
+  return parseTree(Object.fromEntries(readTexts(root, folders)));
+}
+
+/** Reads the texts of the TypeScript files below these folders of a root, by path. */
+export function readTexts(root: string, folders: readonly string[]): Map<string, string> {
   const paths = folders
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) =>
       globSync('**/*.ts', { cwd: join(root, folder), exclude: ['**/node_modules'] }).map((path) => [folder, ...path.split(sep)].join('/')),
     );
-  return parseTree(Object.fromEntries(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')])));
+  return new Map(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')]));
 }
 
 /** A tree from the texts of its files, by path. */

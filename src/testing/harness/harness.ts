@@ -8,12 +8,12 @@ import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@tempora
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { memoryTools } from '../../core/domain/memory.ts';
 import type { ModelClient, ModelRequest } from '../../core/domain/model.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import { type PartFields, toolNamesOfParts } from '../../define/all-parts.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
 import { kindOf, type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
@@ -120,12 +120,11 @@ interface WorkerAccess {
 type FaultOf<Type extends Fault['type']> = Extract<Fault, { type: Type }>;
 
 /** The agent or the program that a test runs. */
-interface Tested {
+interface Tested extends PartFields {
   readonly kind: 'longhaul.agent' | 'longhaul.program';
   readonly name: string;
   readonly tools: readonly AnyTool[];
   readonly mcp?: AnyAgent['mcp'];
-  readonly memory?: AnyAgent['memory'];
 }
 
 /** The plan of a test: faults and actions on the run, all of which must happen. */
@@ -184,7 +183,7 @@ export class Plan {
 }
 
 function requireRemote(agent: Tested, name: string, what: string): void {
-  if (memoryTools(agent.memory).some((tool) => tool.name === name)) return;
+  if (toolNamesOfParts(agent).includes(name)) return;
   requireTool(agent, name, what);
   if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
   throw new UsageError(`${what}: "${name}" is a local tool, whose calls run inside a workflow task: a test cannot act during one`);

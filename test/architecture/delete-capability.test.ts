@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { withoutCapability } from './delete-capability.ts';
+import { PRODUCT_FOLDERS, readTexts } from './source-tree.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+test('an import of a room goes, with the entries that use it, and every other use is reported', () => {
+  const list = [
+    "import { type Wings, wings } from './wings.ts';",
+    'export interface Options extends Wheels, Wings {}',
+    'export const ALL = { ...wheels.options, ...wings.options };',
+    'const PARTS = [wheels, wings];',
+  ].join('\n');
+  const files = new Map([
+    ['src/define/wings.ts', 'export const wings = 1;'],
+    ['src/core/wings.ts', 'export const kept = 1;'],
+    ['src/define/list.ts', list],
+    ['src/define/other.ts', "import { wings } from './wings.ts';\nexport const fly = () => [0, flap(wings)];"],
+  ]);
+  const { rooms, texts, problems } = withoutCapability('wing', ['src/define'], files);
+  expect(rooms).toEqual(['src/define/wings.ts']);
+  expect(texts.get('src/define/list.ts')).toBe(
+    '\nexport interface Options extends Wheels {}\nexport const ALL = { ...wheels.options };\nconst PARTS = [wheels];',
+  );
+  expect(texts.has('src/core/wings.ts')).toBe(true);
+  expect(problems).toEqual([]);
+  files.set('src/define/other.ts', "import { wings } from './wings.ts';\nexport const fly = () => flap(wings);");
+  expect(withoutCapability('wing', ['src/define'], files).problems).toEqual(['src/define/other.ts: uses wings outside of a list']);
+});
+
+/** Compiles a product in a folder of its own. Returns what the compiler reports. */
+async function compile(texts: ReadonlyMap<string, string>): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'longhaul-without-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [path, text] of texts) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  for (const file of ['package.json', 'tsconfig.json', 'tsconfig.build.json'])
+    writeFileSync(join(folder, file), readFileSync(join(root, file)));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const command = [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--noEmit', '--incremental', 'false'];
+  return new Promise((resolve) =>
+    execFile(process.execPath, command, { cwd: folder }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`)),
+  );
+}
+
+/** The sides on which a capability is an entry of lists. */
+const OUTSIDE_THE_LOOP = ['src/define', 'activities'];
+
+test.each(['skill', 'memory'])('without "%s", the definitions and the worker compile', { timeout: 180_000 }, async (name) => {
+  const { rooms, texts, problems } = withoutCapability(name, OUTSIDE_THE_LOOP, readTexts(root, PRODUCT_FOLDERS));
+  expect(rooms.length).toBeGreaterThan(1);
+  expect(problems).toEqual([]);
+  expect(await compile(texts)).toBe('');
+});
