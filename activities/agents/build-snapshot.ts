@@ -369,22 +369,32 @@ interface PriceTerms {
  * Returns the known prices of the models that a run may call. Throws `invalid_agent` if the run or its session has a limit in dollars
  * and the price of a model is unknown: the limit could not be enforced.
  */
-function snapshotPrices(
-  agent: AnyAgent,
+function snapshotPrices(agent: AnyAgent, limits: RunLimits, terms: PriceTerms): Record<string, ModelPrice> | undefined {
+  return pricesOf(modelsOf(agent, terms.priced === true), limits, terms, (unenforced, model) => {
+    const owner = limits.costUsd === undefined ? `of the session of agent "${agent.name}"` : `of agent "${agent.name}"`;
+    return new LonghaulError(
+      'invalid_agent',
+      `${unenforced(owner)}. Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
+    );
+  });
+}
+
+/** Makes the error of a limit in dollars that cannot be enforced, from the text about its owner and from the model whose price is unknown. */
+type UnknownPriceError = (unenforced: (owner: string) => string, model: string) => LonghaulError;
+
+/** Returns the known prices of models; undefined if there are none. Throws if a limit in dollars needs one that is not known. */
+export function pricesOf(
+  models: readonly string[],
   { costUsd }: RunLimits,
   { prices: overrides = {}, priced }: PriceTerms,
+  errorOf: UnknownPriceError,
 ): Record<string, ModelPrice> | undefined {
   const prices: Record<string, ModelPrice> = {};
-  for (const model of modelsOf(agent, priced === true)) {
+  for (const model of models) {
     const price = priceOf(model, overrides);
     if (price !== undefined) prices[model] = price;
     else if (costUsd !== undefined || priced) {
-      const owner = costUsd === undefined ? `of the session of agent "${agent.name}"` : `of agent "${agent.name}"`;
-      throw new LonghaulError(
-        'invalid_agent',
-        `The limit "costUsd" ${owner} cannot be enforced: the price of model "${model}" is not known. ` +
-          `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
-      );
+      throw errorOf((owner) => `The limit "costUsd" ${owner} cannot be enforced: the price of model "${model}" is not known`, model);
     }
   }
   return Object.keys(prices).length === 0 ? undefined : prices;

@@ -8,7 +8,6 @@ import { type LimitChanges, narrowLimits, plainLimits, type RunLimits } from '..
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
-import type { ModelPrice } from '../../src/core/domain/usage.ts';
 import { allSteps, DEFAULT_MODEL_CALLS, modelsOf, type ProgramDocument } from '../../src/core/domain/program-document.ts';
 import type { EarlierRun, ProgramState, StoredOutput } from '../../src/core/domain/program-run.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run-input.ts';
@@ -22,9 +21,17 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { executionBeginning } from '../../src/history/execution-reader.ts';
 import { readExecution } from '../../src/history/read-run.ts';
-import { priceOf, type PriceTable } from '../../src/model/models.ts';
+import type { PriceTable } from '../../src/model/models.ts';
 import { runNotFound } from '../../src/temporal/run-workflow.ts';
-import { checkSnapshotSize, commonFields, type CommonInputs, snapshotDigest, toolSnapshot, workerFacts } from '../agents/build-snapshot.ts';
+import {
+  checkSnapshotSize,
+  commonFields,
+  type CommonInputs,
+  pricesOf,
+  snapshotDigest,
+  toolSnapshot,
+  workerFacts,
+} from '../agents/build-snapshot.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { queryRun } from '../run-queries/query-run.ts';
@@ -107,7 +114,12 @@ interface ProgramSnapshotInputs extends CommonInputs {
 /** Builds the snapshot of a program: the document, and everything that its run needs of the worker, pinned for the run. */
 export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapshotInputs): AgentSnapshot {
   const limits = narrowLimits(limitsOf(program, inputs.limits), inputs.left);
-  const prices = pricesOf(program, limits, inputs.prices);
+  const prices = pricesOf(
+    modelsOf(program),
+    limits,
+    { prices: inputs.prices },
+    (unenforced) => new LonghaulError('invalid_program', unenforced(`of program "${program.name}"`)),
+  );
   const shared = childLimits(program, limits, inputs.definitions);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
@@ -140,22 +152,6 @@ function limitsOf(program: ProgramDocument, overrides: LimitChanges | undefined)
     ...(program.onLimit === 'ask' ? { onLimit: 'ask' as const } : {}),
     ...overrides,
   };
-}
-
-/** Returns the prices of all models of a program. Throws `invalid_program` if a limit in dollars cannot be enforced. */
-function pricesOf(program: ProgramDocument, { costUsd }: RunLimits, overrides: PriceTable): Record<string, ModelPrice> | undefined {
-  const prices: Record<string, ModelPrice> = {};
-  for (const model of modelsOf(program)) {
-    const price = priceOf(model, overrides);
-    if (price !== undefined) prices[model] = price;
-    else if (costUsd !== undefined) {
-      throw new LonghaulError(
-        'invalid_program',
-        `The limit "costUsd" of program "${program.name}" cannot be enforced: the price of model "${model}" is not known`,
-      );
-    }
-  }
-  return Object.keys(prices).length === 0 ? undefined : prices;
 }
 
 function namedTools(program: ProgramDocument, { tool }: ProgramSnapshotInputs): ToolSnapshot[] {

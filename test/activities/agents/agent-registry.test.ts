@@ -55,3 +55,14 @@ test('an agent that hands over to one that the worker lacks is refused', () => {
   );
   expect(() => new AgentRegistry([triage, one, defineAgent({ name: 'two', model: 'p/m' })], { p: provider })).not.toThrow();
 });
+
+test('the tools that an agent has by its capabilities are among those of the worker', () => {
+  const desk = defineAgent({ name: 'desk', model: 'p/m', memory: true, skills: ['./skills'] });
+  expect(new AgentRegistry([one, desk], { p: provider }).toolNames).toEqual([
+    'load_skill',
+    'read_skill_file',
+    'remember',
+    'recall',
+    'forget',
+  ]);
+});
