@@ -103,13 +103,13 @@ export interface WorkerPart {
   requireReview?(runtime: ActivityRuntime, snapshot: AgentSnapshot): void;
   /**
    * Calls are made, and none has started: returns what it says about those that no capability before it has refused, with the arguments
-   * that these have left. Undefined if it has nothing to say.
+   * that these have left. Undefined, and no promise, for an agent that does not use it; a promise of undefined if it has nothing to say.
    */
-  review?(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined>;
+  review?(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> | undefined;
   /** Throws `MissingOnWorkerError` if this worker could not settle the result of a call. Called before the tool acts. */
   requireSettle?(runtime: ActivityRuntime, input: RunToolInput): void;
-  /** A tool has acted: returns its result as the run has it. Undefined for no change. */
-  settle?(runtime: ActivityRuntime, call: ActedCall, result: SettledResult): Promise<SettledResult | undefined>;
+  /** A tool has acted: returns its result as the run has it. Undefined, and no promise, if it has nothing to do. */
+  settle?(runtime: ActivityRuntime, call: ActedCall, result: SettledResult): Promise<SettledResult> | undefined;
   /** True for the calls of a tool that the capability gives an agent. */
   ownsTool?(call: CallOwner): boolean;
   /** Returns that tool; undefined if this worker cannot run it. */

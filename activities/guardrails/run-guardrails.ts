@@ -43,19 +43,24 @@ export const guardrailsInWorker: WorkerPart = {
   requireReview(runtime, snapshot) {
     pinnedGuardrails(runtime, snapshot, 'tool_call');
   },
-  review: checkCalls,
+  review: reviewByGuardrails,
 };
 
 /**
- * Checks calls with the guardrails of the run for calls, all at once. Undefined if all pass without a cost. Throws `unknown_guardrail` if
- * this worker lacks one.
+ * Checks calls with the guardrails of the run for calls, all at once. Undefined without any. Throws `unknown_guardrail` if this worker
+ * lacks one.
  */
+function reviewByGuardrails(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> | undefined {
+  const guardrails = pinnedGuardrails(scope.runtime, scope.snapshot, 'tool_call');
+  return guardrails.length === 0 || calls.length === 0 ? undefined : checkCalls(scope, guardrails, calls);
+}
+
+/** Returns what the guardrails found; undefined if all calls pass without a cost. */
 async function checkCalls(
   { runtime, run, snapshot, signal, data = () => queryRun<DataView>(run, QUERIES.data, null) }: ReviewScope,
+  guardrails: readonly PinnedGuardrail[],
   calls: readonly ToolCall[],
 ): Promise<PartReview | undefined> {
-  const guardrails = pinnedGuardrails(runtime, snapshot, 'tool_call');
-  if (guardrails.length === 0 || calls.length === 0) return undefined;
   const models = new GuardrailModels(runtime, snapshot);
   const scope = { runtime, run, snapshot, signal, models, data: await data(), resources: await runtime.resourcePool.use() };
   const checks = calls.map(({ toolCallId: id, name, arguments: args }) =>

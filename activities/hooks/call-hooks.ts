@@ -20,10 +20,13 @@ const REVIEW_BYTES = 200_000;
  * Calls the hooks of users before calls start: those of one call one after the other, the calls in parallel. Undefined if the run has
  * none here.
  */
-export async function reviewByHooks(given: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> {
-  const hooks = hooksFor({ hooks: given.hooks ?? inlineHooks(given.snapshot, ...CALL_EVENTS) }, ...CALL_EVENTS);
+export function reviewByHooks(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview> | undefined {
+  const hooks = hooksFor({ hooks: scope.hooks ?? inlineHooks(scope.snapshot, ...CALL_EVENTS) }, ...CALL_EVENTS);
   if (hooks.length === 0 || calls.length === 0) return undefined;
-  const scope = { ...given, snapshot: { ...given.snapshot, hooks } };
+  return reviewAll({ ...scope, snapshot: { ...scope.snapshot, hooks } }, calls);
+}
+
+async function reviewAll(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview> {
   const found = await Promise.all(calls.map((call) => reviewCall(scope, call)));
   const verdicts = new Map<string, CallVerdict>();
   const kept: HookRecord[] = [];

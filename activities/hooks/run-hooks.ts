@@ -3,8 +3,8 @@ import { CALL_EVENTS, type HookSnapshot, INLINE_HOOK_MS, inlineHooks, joinedHook
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
-import { dataFor } from '../runtime.ts';
-import type { OpenedRun, StartingRun, WorkerPart } from '../worker-part.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
+import type { ActedCall, OpenedRun, SettledResult, StartingRun, WorkerPart } from '../worker-part.ts';
 import { reviewByHooks } from './call-hooks.ts';
 import { afterCall, openSession, pinnedHook, requireHooks } from './hooks.ts';
 
@@ -24,15 +24,20 @@ export const hooksInWorker: WorkerPart = {
   requireReview: (runtime, snapshot) => requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS)),
   review: reviewByHooks,
   requireSettle: (runtime, { hooks = [] }) => requireHooks(runtime, hooks),
-  async settle(runtime, { input, name: toolName, args, data, signal }, result) {
-    if (input.hooks === undefined) return undefined;
-    const snapshot = { name: input.agentName, hooks: input.hooks };
-    const scope = { runtime, run: input, snapshot, signal, data: () => Promise.resolve(data) };
-    const about = { toolName, arguments: args };
-    const { hooks, ...settled } = await afterCall(scope, { on: 'post_tool_use', callId: input.callId, about }, result);
-    return { ...settled, ...(hooks.length === 0 ? {} : { record: { hooks } }) };
-  },
+  settle: (runtime, call, result) => (call.input.hooks === undefined ? undefined : settleResult(runtime, call, result)),
 };
+
+async function settleResult(
+  runtime: ActivityRuntime,
+  { input, name: toolName, args, data, signal }: ActedCall,
+  result: SettledResult,
+): Promise<SettledResult> {
+  const snapshot = { name: input.agentName, ...defined({ hooks: input.hooks }) };
+  const scope = { runtime, run: input, snapshot, signal, data: () => Promise.resolve(data) };
+  const about = { toolName, arguments: args };
+  const { hooks, ...settled } = await afterCall(scope, { on: 'post_tool_use', callId: input.callId, about }, result);
+  return { ...settled, ...(hooks.length === 0 ? {} : { record: { hooks } }) };
+}
 
 /**
  * Returns the hooks of an agent that acts in a run: those of the ancestors first, then those of the worker. Throws `unknown_hook` for

@@ -25,10 +25,9 @@ export async function reviewCalls(
   for (const part of WORKER_PARTS) {
     if (part.review === undefined) continue;
     const open = calls.filter((call) => !review.isRefused(call)).map((call) => review.rewritten(call));
-    const reviewed = await part.review(
-      scope,
-      open.map((call) => ({ ...call, arguments: shownArguments(content, call) })),
-    );
+    const shown = open.map((call) => ({ ...call, arguments: shownArguments(content, call) }));
+    const pending = part.review(scope, shown);
+    const reviewed = pending === undefined ? undefined : await pending;
     if (reviewed === undefined) continue;
     for (const [callId, verdict] of reviewed.verdicts) review.add(callId, verdict);
     Object.assign(records, reviewed.record);

@@ -120,7 +120,8 @@ async function settledResult(runtime: ActivityRuntime, call: PreparedCall, execu
   for (const part of WORKER_PARTS) {
     if (part.settle === undefined) continue;
     const acted = { input, name, args, data: { deps, state, ...defined({ principal }) }, signal };
-    settled = { ...settled, ...(await part.settle(runtime, acted, settled)) };
+    const pending = part.settle(runtime, acted, settled);
+    if (pending !== undefined) settled = { ...settled, ...(await pending) };
   }
   return settled;
 }
