@@ -19,7 +19,10 @@ import type { AnswerVerdict } from './verdicts.ts';
 export interface ConversationEvent {
   author: string;
   content: ContentItem[];
-  /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
+  /**
+   * The items that the client returned with this answer. Only those of answers by the same `provider/model`; an empty list says that the
+   * answer had some which are not for this model, or that it has changed since. Absent: it had none.
+   */
   providerItems?: JsonValue[];
   /** The account of the provider to which they belong, as the client named it. */
   account?: string;
@@ -81,6 +84,8 @@ export interface ModelResponse {
   account?: string;
   /** What the client changed in the request so that the provider took it. Recorded with the answer. */
   notices?: Notice[];
+  /** What the provider or its package says about the request, such as settings that it ignored. Recorded with the step: at most 5. */
+  warnings?: string[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }
@@ -112,8 +117,11 @@ export interface ModelCallContext {
 export interface ModelCapabilities {
   /** True if it accepts a JSON Schema for the answer. Otherwise structured answers come through a `final_answer` tool. */
   structuredOutput: boolean;
-  /** Tokens of input that its models accept. Default: known by the name of the model, or assumed. */
-  contextTokens?: number;
+  /**
+   * Tokens of input that its models accept, or a function that says it by the provider's own name of the model: the same in every
+   * process. Default: known by the name of the model, or assumed.
+   */
+  contextTokens?: number | ((model: string) => number | undefined);
 }
 
 /**
@@ -181,6 +189,7 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   providerItems?: JsonValue[];
   /** What was changed in the request so that the provider took it. */
   notices?: Notice[];
+  warnings?: string[];
   /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
@@ -201,10 +210,14 @@ export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonVal
   return [{ by, ...defined({ account }) }, ...items];
 }
 
-/** Returns the items of a record that are for a model, with their account; empty if there are none. Nothing in the record is trusted. */
+/**
+ * Returns the items of a record that are for a model, with their account: none for an answer without items, an empty list for one whose
+ * items are for another model or were dropped. Nothing in the record is trusted.
+ */
 export function itemsFor(model: string, recorded: readonly JsonValue[] = []): { providerItems?: JsonValue[]; account?: string } {
   const [owner, ...items] = recorded;
-  if (!isJsonObject(owner) || owner['by'] !== model || items.length === 0) return {};
+  if (!isJsonObject(owner) || typeof owner['by'] !== 'string') return {};
+  if (owner['by'] !== model || items.length === 0) return { providerItems: [] };
   const { account } = owner;
   return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
 }
