@@ -87,7 +87,8 @@ describe('create', () => {
   test.each<[options: unknown, says: RegExp]>([
     [[fakeModel([])], /the first argument is no function/],
     [[Object.assign(() => fakeModel([]), { specificationVersion: 'v2' })], /specification "v2"/],
-    [[() => fakeModel([]), { cache: 'auto' }], /unknown option "cache"/],
+    [[() => fakeModel([]), { cached: true }], /unknown option "cached"/],
+    [[() => fakeModel([]), { cache: { ttl: '2h' } }], /"cache" is {"ttl":"2h"}: write "auto"/],
     [[() => fakeModel([]), { structuredOutput: 'yes' }], /"structuredOutput" is "yes"/],
     [[() => fakeModel([]), { contextTokens: 0 }], /"contextTokens" is 0/],
     [[() => fakeModel([]), { idleTimeout: 'soon' }], /"idleTimeout" is "soon"/],
@@ -327,6 +328,19 @@ describe('a request', () => {
       code: 'model_bad_request',
       message: expect.stringContaining('"settings.extra.topK"'),
     });
+  });
+
+  test.each<[provider: string, modelId: string, cache: 'auto' | 'off' | { ttl: '1h' }, mark: unknown]>([
+    ['anthropic.messages', 'claude-opus-5', 'auto', { anthropic: { cacheControl: { type: 'ephemeral' } } }],
+    ['vertex.anthropic.messages', 'claude-opus-5', { ttl: '1h' }, { anthropic: { cacheControl: { type: 'ephemeral', ttl: '1h' } } }],
+    ['amazon-bedrock', 'eu.anthropic.claude-opus-5', 'auto', { bedrock: { cachePoint: { type: 'default' } } }],
+    ['amazon-bedrock', 'meta.llama4', 'auto', undefined],
+    ['google.generative-ai', 'gemini-3-pro', 'auto', undefined],
+    ['anthropic.messages', 'claude-opus-5', 'off', undefined],
+  ])('to %s with model %s and cache %j has the marks of that provider', async (provider, modelId, cache, mark) => {
+    const model = fakeModel([textParts('A')], { provider, modelId });
+    await aiSdk(() => model, { cache }).call(request({ instructions: ['I'] }), context());
+    expect(sentOf(model).map(({ providerOptions }) => providerOptions)).toEqual([mark, mark]);
   });
 
   test('is counted with the context that the client names for its model', async () => {

@@ -74,7 +74,9 @@ export const ANTHROPIC: Family = {
   contentType: 'text/event-stream',
   id: (index) => `toolu_${index}`,
   failure: (status, message, type = 'invalid_request_error') => ({ status, body: { type: 'error', error: { type, message } } }),
-  refusal: ({ messages, thinking }) => {
+  refusal: ({ system, messages, thinking }) => {
+    const marks = JSON.stringify([system, messages]).split('"cache_control"').length - 1;
+    if (marks > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks}.`;
     const all = list(messages).map(({ role, content }) => ({
       role,
       blocks: typeof content === 'string' ? [{ type: 'text', text: content }] : list(content),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { textIn } from '../../activities/models/openai/message-order.ts';
 import { ERROR_CODES, type ErrorCode, ModelCallError } from '../../src/core/domain/errors.ts';
+import { isJsonObject } from '../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { defineAgent, defineHook, defineTool } from '../../src/index.ts';
@@ -306,6 +307,34 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     expect(partsOfAnswer(server.last)).toEqual(SENT_BACK[name]);
   });
 
+  test('each request tells a provider that caches on request to keep its beginning, and the next one ends a part at the same place', async () => {
+    const look = defineTool({
+      name: 'look_up',
+      description: 'Looks',
+      parameters: z.object({ q: z.string() }),
+      execute: () => ['found', { type: 'image', data: PNG, mediaType: 'image/png' }],
+    });
+    const agent = defineAgent({ name: 'clerk', model: `p/${one.modelId}`, instructions: 'Be brief.', tools: [look] });
+    const script = [
+      { parts: [callOf(one, 1, 'moon'), callOf(one, 2, 'sun')] },
+      { parts: [callOf(one, 3, 'mars')] },
+      { parts: [{ text: 'Done.' }] },
+    ];
+    const marksWith = async (cache: 'auto' | 'off'): Promise<string[][]> => {
+      server.script(...script);
+      await testAgent(agent, { input: 'Look.', model: aiSdk((id) => one.model(url, id), { cache }) });
+      return server.requests.map(({ body }) => cachedParts(body));
+    };
+    const marks = await marksWith('auto');
+    const caches = name === 'anthropic' || name === 'amazon-bedrock';
+    expect(server.refused).toEqual([]);
+    expect(marks.map(({ length }) => length)).toEqual(caches ? [2, 3, 3] : [0, 0, 0]);
+    expect(marks.slice(1).map((parts) => parts.at(-2))).toEqual(
+      caches ? marks.slice(0, 2).map((parts) => parts.at(-1)) : [undefined, undefined],
+    );
+    expect((await marksWith('off')).flat()).toEqual([]);
+  });
+
   test('reasoning of an answer that a hook has changed, or that another model gave, is left out, and the request is taken', async () => {
     const look = defineTool({
       name: 'look_up',
@@ -334,6 +363,20 @@ const SENT_BACK: Partial<Record<string, string[]>> = {
   'openai-compatible': ['reasoning_content', 'content', 'tool_calls'],
   mistral: ['content', 'tool_calls'],
 };
+
+/** The parts of a request that end at a mark: what stands before each. */
+function cachedParts({ system, messages }: Body): string[] {
+  const parts: string[] = [];
+  let before = '';
+  const blocks = [system, ...(Array.isArray(messages) ? (messages as Body[]).map(({ content }) => content) : [])].flat() as Body[];
+  for (const block of blocks) {
+    const { cache_control: mark, ...rest } = isJsonObject(block) ? (block as Body) : { text: block };
+    const isPoint = Object.hasOwn(rest, 'cachePoint');
+    if (!isPoint) before += JSON.stringify(rest);
+    if (isPoint || mark !== undefined) parts.push(before);
+  }
+  return parts;
+}
 
 function partsOfAnswer({ messages, contents }: Body): string[] {
   const all = (messages ?? contents) as Body[];

@@ -5,6 +5,7 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
+import { cacheMark, type CacheOption, checkedCache } from './cache-marks.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
 import type { AiSdkModel } from './language-model.ts';
 import { packageFailure } from './package-errors.ts';
@@ -23,11 +24,16 @@ export interface AiSdkOptions {
    * Default: known by the name of the model, or assumed.
    */
   contextTokens?: number | ((id: string) => number | undefined);
+  /**
+   * What providers that cache on request (Anthropic, also on Vertex, Claude and Nova on Bedrock) are told to cache. `auto` (default): the
+   * instructions and the conversation so far, for 5 minutes; `{ ttl: '1h' }` for an hour, at a higher price; `off`: nothing.
+   */
+  cache?: CacheOption;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   idleTimeout?: Duration;
 }
 
-const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, idleTimeout: true };
+const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, cache: true, idleTimeout: true };
 
 /**
  * Creates a model client of a provider package of the AI SDK, such as `@ai-sdk/anthropic`, with models of specification v3 or v4.
@@ -48,12 +54,13 @@ export function aiSdk(create: CreateAiSdkModel, options: AiSdkOptions = {}): Mod
     );
   }
   requireKnown('aiSdk', options, OPTIONS);
-  const { structuredOutput = false, contextTokens, idleTimeout = '5m' } = options;
+  const { structuredOutput = false, contextTokens, cache = 'auto', idleTimeout = '5m' } = options;
   if (typeof structuredOutput !== 'boolean') {
     throw new UsageError(`aiSdk: "structuredOutput" is ${JSON.stringify(structuredOutput)}: write true or false`);
   }
   const capabilities = { structuredOutput, ...defined({ contextTokens: checkedContext(contextTokens) }) };
-  return new AiSdkClient(create, capabilities, timerMilliseconds(idleTimeout, 'aiSdk: "idleTimeout"'));
+  const idleMs = timerMilliseconds(idleTimeout, 'aiSdk: "idleTimeout"');
+  return new AiSdkClient(create, capabilities, { cache: checkedCache(cache), idleMs });
 }
 
 function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities['contextTokens'] {
@@ -68,11 +75,13 @@ function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities
 class AiSdkClient implements ModelClient {
   readonly capabilities: ModelCapabilities;
   readonly #models: CreatedModels;
+  readonly #cache: CacheOption;
   readonly #idleMs: number;
 
-  constructor(create: CreateAiSdkModel, capabilities: ModelCapabilities, idleMs: number) {
+  constructor(create: CreateAiSdkModel, capabilities: ModelCapabilities, { cache, idleMs }: { cache: CacheOption; idleMs: number }) {
     this.#models = new CreatedModels(create);
     this.capabilities = capabilities;
+    this.#cache = cache;
     this.#idleMs = idleMs;
   }
 
@@ -85,7 +94,7 @@ class AiSdkClient implements ModelClient {
       failed.host = model.provider;
       failed.secrets = secrets;
       requireRealModelsAllowed(request.model, model.provider);
-      return await ask(model, request, context, wait);
+      return await this.#ask(model, request, context, wait);
     } catch (error) {
       wait.abort();
       if (context.signal.aborted) throw context.signal.reason;
@@ -95,28 +104,34 @@ class AiSdkClient implements ModelClient {
     }
   }
 
+  /** Sends one request, and reads its answer. */
+  async #ask(model: AiSdkModel, request: ModelRequest, context: ModelCallContext, wait: Wait): Promise<ModelResponse> {
+    const { specificationVersion, provider, modelId } = model;
+    const urls = await wait.for(model.supportedUrls);
+    const { options, warnings } = buildCall(request, {
+      isV4: specificationVersion === 'v4',
+      provider,
+      modelId,
+      urls,
+      cacheMark: cacheMark(this.#cache, model),
+    });
+    const answer = new StreamAnswer(context);
+    const { stream } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
+    const reader = stream.getReader();
+    while (!answer.isComplete) {
+      const { done, value } = await wait.for(reader.read());
+      if (done) break;
+      answer.take(value);
+    }
+    reader.cancel().catch(() => undefined);
+    const response = answer.response();
+    const all = [...warnings, ...(response.warnings ?? [])];
+    return all.length === 0 ? response : { ...response, warnings: all };
+  }
+
   rateLimitKey({ model }: ModelRequest, { tags }: Pick<ModelCallContext, 'tags'>): string {
     return JSON.stringify([model, ...this.#models.tagsOf(model, tags)]);
   }
-}
-
-/** Sends one request, and reads its answer. */
-async function ask(model: AiSdkModel, request: ModelRequest, context: ModelCallContext, wait: Wait): Promise<ModelResponse> {
-  const { specificationVersion, provider, modelId } = model;
-  const urls = await wait.for(model.supportedUrls);
-  const { options, warnings } = buildCall(request, { isV4: specificationVersion === 'v4', provider, modelId, urls });
-  const answer = new StreamAnswer(context);
-  const { stream } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
-  const reader = stream.getReader();
-  while (!answer.isComplete) {
-    const { done, value } = await wait.for(reader.read());
-    if (done) break;
-    answer.take(value);
-  }
-  reader.cancel().catch(() => undefined);
-  const response = answer.response();
-  const all = [...warnings, ...(response.warnings ?? [])];
-  return all.length === 0 ? response : { ...response, warnings: all };
 }
 
 /** Waits for a package: no longer than until the call is aborted, or nothing has arrived for too long, whatever the package does. */

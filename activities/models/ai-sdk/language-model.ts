@@ -31,13 +31,15 @@ export interface CallOptions {
   abortSignal?: AbortSignal | undefined;
 }
 
-export type PromptMessage =
-  | { role: 'system'; content: string }
-  | { role: 'user'; content: UserPart[] }
-  | { role: 'assistant'; content: AssistantPart[] }
-  | { role: 'tool'; content: ToolResultPart[] };
+export type PromptMessage = Annotated &
+  (
+    | { role: 'system'; content: string }
+    | { role: 'user'; content: UserPart[] }
+    | { role: 'assistant'; content: AssistantPart[] }
+    | { role: 'tool'; content: ToolResultPart[] }
+  );
 
-/** What the answer that a part comes from had with it. */
+/** What the provider reads besides: for a part, what the answer that it comes from had with it. */
 interface Annotated {
   providerOptions?: ProviderMetadata;
 }

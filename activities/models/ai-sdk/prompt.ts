@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts'
 import type { ConversationEvent, ModelRequest } from '../../../src/core/domain/model.ts';
 import { functionName, placeholder, plainText, toolOutputMedia, toolOutputText } from '../openai/chat-messages.ts';
 import { CallIds } from '../openai/message-order.ts';
-import type { AssistantPart, CallOptions, PromptMessage, UserPart } from './language-model.ts';
+import type { AssistantPart, CallOptions, PromptMessage, ProviderMetadata, UserPart } from './language-model.ts';
 import { restoredParts, type ShowCall } from './layout.ts';
 
 /** The facts about a model that its request depends on. */
@@ -16,6 +16,8 @@ export interface ModelFacts {
   modelId: string;
   /** The URLs that the provider reads by itself, by media type. */
   urls: Record<string, RegExp[]>;
+  /** The options of a message at which a cached part of the request ends. Absent: the provider is told nothing. */
+  cacheMark?: ProviderMetadata | undefined;
 }
 
 /** A request, and what it leaves out. */
@@ -86,8 +88,15 @@ class PromptBuilder {
   messages(): PromptMessage[] {
     const { instructions, conversation } = this.#request;
     for (const text of instructions) if (text.trim() !== '') this.#messages.push({ role: 'system', content: text.toWellFormed() });
+    const instructed = this.#messages.at(-1);
     const bare = bareAnswers(conversation, this.#request, this.#facts);
+    // The request before the last answer ended here, and is cached: 20 blocks further on, a provider would not find it.
+    let before: PromptMessage | undefined;
     for (const event of conversation) {
+      if (event.content.some(isOfAnswer)) {
+        this.#sendMedia();
+        before = this.#messages.at(-1);
+      }
       this.#begins = this.#messages.length;
       const restored = bare.has(event) ? undefined : restoredParts(event, this.#showCall);
       if (restored === undefined) for (const item of event.content) this.#add(item, bare.has(event));
@@ -98,7 +107,10 @@ class PromptBuilder {
     // Several providers take no conversation that begins with an answer.
     if (this.#messages[first]?.role === 'assistant')
       this.#messages.splice(first, 0, { role: 'user', content: [{ type: 'text', text: FIRST }] });
-    return this.#messages;
+    const { cacheMark } = this.#facts;
+    if (cacheMark === undefined) return this.#messages;
+    const marked = new Set([instructed, before, this.#messages.at(-1)]);
+    return this.#messages.map((message) => (marked.has(message) ? { ...message, providerOptions: cacheMark } : message));
   }
 
   readonly #showCall: ShowCall = ({ toolCallId, name, arguments: input }, options) => ({
@@ -197,6 +209,11 @@ class PromptBuilder {
     }
     return { mediaType, data: isV4 ? { type: 'url', url } : url };
   }
+}
+
+/** True for an item that a model gave. */
+function isOfAnswer(item: ContentItem): boolean {
+  return item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant');
 }
 
 /** The media types of parts that have none. */
