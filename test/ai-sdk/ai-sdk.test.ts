@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { callModelActivity } from '../../activities/model-calls/call-model.ts';
+import { SecretVault } from '../../activities/secret-vault.ts';
 import type { AssistantPart, PromptMessage, StreamPart } from '../../activities/models/ai-sdk/language-model.ts';
 import type { ErrorCode } from '../../src/core/domain/errors.ts';
 import { itemsFor, recordedItems } from '../../src/core/domain/model.ts';
 import { forbidRealModels } from '../../src/model/models.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
+import { activityEnvironment } from '../activities/activity-environment.ts';
+import { snapshotOf } from '../fakes/snapshot.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk, type AiSdkModel } from '../../worker/index.ts';
 import { answerEvent, context, type FakeModel, fakeModel, FINISH, request, textParts, userEvent, type Yielded } from './fake-model.ts';
@@ -218,6 +222,25 @@ describe('warnings', () => {
     expect(step?.warnings?.every((text) => Buffer.byteLength(text) <= 200)).toBe(true);
   });
 
+  test('are written to the log of the worker with their run, and without the values of secrets', async () => {
+    const lines: string[] = [];
+    const said: StreamPart[] = [
+      { type: 'stream-start', warnings: [{ type: 'other', message: 'the key a-secret-of-acme is old' }] },
+      ...textParts('A'),
+    ];
+    const agent = defineAgent({ name: 'clerk', model: 'scripted/fake-1' });
+    const secrets = new SecretVault(() => 'a-secret-of-acme');
+    const client = aiSdk(async (_, { secret }) => {
+      await secret('acme');
+      return fakeModel([said]);
+    });
+    const environment = activityEnvironment({ agents: [agent], model: client, secrets, logOnce: (line) => lines.push(line) });
+    const snapshot = snapshotOf(agent);
+    environment.runtime.snapshots.add(snapshot);
+    await environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+    expect(lines).toEqual(['Run "run-1": the provider of model "scripted/fake-1" warns: the key [secret "acme"] is old']);
+  });
+
   test('are also those of a step with calls, and an answer without any has none', async () => {
     const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
     const call: StreamPart[] = [
@@ -289,14 +312,18 @@ describe('a request', () => {
   });
 
   test.each<[what: string, parts: Parameters<typeof request>[0], asText: boolean]>([
-    ['calls whose reasoning is lost', { conversation: [userEvent('Q'), { ...calling, providerItems: [] }, result] }, true],
+    ['calls whose reasoning is lost', { conversation: [userEvent('Q'), { ...calling, lostItems: true as const }, result] }, true],
     [
       'calls of another model while it must think',
       { conversation: [userEvent('Q'), calling, result], settings: { extra: { anthropic: { thinking: { type: 'enabled' } } } } },
       true,
     ],
     ['calls without reasoning', { conversation: [userEvent('Q'), calling, result] }, false],
-    ['calls of an earlier turn', { conversation: [userEvent('Q'), { ...calling, providerItems: [] }, result, userEvent('More?')] }, false],
+    [
+      'calls of an earlier turn',
+      { conversation: [userEvent('Q'), { ...calling, lostItems: true as const }, result, userEvent('More?')] },
+      false,
+    ],
   ])('to Claude shows %s as it takes them', async (_, parts, asText) => {
     const prompt = await promptOf(parts, { provider: 'anthropic.messages', modelId: 'claude-sonnet-4-5' });
     const texts = [

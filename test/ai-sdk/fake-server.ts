@@ -6,7 +6,13 @@ import { ANTHROPIC, BEDROCK, COMPATIBLE, GOOGLE, MISTRAL } from './families.ts';
 const FAMILIES = [ANTHROPIC, GOOGLE, BEDROCK, COMPATIBLE, MISTRAL];
 
 /** What the server does with a request: it answers, whole or cut, or it fails. */
-export type Reply = (Answer & { cut?: { after: number; how: 'ends' | 'breaks' | 'hangs' } }) | Failure;
+export type Reply = Chunks | (Answer & { cut?: { after: number; how: 'ends' | 'breaks' | 'hangs' } }) | Failure;
+
+/** The chunks of an answer as they are sent, whatever they are. */
+interface Chunks {
+  family: Family;
+  chunks: Buffer[];
+}
 
 /** The APIs of all families on one port. A request that breaks a rule is refused, and takes no reply of the script. */
 export class FakeServer {
@@ -56,6 +62,7 @@ export class FakeServer {
     }
     const reply = this.#script.shift() ?? { parts: [{ text: 'I have nothing to add.' }] };
     if ('status' in reply) return fail(response, reply);
+    if ('chunks' in reply) return void response.writeHead(200, { 'content-type': family.contentType }).end(Buffer.concat(reply.chunks));
     response.on('close', () => (this.closed += response.writableFinished ? 0 : 1));
     await send(response, family, reply, body);
   }

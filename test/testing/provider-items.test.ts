@@ -86,5 +86,9 @@ test('items of an answer whose text a hook replaced are left out, and the client
   const model = clientOf({ providerItems: ['own'], content: 'Said.' });
   const run = await testAgent(defineAgent({ name: 'a', model: 'mine/m', tools: [look], hooks: [hook] }), { input: 'Q', model });
   expect(run.events.flatMap(({ providerItems }) => (providerItems === undefined ? [] : [providerItems]))).toEqual([[{ by: 'mine/m' }]]);
-  expect(model.given[1]?.flatMap(({ providerItems }) => (providerItems === undefined ? [] : [providerItems]))).toEqual([[]]);
+  expect(model.given[1]?.map(({ providerItems, lostItems }) => [providerItems, lostItems])).toEqual([
+    [undefined, undefined],
+    [undefined, true],
+    [undefined, undefined],
+  ]);
 });

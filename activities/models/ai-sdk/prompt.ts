@@ -254,7 +254,7 @@ function bareAnswers(conversation: readonly ConversationEvent[], { settings }: M
   for (const event of conversation.slice(conversation.findLastIndex(isOfUser) + 1)) {
     const restored = restoredParts(event, () => ({ type: 'text', text: '' }));
     hasThought ||= restored?.some(({ type }) => type === 'reasoning') ?? false;
-    const isLost = event.providerItems !== undefined && restored === undefined;
+    const isLost = event.lostItems === true || (event.providerItems !== undefined && restored === undefined);
     if ((isLost || (mustThink && !hasThought)) && event.content.some(({ type }) => type === 'tool_call')) bare.add(event);
   }
   return bare;

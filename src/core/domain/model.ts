@@ -19,11 +19,10 @@ import type { AnswerVerdict } from './verdicts.ts';
 export interface ConversationEvent {
   author: string;
   content: ContentItem[];
-  /**
-   * The items that the client returned with this answer. Only those of answers by the same `provider/model`; an empty list says that the
-   * answer had some which are not for this model, or that it has changed since. Absent: it had none.
-   */
+  /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
   providerItems?: JsonValue[];
+  /** The answer had items, which are not for this model, or which were dropped because the answer has changed. Absent: it had none. */
+  lostItems?: true;
   /** The account of the provider to which they belong, as the client named it. */
   account?: string;
 }
@@ -210,14 +209,14 @@ export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonVal
   return [{ by, ...defined({ account }) }, ...items];
 }
 
-/**
- * Returns the items of a record that are for a model, with their account: none for an answer without items, an empty list for one whose
- * items are for another model or were dropped. Nothing in the record is trusted.
- */
-export function itemsFor(model: string, recorded: readonly JsonValue[] = []): { providerItems?: JsonValue[]; account?: string } {
+/** Returns the items of a record that are for a model, with their account, or that the record has others. Nothing in the record is trusted. */
+export function itemsFor(
+  model: string,
+  recorded: readonly JsonValue[] = [],
+): Pick<ConversationEvent, 'providerItems' | 'account' | 'lostItems'> {
   const [owner, ...items] = recorded;
   if (!isJsonObject(owner) || typeof owner['by'] !== 'string') return {};
-  if (owner['by'] !== model || items.length === 0) return { providerItems: [] };
+  if (owner['by'] !== model || items.length === 0) return { lostItems: true };
   const { account } = owner;
   return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
 }
