@@ -5,12 +5,14 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
-import { cacheMark, type CacheOption, checkedCache } from './cache-marks.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
-import type { AiSdkModel } from './language-model.ts';
+import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall } from './prompt.ts';
 import { StreamAnswer } from './stream-answer.ts';
+
+/** Which parts of a request a provider is told to cache, and for how long. */
+export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
 
 /** Options of `aiSdk`. Every field is optional. */
 export interface AiSdkOptions {
@@ -70,6 +72,26 @@ function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities
     const tokens = given(id);
     return tokens === undefined ? undefined : wholeNumber(`aiSdk: "contextTokens" of model "${id}"`, tokens, 1);
   };
+}
+
+/** Returns the option if it is one. Throws a `UsageError`. */
+function checkedCache(cache: CacheOption): CacheOption {
+  const ttl = typeof cache === 'object' && cache !== null && Object.keys(cache).join() === 'ttl' ? cache.ttl : undefined;
+  if (cache === 'auto' || cache === 'off' || ttl === '5m' || ttl === '1h') return cache;
+  throw new UsageError(`aiSdk: "cache" is ${JSON.stringify(cache)}: write "auto", "off", { ttl: "5m" } or { ttl: "1h" }`);
+}
+
+/**
+ * Returns the options of a message that is the end of a part to be cached; undefined for a provider that caches by itself, or not at all.
+ * Anthropic takes four marks: three are set, and one is left to the user.
+ */
+function cacheMark(cache: CacheOption, { provider, modelId }: { provider: string; modelId: string }): ProviderMetadata | undefined {
+  if (cache === 'off') return undefined;
+  const ttl = typeof cache === 'object' ? { ttl: cache.ttl } : {};
+  if (provider.startsWith('amazon-bedrock')) {
+    return /anthropic|claude|nova/.test(modelId) ? { bedrock: { cachePoint: { type: 'default', ...ttl } } } : undefined;
+  }
+  return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
 }
 
 class AiSdkClient implements ModelClient {
