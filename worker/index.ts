@@ -2,6 +2,9 @@
 import '../src/node-version/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/encryption.ts';
 export { type ApiKey, type GivenKey, type KeyContext, openai, type OpenAIOptions } from '../activities/models/openai/openai.ts';
+export { aiSdk, type AiSdkOptions } from '../activities/models/ai-sdk/ai-sdk.ts';
+export type { CreateAiSdkModel, CreateModelContext } from '../activities/models/ai-sdk/created-models.ts';
+export type { AiSdkModel } from '../activities/models/ai-sdk/language-model.ts';
 export { type OpenAICapabilities } from '../activities/models/openai/capabilities.ts';
 export { type TooLongRule } from '../activities/models/errors/too-long.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';

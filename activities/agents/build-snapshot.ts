@@ -239,7 +239,7 @@ const USED_SHARE = 0.9;
 
 /** Returns how far the window of an agent may grow: the agent's own setting, otherwise what its model accepts. */
 export function windowPolicy({ window, model, settings }: AnyAgent, capabilities: ModelCapabilities): WindowPolicy {
-  const context = capabilities.contextTokens ?? contextTokens(model);
+  const context = contextTokens(model, capabilities);
   const answer = Math.min(settings.maxOutputTokens ?? context * ANSWER_SHARE, context / 2);
   return {
     maxTokens: Math.floor((context - answer) * USED_SHARE),

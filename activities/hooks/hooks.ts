@@ -427,8 +427,8 @@ export async function afterResponse(scope: HookScope, answer: ModelResponse): Pr
   const text = changes?.['text'];
   if (typeof text !== 'string') return { answer, records };
   // They would send the text that was replaced back to the provider.
-  const { providerItems: _, account: __, structured: ___, ...rest } = answer;
-  return { answer: { ...rest, content: text }, records };
+  const { providerItems, account: _, structured: __, ...rest } = answer;
+  return { answer: { ...rest, content: text, ...(providerItems === undefined ? {} : { providerItems: [] }) }, records };
 }
 
 /** Nothing in an answer is trusted to be of its type. */

@@ -366,7 +366,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   const bytes = jsonBytes(brief);
   if (bytes <= SMALL) return brief;
   const otherBytes = jsonBytes(withoutArguments(brief, () => true));
-  if (otherBytes > BYTE_BUDGETS.modelText && brief.providerItems !== undefined) return limitResponseSize(withoutItems(brief), model);
+  if (otherBytes > BYTE_BUDGETS.modelText && (brief.providerItems?.length ?? 0) > 1) return limitResponseSize(withoutItems(brief), model);
   if (otherBytes > BYTE_BUDGETS.modelText) throw responseTooLarge(model, otherBytes, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
@@ -380,9 +380,13 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
 }
 
 /** An answer can do without what its provider would get back. */
-function withoutItems({ providerItems: _, notices = [], ...response }: RecordedResponse): RecordedResponse {
+function withoutItems({ providerItems = [], notices = [], ...response }: RecordedResponse): RecordedResponse {
   const message = 'The reasoning and the signatures of this answer were left out: with them it would be too large to be recorded.';
-  return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
+  return {
+    ...response,
+    providerItems: providerItems.slice(0, 1),
+    notices: boundNotices([...notices, { code: 'request_adapted', message }]),
+  };
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */

@@ -38,7 +38,7 @@ import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
-import { runKey } from '../run-queries/query-run.ts';
+import { runIdOf, runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
@@ -103,10 +103,17 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
+  logWarnings(runtime, input, snapshot, result);
   runtime.transcripts.addResponse(key, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   const details = { ...receivedAt, ...prepared.recalled, ...defined({ failedAttempts }) };
   return { type: 'response', response: { ...result, ...details } };
+}
+
+/** Tells the operator once for each run what the provider says about its requests. */
+function logWarnings(runtime: ActivityRuntime, input: CallModelInput, { model }: AgentSnapshot, { warnings = [] }: RecordedResponse): void {
+  const said = runtime.secrets.redact(warnings.join('; '));
+  if (said !== '') runtime.logOnce(`Run "${runIdOf(input)}": the provider of model "${model}" warns: ${said}`);
 }
 
 function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {

@@ -30,7 +30,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   const isTitle = input.purpose === 'title';
   if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
-  const tokens = client.capabilities.contextTokens ?? contextTokens(model);
+  const tokens = contextTokens(model, client.capabilities);
   const events = between(window, input);
   const request = isTitle ? titleRequest(model, events, tokens) : summaryRequest(model, events, { tokens, maxBytes: input.maxBytes });
   let hooks: HookRecord[] = [];

@@ -8,6 +8,7 @@ import { defined } from '../core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
 import { boundNotices, type Notice } from '../core/domain/run.ts';
+import { oneLine } from '../core/domain/text.ts';
 import { FINAL_ANSWER, type FinishReason, RUN_CODE, unknownTool } from '../core/domain/tool-calls.ts';
 import { cleanUsage } from '../core/domain/usage.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
@@ -79,6 +80,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...defined({ confidence }),
     ...(items.length === 0 ? {} : { providerItems: items }),
     ...(notices.length === 0 ? {} : { notices }),
+    ...warningsOf(fields),
   };
 }
 
@@ -231,14 +233,28 @@ function itemsOf(fields: Partial<Record<keyof ModelResponse, unknown>>, model: s
   const items = listOf(fields.providerItems)
     .map(cleanJson)
     .filter((item) => item !== undefined);
-  if (items.length === 0) return { items, notices: [] };
+  // An empty list says that the answer had some.
+  if (items.length === 0) return { items: Array.isArray(fields.providerItems) ? recordedItems({ by: model }, []) : [], notices: [] };
   const bytes = jsonBytes(items);
   if (bytes > MOST_ITEM_BYTES) {
     const message = `The reasoning and the signatures of this answer were left out: ${bytes} bytes of JSON, over ${MOST_ITEM_BYTES}. The provider does not get them back.`;
-    return { items: [], notices: [{ code: 'request_adapted', message }] };
+    return { items: recordedItems({ by: model }, []), notices: [{ code: 'request_adapted', message }] };
   }
   const account = typeof fields.account === 'string' ? { account: fields.account.slice(0, MOST_ACCOUNT_LENGTH).toWellFormed() } : {};
   return { items: recordedItems({ by: model, ...account }, items), notices: [] };
+}
+
+/** The most warnings of one answer, and the most bytes of each. */
+const MOST_WARNINGS = 5;
+const WARNING_BYTES = 200;
+
+/** Returns what the provider says about the request. The last one counts those that are left out. */
+function warningsOf({ warnings: given }: Partial<Record<keyof ModelResponse, unknown>>): { warnings?: string[] } {
+  const texts = listOf(given).flatMap((one) => (typeof one === 'string' && one.trim() !== '' ? [one.toWellFormed()] : []));
+  const warnings = [...new Set(texts.map((text) => oneLine(text, WARNING_BYTES)))];
+  if (warnings.length === 0) return {};
+  const kept = warnings.length <= MOST_WARNINGS ? warnings : warnings.slice(0, MOST_WARNINGS - 1);
+  return { warnings: [...kept, ...(kept.length < warnings.length ? [`and ${warnings.length - kept.length} more`] : [])] };
 }
 
 function cleanNotices(given: unknown): Notice[] {

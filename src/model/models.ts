@@ -1,4 +1,5 @@
 import { ModelCallError } from '../core/domain/errors.ts';
+import type { ModelCapabilities } from '../core/domain/model.ts';
 import type { ModelPrice } from '../core/domain/usage.ts';
 
 /** Prices by `provider/model`. */
@@ -43,8 +44,13 @@ const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
   [/^gemini/, 1_000_000],
 ];
 
-/** Returns the number of input tokens that a model accepts, by its name without `provider/` and other paths. */
-export function contextTokens(model: string): number {
+/**
+ * Returns the number of input tokens that a model accepts, `provider/model`: as its client says, otherwise by its name without `provider/`
+ * and other paths.
+ */
+export function contextTokens(model: string, { contextTokens: given }: Pick<ModelCapabilities, 'contextTokens'> = {}): number {
+  const told = typeof given === 'function' ? given(model.slice(model.indexOf('/') + 1)) : given;
+  if (told !== undefined) return told;
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   return CONTEXT_TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_MODEL_TOKENS;
 }

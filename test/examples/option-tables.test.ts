@@ -59,8 +59,8 @@ function tablesOf(page: string): OptionTable[] {
 
 const tables = tablesOf(read('docs/options.md'));
 
-test('the page has a table for settings, limits, the window, workers, openai(), prices and media; that of agents is made from their options', () => {
-  expect(tables).toHaveLength(7);
+test('the page has a table for settings, limits, the window, workers, openai(), aiSdk(), prices and media; that of agents is made from their options', () => {
+  expect(tables).toHaveLength(8);
   expect(tables.flatMap(({ inCode }) => inCode).length).toBeGreaterThan(60);
 });
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { providers } from '../../examples/provider/claude.ts';
 import { ollama } from '../../examples/provider/ollama.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
@@ -123,6 +124,16 @@ test('an aborted call closes its request', async () => {
   const call = ollama(url).call(request, { signal: controller.signal, onDelta: () => controller.abort(new Error('enough')) });
   await expect(call).rejects.toThrow('enough');
   await closed.promise;
+});
+
+test('models of two packages of the AI SDK are clients of a worker, which reads their keys when a call needs them', async () => {
+  expect(providers.anthropic.capabilities).toEqual({ structuredOutput: true, contextTokens: 200_000 });
+  expect(providers.bedrock.capabilities).toEqual({ structuredOutput: false });
+  const request = { model: 'claude-sonnet-4-5', instructions: [], conversation: [], tools: [], settings: {} };
+  await expect(providers.anthropic.call(request, { signal: AbortSignal.timeout(5_000) })).rejects.toMatchObject({
+    code: 'secret_missing',
+    message: expect.stringContaining('"anthropic"'),
+  });
 });
 
 test('the guide shows the provider as it is executed', () => {

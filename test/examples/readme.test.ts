@@ -14,6 +14,7 @@ test.each([
   ['docs/capabilities.md', 'examples/capabilities/desk.ts'],
   ['docs/tools.md', 'examples/tools/shop.ts'],
   ['docs/programs.md', 'examples/programs/renewals.ts'],
+  ['docs/providers.md', 'examples/provider/claude.ts'],
   ['docs/testing.md', 'examples/testing/shop.test.ts'],
   ['docs/workflows.md', 'examples/workflow/report.ts'],
   ['docs/openai.md', 'examples/openai/follow.ts'],

@@ -250,6 +250,14 @@ test('refusal, confidence and provider items are passed on, and invalid ones dro
   });
 });
 
+test('what a provider warns of is recorded in at most five short lines, and anything else is not', () => {
+  const warnings = (given: unknown): unknown => interpret({ warnings: given as never }).warnings;
+  expect(warnings(['a\nb', ' ', 7, 'a b', 'c\ud800'])).toEqual(['a b', 'c\ufffd']);
+  expect(warnings(['1', '2', '3', '4', '5', '6'])).toEqual(['1', '2', '3', '4', 'and 2 more']);
+  expect(warnings(['1', '2', '3', '4', '5'])).toHaveLength(5);
+  expect([warnings('none'), warnings([null]), warnings([])]).toEqual([undefined, undefined, undefined]);
+});
+
 test('invalid token counts are not added up', () => {
   const usage = (value: unknown): unknown => interpret({ usage: value as never }).usage;
   expect(usage({ promptTokens: 5, completionTokens: -1, totalTokens: 1.5 })).toEqual({

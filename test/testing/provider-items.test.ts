@@ -81,9 +81,14 @@ test('items give way to a long answer, which would otherwise be too large to be 
   expect(run.events.every((event) => jsonBytes(event) < 300_000)).toBe(true);
 });
 
-test('items of an answer whose text a hook replaced are left out', async () => {
+test('items of an answer whose text a hook replaced are left out, and the client learns that there were some', async () => {
   const hook = defineHook({ name: 'h', on: 'post_response', run: () => ({ modify: { text: 'Other.' } }) });
   const model = clientOf({ providerItems: ['own'], content: 'Said.' });
   const run = await testAgent(defineAgent({ name: 'a', model: 'mine/m', tools: [look], hooks: [hook] }), { input: 'Q', model });
-  expect(run.events.some(({ providerItems }) => providerItems !== undefined)).toBe(false);
+  expect(run.events.flatMap(({ providerItems }) => (providerItems === undefined ? [] : [providerItems]))).toEqual([[{ by: 'mine/m' }]]);
+  expect(model.given[1]?.map(({ providerItems, lostItems }) => [providerItems, lostItems])).toEqual([
+    [undefined, undefined],
+    [undefined, true],
+    [undefined, undefined],
+  ]);
 });

@@ -13,6 +13,8 @@ export interface FailedCall {
   secrets: readonly string[];
   /** How the server says that a conversation is too long, beside the ways that are known. */
   tooLong?: readonly TooLongRule[] | undefined;
+  /** The code of an error that says nothing of the provider. Default: `model_error`, which is not retried. */
+  otherwise?: ErrorCode | undefined;
 }
 
 /** The most bytes of a provider's text that a message repeats. */
@@ -49,13 +51,14 @@ interface Description {
 
 function describeError(error: unknown, call: FailedCall): Description {
   if (error instanceof AnswerFault) return describeFault(error, call);
-  if (error instanceof ReportedFault) return describeReported(error.body, undefined, undefined, call);
+  if (error instanceof ReportedFault) return describeReported(error.body, error.answer?.status, error.answer?.headers, call);
   if (error instanceof APIConnectionTimeoutError) return describeTimeout(call);
   if (error instanceof APIConnectionError) return describeBroken(error, call);
   if (error instanceof APIError && error.status !== undefined) return describeReported(error.error, error.status, error.headers, call);
   // An error that `fetch` throws while a body is read arrives unwrapped: "terminated", with or without a cause.
   if (isBrokenConnection(error)) return describeBroken(error, call);
-  return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quoteProvider(errorMessage(error), call)}` };
+  const code = call.otherwise ?? 'model_error';
+  return { code, message: `The call of model "${call.model}" failed: ${quoteProvider(errorMessage(error), call)}` };
 }
 
 function describeFault({ kind, message, text }: AnswerFault, call: FailedCall): Description {

@@ -235,14 +235,23 @@ export class AnswerFault extends Error {
   }
 }
 
-/** The error for one that the provider reports inside an answer of status 200. */
+/** The HTTP answer that an error came with. */
+interface HttpAnswer {
+  status: number;
+  headers?: Headers | undefined;
+}
+
+/** The error for one that the provider reports: inside an answer of status 200, or in place of an answer. */
 export class ReportedFault extends Error {
   /** The error as the provider sent it: an object, or text. */
   readonly body: unknown;
+  /** Absent for an error inside an answer. */
+  readonly answer: HttpAnswer | undefined;
 
-  constructor(body: unknown) {
+  constructor(body: unknown, answer?: HttpAnswer) {
     super('the provider reported an error');
     this.body = body;
+    this.answer = answer;
   }
 }
 

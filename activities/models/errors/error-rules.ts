@@ -33,6 +33,8 @@ const ERROR_RULES: readonly ErrorRule[] = [
     certain: true,
   },
   { code: 'model_quota_exceeded', status: 402, certain: true },
+  // Anthropic.
+  { code: 'model_quota_exceeded', status: 400, text: /credit balance is too low/i, certain: true },
   // A limit of nothing: the account may not use the model at all.
   { code: 'model_quota_exceeded', status: 429, text: /\blimit:? 0\b(?![.,]\d)/i, certain: true },
   {
@@ -57,6 +59,8 @@ const ERROR_RULES: readonly ErrorRule[] = [
 
   // Errors inside an answer of status 200 have words only.
   { code: 'model_rate_limited', word: /rate_limit|too_many_requests|throttl|resource_exhausted/i },
+  // Bedrock, of whose exceptions a package may pass on the message alone.
+  { code: 'model_rate_limited', text: /^too many (?:requests|tokens)\b|\bthrottl/i },
   { code: 'model_server_error', word: /server_error|internal|overloaded|unavailable|timeout/i },
   { code: 'model_unauthorized', word: /api_key|authentication/i },
   { code: 'model_forbidden', word: /permission/i },

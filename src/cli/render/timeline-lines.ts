@@ -46,6 +46,7 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
   return [
     `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
     ...hookLines(step.hooks, output).map((line) => `  ${line}`),
+    ...(step.warnings ?? []).map((warning) => `  ${output.look('yellow', lineText(`warning: ${warning}`, details.full))}`),
     ...(step.thought === null ? [] : indented(printable(step.thought))),
     ...step.toolCalls.flatMap((call) => {
       const lines = callLines(call, output, details);

@@ -21,6 +21,8 @@ export interface ConversationEvent {
   content: ContentItem[];
   /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
   providerItems?: JsonValue[];
+  /** The answer had items, which are not for this model, or which were dropped because the answer has changed. Absent: it had none. */
+  lostItems?: true;
   /** The account of the provider to which they belong, as the client named it. */
   account?: string;
 }
@@ -81,6 +83,8 @@ export interface ModelResponse {
   account?: string;
   /** What the client changed in the request so that the provider took it. Recorded with the answer. */
   notices?: Notice[];
+  /** What the provider or its package says about the request, such as settings that it ignored. Recorded with the step: at most 5. */
+  warnings?: string[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }
@@ -112,8 +116,11 @@ export interface ModelCallContext {
 export interface ModelCapabilities {
   /** True if it accepts a JSON Schema for the answer. Otherwise structured answers come through a `final_answer` tool. */
   structuredOutput: boolean;
-  /** Tokens of input that its models accept. Default: known by the name of the model, or assumed. */
-  contextTokens?: number;
+  /**
+   * Tokens of input that its models accept, or a function that says it by the provider's own name of the model: the same in every
+   * process. Default: known by the name of the model, or assumed.
+   */
+  contextTokens?: number | ((model: string) => number | undefined);
 }
 
 /**
@@ -181,6 +188,7 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   providerItems?: JsonValue[];
   /** What was changed in the request so that the provider took it. */
   notices?: Notice[];
+  warnings?: string[];
   /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
@@ -201,10 +209,14 @@ export function recordedItems(owner: ProviderItemsOwner, items: readonly JsonVal
   return [{ by, ...defined({ account }) }, ...items];
 }
 
-/** Returns the items of a record that are for a model, with their account; empty if there are none. Nothing in the record is trusted. */
-export function itemsFor(model: string, recorded: readonly JsonValue[] = []): { providerItems?: JsonValue[]; account?: string } {
+/** Returns the items of a record that are for a model, with their account, or that the record has others. Nothing in the record is trusted. */
+export function itemsFor(
+  model: string,
+  recorded: readonly JsonValue[] = [],
+): Pick<ConversationEvent, 'providerItems' | 'account' | 'lostItems'> {
   const [owner, ...items] = recorded;
-  if (!isJsonObject(owner) || owner['by'] !== model || items.length === 0) return {};
+  if (!isJsonObject(owner) || typeof owner['by'] !== 'string') return {};
+  if (owner['by'] !== model || items.length === 0) return { lostItems: true };
   const { account } = owner;
   return { providerItems: items, ...(typeof account === 'string' ? { account } : {}) };
 }

@@ -115,6 +115,8 @@ const STEP_MEMBERS = {
   finishReason: s.TEXT,
   /** True on the optional final attempt after the step limit. */
   final: s.optional(s.TRUE),
+  /** What the provider of the model says about the request, such as settings that it ignored. */
+  warnings: s.optional(s.listOf(s.TEXT)),
   /** The answers of hooks about the request and the response. */
   hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
 };

@@ -213,6 +213,7 @@ function recordResponse(
     toolCalls: [],
     usage,
     finishReason,
+    ...defined({ warnings: response.warnings }),
     ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });

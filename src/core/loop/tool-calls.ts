@@ -286,6 +286,7 @@ export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): vo
     toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
     usage: response.usage,
     finishReason: 'tool_calls',
+    ...defined({ warnings: response.warnings }),
     ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });

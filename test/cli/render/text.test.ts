@@ -73,6 +73,11 @@ test('the answers of hooks are shown with the calls and steps that they are abou
   ]);
 });
 
+test('what a provider ignored of a request is shown with its step', () => {
+  const records = steps({ ...newStep(1), thought: 'Shipped.', warnings: ['temperature is not\nsupported'] });
+  expect(runLines({ ...view, records }, { output: plain })).toContain('  warning: temperature is not supported');
+});
+
 test('a run is shown with its steps, calls and output', () => {
   const call = { ...newToolCallRecord('search', 'call_1', AT), arguments: { query: 'order 42' }, result: 'found\nit', durationMs: 12.4 };
   const failed = { ...newToolCallRecord('search', 'call_2', AT), result: 'boom', isError: true };

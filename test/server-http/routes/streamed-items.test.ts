@@ -110,6 +110,7 @@ const STEP: Required<StepResult> = {
   usage: USAGE,
   finishReason: 'tool_calls',
   final: true,
+  warnings: ['temperature is not supported'],
   hooks: [HOOK],
 };
 

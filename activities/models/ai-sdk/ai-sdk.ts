@@ -1,0 +1,191 @@
+import { defined } from '../../../src/core/domain/defined.ts';
+import { memberOf, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
+import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
+import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
+import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
+import { requireRealModelsAllowed } from '../../../src/model/models.ts';
+import { AnswerFault } from '../errors/error-body.ts';
+import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
+import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
+import { packageFailure } from './package-errors.ts';
+import { buildCall } from './prompt.ts';
+import { StreamAnswer } from './stream-answer.ts';
+
+/** Which parts of a request a provider is told to cache, and for how long. */
+export type CacheOption = 'auto' | 'off' | { ttl: '5m' | '1h' };
+
+/** Options of `aiSdk`. Every field is optional. */
+export interface AiSdkOptions {
+  /**
+   * True if the models enforce a JSON Schema for an answer. Default false: a structured answer comes through a tool `final_answer`, which
+   * every model with tools can call.
+   */
+  structuredOutput?: boolean;
+  /**
+   * Tokens of input that the models accept: for all of them, or by the provider's own name of the model. Each worker must say the same.
+   * Default: known by the name of the model, or assumed.
+   */
+  contextTokens?: number | ((id: string) => number | undefined);
+  /**
+   * What providers that cache on request (Anthropic, also on Vertex, Claude and Nova on Bedrock) are told to cache. `auto` (default): the
+   * instructions and the conversation so far, for 5 minutes; `{ ttl: '1h' }` for an hour, at a higher price; `off`: nothing.
+   */
+  cache?: CacheOption;
+  /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
+  idleTimeout?: Duration;
+}
+
+const OPTIONS: OptionTable<AiSdkOptions> = { structuredOutput: true, contextTokens: true, cache: true, idleTimeout: true };
+
+/**
+ * Creates a model client of a provider package of the AI SDK, such as `@ai-sdk/anthropic`, with models of specification v3 or v4.
+ * `create` is called once for each model, and again if a secret that it reads has another value. Throws a `UsageError` for invalid
+ * options.
+ *
+ * @example
+ * aiSdk(async (id, { secret }) => createAnthropic({ apiKey: await secret('anthropic') })(id), { structuredOutput: true })
+ */
+export function aiSdk(create: CreateAiSdkModel, options: AiSdkOptions = {}): ModelClient {
+  if (typeof create !== 'function') {
+    throw new UsageError('aiSdk: the first argument is no function: write aiSdk((id) => anthropic(id)) with a provider of the AI SDK');
+  }
+  const version = memberOf(create, 'specificationVersion');
+  if (version !== undefined && version !== 'v3' && version !== 'v4') {
+    throw new UsageError(
+      `aiSdk: the provider has the specification "${thrownText(version)}" of the AI SDK: "v3" and "v4" are supported, so install a newer version of its package`,
+    );
+  }
+  requireKnown('aiSdk', options, OPTIONS);
+  const { structuredOutput = false, contextTokens, cache = 'auto', idleTimeout = '5m' } = options;
+  if (typeof structuredOutput !== 'boolean') {
+    throw new UsageError(`aiSdk: "structuredOutput" is ${JSON.stringify(structuredOutput)}: write true or false`);
+  }
+  const capabilities = { structuredOutput, ...defined({ contextTokens: checkedContext(contextTokens) }) };
+  const idleMs = timerMilliseconds(idleTimeout, 'aiSdk: "idleTimeout"');
+  return new AiSdkClient(create, capabilities, { cache: checkedCache(cache), idleMs });
+}
+
+function checkedContext(given: AiSdkOptions['contextTokens']): ModelCapabilities['contextTokens'] {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'function') return wholeNumber('aiSdk: "contextTokens"', given, 1);
+  return (id) => {
+    const tokens = given(id);
+    return tokens === undefined ? undefined : wholeNumber(`aiSdk: "contextTokens" of model "${id}"`, tokens, 1);
+  };
+}
+
+/** Returns the option if it is one. Throws a `UsageError`. */
+function checkedCache(cache: CacheOption): CacheOption {
+  const ttl = typeof cache === 'object' && cache !== null && Object.keys(cache).join() === 'ttl' ? cache.ttl : undefined;
+  if (cache === 'auto' || cache === 'off' || ttl === '5m' || ttl === '1h') return cache;
+  throw new UsageError(`aiSdk: "cache" is ${JSON.stringify(cache)}: write "auto", "off", { ttl: "5m" } or { ttl: "1h" }`);
+}
+
+/**
+ * Returns the options of a message that is the end of a part to be cached; undefined for a provider that caches by itself, or not at all.
+ * Anthropic takes four marks: three are set, and one is left to the user.
+ */
+function cacheMark(cache: CacheOption, { provider, modelId }: { provider: string; modelId: string }): ProviderMetadata | undefined {
+  if (cache === 'off') return undefined;
+  const ttl = typeof cache === 'object' ? { ttl: cache.ttl } : {};
+  if (provider.startsWith('amazon-bedrock')) {
+    return /anthropic|claude|nova/.test(modelId) ? { bedrock: { cachePoint: { type: 'default', ...ttl } } } : undefined;
+  }
+  return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
+}
+
+class AiSdkClient implements ModelClient {
+  readonly capabilities: ModelCapabilities;
+  readonly #models: CreatedModels;
+  readonly #cache: CacheOption;
+  readonly #idleMs: number;
+
+  constructor(create: CreateAiSdkModel, capabilities: ModelCapabilities, { cache, idleMs }: { cache: CacheOption; idleMs: number }) {
+    this.#models = new CreatedModels(create);
+    this.capabilities = capabilities;
+    this.#cache = cache;
+    this.#idleMs = idleMs;
+  }
+
+  async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+    context.signal.throwIfAborted();
+    const wait = new Wait(context.signal, this.#idleMs);
+    const failed = { model: request.model, host: 'its provider', secrets: [] as readonly string[] };
+    try {
+      const { model, secrets } = await wait.for(this.#models.get(request.model, context));
+      failed.host = model.provider;
+      failed.secrets = secrets;
+      requireRealModelsAllowed(request.model, model.provider);
+      return await this.#ask(model, request, context, wait);
+    } catch (error) {
+      wait.abort();
+      if (context.signal.aborted) throw context.signal.reason;
+      throw packageFailure(error, failed);
+    } finally {
+      wait.end();
+    }
+  }
+
+  /** Sends one request, and reads its answer. */
+  async #ask(model: AiSdkModel, request: ModelRequest, context: ModelCallContext, wait: Wait): Promise<ModelResponse> {
+    const { specificationVersion, provider, modelId } = model;
+    const urls = await wait.for(model.supportedUrls);
+    const { options, warnings } = buildCall(request, {
+      isV4: specificationVersion === 'v4',
+      provider,
+      modelId,
+      urls,
+      cacheMark: cacheMark(this.#cache, model),
+    });
+    const answer = new StreamAnswer(context);
+    const { stream } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
+    const reader = stream.getReader();
+    while (!answer.isComplete) {
+      const { done, value } = await wait.for(reader.read());
+      if (done) break;
+      answer.take(value);
+    }
+    reader.cancel().catch(() => undefined);
+    const response = answer.response();
+    const all = [...warnings, ...(response.warnings ?? [])];
+    return all.length === 0 ? response : { ...response, warnings: all };
+  }
+
+  rateLimitKey({ model }: ModelRequest, { tags }: Pick<ModelCallContext, 'tags'>): string {
+    return JSON.stringify([model, ...this.#models.tagsOf(model, tags)]);
+  }
+}
+
+/** Waits for a package: no longer than until the call is aborted, or nothing has arrived for too long, whatever the package does. */
+class Wait {
+  /** Aborts the request. */
+  readonly signal: AbortSignal;
+  readonly #stop = new AbortController();
+  readonly #stopped = Promise.withResolvers<never>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(signal: AbortSignal, idleMs: number) {
+    this.signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#stopped.promise.catch(() => undefined);
+    this.signal.addEventListener('abort', () => this.#stopped.reject(this.signal.reason), { once: true });
+    const silent = new AnswerFault('silent', `nothing has arrived for ${idleMs / 1_000} seconds`);
+    this.#timer = setTimeout(() => this.#stop.abort(silent), idleMs);
+  }
+
+  async for<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
+    this.#timer.refresh();
+    const working = Promise.resolve(work);
+    // It may fail after it was given up.
+    working.catch(() => undefined);
+    return Promise.race([working, this.#stopped.promise]);
+  }
+
+  /** Aborts the request, whose answer is of no use. */
+  abort(): void {
+    this.#stop.abort();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}

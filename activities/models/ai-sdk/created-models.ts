@@ -1,0 +1,132 @@
+import { LRUCache } from 'lru-cache';
+import type { SecretReference } from '../../../src/core/domain/deps.ts';
+import { errorCode, errorMessage, isInstance, memberOf, ModelCallError, thrownText } from '../../../src/core/domain/errors.ts';
+import type { ModelCallContext } from '../../../src/core/domain/model.ts';
+import type { AiSdkModel } from './language-model.ts';
+import { isOfPackage } from './package-errors.ts';
+
+/** What `create` of `aiSdk` may ask for. */
+export interface CreateModelContext {
+  /** The tags that the run was started with. */
+  readonly tags: readonly string[];
+  /** Reads a secret of the worker, by its name or its reference. */
+  readonly secret: (secret: string | SecretReference) => Promise<string>;
+}
+
+/** Returns the model of a provider package for the provider's own name of a model: `(id) => anthropic(id)`. */
+export type CreateAiSdkModel = (id: string, context: CreateModelContext) => AiSdkModel | PromiseLike<AiSdkModel>;
+
+/** What `create` has read for a model: with the same values it makes the same model. */
+interface Reads {
+  secrets: (string | SecretReference)[];
+  tags: boolean;
+}
+
+/** A model, and the values of the secrets that it was made with. */
+export interface CreatedModel {
+  model: AiSdkModel;
+  secrets: readonly string[];
+}
+
+/** The most models that are kept: for instance one for each tenant. */
+const MOST_MODELS = 200;
+const MOST_READS = 1_000;
+
+/** The models that `create` has made: one for each id, and for each value of what it reads for it. */
+export class CreatedModels {
+  readonly #create: CreateAiSdkModel;
+  readonly #reads = new LRUCache<string, Reads>({ max: MOST_READS });
+  readonly #models = new LRUCache<string, CreatedModel>({ max: MOST_MODELS });
+  readonly #running = new Map<string, Promise<CreatedModel>>();
+
+  constructor(create: CreateAiSdkModel) {
+    this.#create = create;
+  }
+
+  /** Returns the model of an id, made anew only if a secret has another value than before. Rejects with a `ModelCallError` for one that cannot be used. */
+  async get(id: string, context: Pick<ModelCallContext, 'tags' | 'secret'>): Promise<CreatedModel> {
+    const tags = context.tags ?? [];
+    const reads = this.#reads.get(id) ?? this.#reads.get(withTags(id, tags));
+    if (reads !== undefined) {
+      const values = await Promise.all(reads.secrets.map((secret) => readSecret(id, context, secret)));
+      const known = this.#models.get(keyOf(id, reads.tags ? tags : [], values));
+      if (known !== undefined) return known;
+    }
+    const key = withTags(id, tags);
+    const running = this.#running.get(key) ?? this.#make(id, tags, context).finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+
+  /** Returns the tags by which the models of an id differ. */
+  tagsOf(id: string, tags: readonly string[] = []): readonly string[] {
+    return this.#reads.has(id) ? [] : tags;
+  }
+
+  async #make(id: string, tags: readonly string[], context: Pick<ModelCallContext, 'secret'>): Promise<CreatedModel> {
+    const reads: Reads = { secrets: [], tags: false };
+    const secrets: string[] = [];
+    const asked: CreateModelContext = {
+      get tags() {
+        reads.tags = true;
+        return tags;
+      },
+      secret: async (secret) => {
+        const value = await readSecret(id, context, secret);
+        reads.secrets.push(secret);
+        secrets.push(value);
+        return value;
+      },
+    };
+    const created = { model: checkedModel(id, await this.#created(id, asked)), secrets };
+    this.#reads.set(reads.tags ? withTags(id, tags) : id, reads);
+    this.#models.set(keyOf(id, reads.tags ? tags : [], secrets), created);
+    return created;
+  }
+
+  async #created(id: string, context: CreateModelContext): Promise<unknown> {
+    try {
+      return await this.#create(id, context);
+    } catch (error) {
+      if (isInstance(error, ModelCallError) || isOfPackage(error)) throw error;
+      throw new ModelCallError('model_error', `"create" of aiSdk() threw for model "${id}": ${errorMessage(error)}`);
+    }
+  }
+}
+
+function withTags(id: string, tags: readonly string[]): string {
+  return JSON.stringify([id, ...tags]);
+}
+
+function keyOf(id: string, tags: readonly string[], secrets: readonly string[]): string {
+  return JSON.stringify([id, tags, secrets]);
+}
+
+/** Reads a secret. The vault's own message for one that cannot be read never contains its value. */
+async function readSecret(
+  id: string,
+  { secret: read }: Pick<ModelCallContext, 'secret'>,
+  secret: string | SecretReference,
+): Promise<string> {
+  const name = typeof secret === 'string' ? secret : secret.name;
+  if (read === undefined) {
+    throw new ModelCallError('secret_missing', `Model "${id}" needs the secret "${name}", and only a worker has secrets`);
+  }
+  try {
+    return await read(secret);
+  } catch (error) {
+    throw new ModelCallError(errorCode(error) ?? 'secret_unavailable', errorMessage(error));
+  }
+}
+
+function checkedModel(id: string, created: unknown): AiSdkModel {
+  const version = memberOf(created, 'specificationVersion');
+  const isUsable = (version === 'v3' || version === 'v4') && typeof memberOf(created, 'doStream') === 'function';
+  if (isUsable) return created as AiSdkModel;
+  const what =
+    typeof created === 'string' ? `the text "${created}"` : `something with the specification "${thrownText(version)}" of the AI SDK`;
+  throw new ModelCallError(
+    'model_bad_request',
+    `"create" of aiSdk() returned ${what} for model "${id}": return a language model of specification "v3" or "v4", such as anthropic(id) of @ai-sdk/anthropic 3 or 4`,
+  );
+}

@@ -1,0 +1,92 @@
+import { outputText } from '../../../src/core/domain/content.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model.ts';
+import type { AssistantPart, ProviderMetadata } from './language-model.ts';
+
+/*
+ * The layout of an answer: its parts in order, with what the provider expects back of each. The content itself is in the record already,
+ * so a text is a length, and a call an index, which stays right if its id or its arguments are recorded in another form:
+ *
+ *   {t: 'reasoning', text, m}                       reasoning, with its signature in the metadata
+ *   {t: 'text', n, m}                               the next n UTF-16 units of the text
+ *   {t: 'call', i, m}                               the i-th call
+ *   {t: 'hosted-call', id, name, input, m}          a call that the provider has made by itself
+ *   {t: 'hosted-result', id, name, output, isError, m}
+ *   {t: 'custom', kind, m}                          a part that only its provider knows
+ */
+
+/** An entry of a layout while an answer arrives. */
+export type Entry = { m?: ProviderMetadata } & (
+  | { t: 'reasoning'; text: string }
+  | { t: 'text'; text: string }
+  | { t: 'call'; i: number }
+  | { t: 'hosted-call'; id: string; name: string; input: unknown }
+  | { t: 'hosted-result'; id: string; name: string; output: unknown; isError?: true }
+  | { t: 'custom'; kind: string }
+);
+
+/** Returns a layout as it is recorded; undefined if it says no more than the content. */
+export function recordedLayout(entries: readonly Entry[]): JsonValue[] | undefined {
+  if (entries.every(({ t, m }) => (t === 'text' || t === 'call') && m === undefined)) return undefined;
+  const layout = entries
+    .filter((entry) => entry.t !== 'text' || entry.text !== '' || entry.m !== undefined)
+    .map((entry) => (entry.t === 'text' ? { t: entry.t, n: entry.text.length, ...defined({ m: entry.m }) } : entry));
+  return layout as JsonValue[];
+}
+
+/** How a request shows a call: its id and its name may have to be changed for the provider. */
+export type ShowCall = (
+  call: { toolCallId: string; name: string; arguments: JsonObject },
+  m: { providerOptions?: ProviderMetadata },
+) => AssistantPart;
+
+/**
+ * Returns the parts of an answer as its provider sent them; undefined if nothing is recorded of them, or it does not fit the content any
+ * more. Nothing in the record is trusted.
+ */
+export function restoredParts(
+  { content, providerItems = [] }: Pick<ConversationEvent, 'content' | 'providerItems'>,
+  show: ShowCall,
+): AssistantPart[] | undefined {
+  if (providerItems.length === 0) return undefined;
+  const text = content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join('');
+  const calls = content.flatMap((item) => (item.type === 'tool_call' ? [item] : []));
+  const parts: (() => AssistantPart)[] = [];
+  let [said, called] = [0, 0];
+  for (const entry of providerItems) {
+    const options = isJsonObject(entry) && isJsonObject(entry['m']) ? { providerOptions: entry['m'] as ProviderMetadata } : {};
+    if (isJsonObject(entry) && entry['t'] === 'text' && Number.isSafeInteger(entry['n']) && Number(entry['n']) >= 0) {
+      const piece = text.slice(said, (said += Number(entry['n'])));
+      // No provider takes a blank text of the assistant, unless it has signed it.
+      if (piece.trim() !== '' || options.providerOptions !== undefined) parts.push(() => ({ type: 'text', text: piece, ...options }));
+      continue;
+    }
+    const call = calls[called];
+    if (isJsonObject(entry) && entry['t'] === 'call' && entry['i'] === called && call !== undefined) {
+      called += 1;
+      parts.push(() => show(call, options));
+      continue;
+    }
+    const other = otherPart(entry);
+    if (other === undefined) return undefined;
+    parts.push(() => ({ ...other, ...options }));
+  }
+  const fits = said === text.length && called === calls.length && parts.length > 0;
+  // Showing a call gives it its id for the request.
+  return fits ? parts.map((part) => part()) : undefined;
+}
+
+/** Returns the part of an entry that is not in the content. */
+function otherPart(entry: JsonValue): AssistantPart | undefined {
+  if (!isJsonObject(entry)) return undefined;
+  const { t, text, kind, id, name, input = null, output = null, isError } = entry;
+  if (t === 'reasoning' && typeof text === 'string') return { type: 'reasoning', text };
+  if (t === 'custom' && typeof kind === 'string') return { type: 'custom', kind };
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined;
+  const call = { toolCallId: id, toolName: name };
+  if (t === 'hosted-call') return { type: 'tool-call', ...call, input, providerExecuted: true };
+  if (t === 'hosted-result')
+    return { type: 'tool-result', ...call, output: { type: isError === true ? 'error-json' : 'json', value: output } };
+  return undefined;
+}

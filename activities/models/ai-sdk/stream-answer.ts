@@ -1,0 +1,210 @@
+import { defined } from '../../../src/core/domain/defined.ts';
+import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
+import type { ModelCallContext, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
+import type { UsageStats } from '../../../src/core/domain/usage.ts';
+import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
+import { AnswerFault, ReportedFault } from '../errors/error-body.ts';
+import { textIn } from '../openai/message-order.ts';
+import type { ProviderMetadata, StreamPart } from './language-model.ts';
+import { type Entry, recordedLayout } from './layout.ts';
+
+/** The finish reasons of the AI SDK that end an answer. The others say that it is not whole, or leave it to the provider's word. */
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+};
+
+/** Parts that tell of the answer, and that their provider does not take back. */
+const NOT_SENT_BACK: readonly unknown[] = ['anthropic.message_start'];
+
+/** A text, or a piece of reasoning. */
+type TextEntry = Extract<Entry, { text: string }>;
+
+/** Puts an answer together from the parts of its stream. */
+export class StreamAnswer {
+  readonly #context: Pick<ModelCallContext, 'onDelta' | 'onUsage'>;
+  readonly #layout: Entry[] = [];
+  /** The texts and pieces of reasoning that have begun, by their kind and id. */
+  readonly #open = new Map<string, TextEntry>();
+  readonly #calls: RawToolCall[] = [];
+  /** The calls of the run whose arguments arrive in pieces, by their id. */
+  readonly #callNames = new Map<string, string>();
+  readonly #warnings: string[] = [];
+  #usage: UsageStats | null = null;
+  #finishReason: FinishReason | undefined;
+
+  constructor(context: Pick<ModelCallContext, 'onDelta' | 'onUsage'>) {
+    this.#context = context;
+  }
+
+  /** True once the answer has ended: what follows is no part of it. */
+  get isComplete(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
+  /** Processes a part. Throws for one that reports an error, and for an end that is none. */
+  take(part: StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#piece(part);
+        return;
+      case 'text-delta':
+      case 'text-end':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        this.#addTo(this.#piece(part), part);
+        return;
+      case 'tool-input-start':
+      case 'tool-input-delta':
+        this.#takeInput(part);
+        return;
+      case 'tool-call':
+        this.#takeCall(part);
+        return;
+      case 'tool-result':
+      case 'custom':
+        this.#takeHosted(part);
+        return;
+      case 'file':
+      case 'reasoning-file':
+        this.#warnings.push(`A file of the model (${textIn(part.mediaType).slice(0, 100)}) was left out: only text and calls are recorded`);
+        return;
+      case 'stream-start':
+        if (Array.isArray(part.warnings)) this.#warnings.push(...part.warnings.map(warningText));
+        return;
+      case 'finish':
+        this.#finish(part);
+        return;
+      case 'error':
+        throw part.error instanceof Error ? part.error : new ReportedFault(part.error);
+      default:
+        // Sources, raw chunks, pings, and what later versions of the specification add.
+        return;
+    }
+  }
+
+  /** Returns the answer. Throws if it has not ended. */
+  response(): ModelResponse {
+    if (this.#finishReason === undefined) throw notWhole();
+    return {
+      content: this.#layout.map((entry) => (entry.t === 'text' ? entry.text : '')).join(''),
+      toolCalls: this.#calls,
+      usage: this.#usage,
+      finishReason: this.#finishReason,
+      ...defined({ providerItems: recordedLayout(this.#layout) }),
+      ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
+    };
+  }
+
+  /** Returns the text or the reasoning that a part belongs to. It begins with its first part, whichever that is. */
+  #piece({ type, id, providerMetadata }: StreamPart): TextEntry {
+    const t = type.startsWith('text') ? 'text' : 'reasoning';
+    const key = `${t} ${textIn(id)}`;
+    const known = type.endsWith('-start') ? undefined : this.#open.get(key);
+    if (known !== undefined) return known;
+    const entry: TextEntry = { t, text: '', ...metadata(providerMetadata) };
+    this.#open.set(key, entry);
+    this.#layout.push(entry);
+    return entry;
+  }
+
+  #addTo(entry: TextEntry, { delta, providerMetadata }: StreamPart): void {
+    const { m } = metadata(providerMetadata);
+    for (const [provider, more] of Object.entries(m ?? {})) entry.m = { ...entry.m, [provider]: { ...entry.m?.[provider], ...more } };
+    if (typeof delta !== 'string' || delta === '') return;
+    entry.text += delta;
+    this.#context.onDelta?.({ type: entry.t, text: delta });
+  }
+
+  #takeInput({ type, id, toolName, delta, providerExecuted }: StreamPart): void {
+    const callId = textIn(id);
+    if (type === 'tool-input-start' && providerExecuted !== true) this.#callNames.set(callId, textIn(toolName));
+    const name = this.#callNames.get(callId);
+    const text = type === 'tool-input-start' ? '' : delta;
+    if (name !== undefined && typeof text === 'string') this.#context.onDelta?.({ type: 'tool_input', callId, toolName: name, text });
+  }
+
+  #takeCall({ toolCallId, toolName, input, providerExecuted, providerMetadata }: StreamPart): void {
+    const id = textIn(toolCallId);
+    const name = textIn(toolName);
+    if (providerExecuted === true) {
+      const value = typeof input === 'string' ? (parsedJson(input) ?? input) : input;
+      this.#layout.push({ t: 'hosted-call', id, name, input: value, ...metadata(providerMetadata) });
+      return;
+    }
+    const isNew = !this.#callNames.has(id);
+    if (isNew && typeof input === 'string') this.#context.onDelta?.({ type: 'tool_input', callId: id, toolName: name, text: input });
+    this.#layout.push({ t: 'call', i: this.#calls.length, ...metadata(providerMetadata) });
+    this.#calls.push({ id: toolCallId, name: toolName, arguments: input });
+  }
+
+  #takeHosted({ type, toolCallId, toolName, result, isError, preliminary, kind, providerMetadata }: StreamPart): void {
+    const m = metadata(providerMetadata);
+    if (type === 'custom' && !NOT_SENT_BACK.includes(kind)) this.#layout.push({ t: 'custom', kind: textIn(kind), ...m });
+    if (type === 'custom' || preliminary === true) return;
+    const failed = isError === true ? { isError: true as const } : {};
+    this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output: result, ...failed, ...m });
+  }
+
+  #finish({ finishReason, usage }: StreamPart): void {
+    this.#usage = usageOf(usage);
+    if (this.#usage !== null) this.#context.onUsage?.(this.#usage);
+    const { unified, raw } = isJsonObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined };
+    const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
+    const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
+    const reason = isFault ? word : (FINISH_REASONS[textIn(unified)] ?? word);
+    // Packages end the stream of a broken connection in this way.
+    if (unified === 'interrupted' || reason === undefined) throw notWhole();
+    this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
+  }
+}
+
+/** Returns the error for an answer that has ended too soon. */
+export function notWhole(): AnswerFault {
+  return new AnswerFault('cut', 'the answer ended before it was complete');
+}
+
+/** Returns the metadata of a part, as a field of its entry. */
+function metadata(given: unknown): { m?: ProviderMetadata } {
+  if (!isJsonObject(given)) return {};
+  const named = Object.entries(given).filter(([, value]) => isJsonObject(value) && Object.keys(value).length > 0);
+  return named.length === 0 ? {} : { m: Object.fromEntries(named) as ProviderMetadata };
+}
+
+/** Returns what was ignored or replaced of a request in words. */
+function warningText(given: unknown): string {
+  const { type, feature, setting, details, message } = isJsonObject(given) ? given : {};
+  const texts = [feature ?? setting ?? (message === undefined ? type : undefined), details ?? message];
+  const said = texts
+    .map(textIn)
+    .filter((text) => text !== '')
+    .join(': ');
+  return type === 'unsupported' && details === undefined ? `${said} is not supported` : said || 'a warning without a text';
+}
+
+function usageOf(given: unknown): UsageStats | null {
+  const { inputTokens, outputTokens } = isJsonObject(given) ? given : {};
+  const input = isJsonObject(inputTokens) ? inputTokens : {};
+  const output = isJsonObject(outputTokens) ? outputTokens : {};
+  const promptTokens = count(input['total']);
+  const completionTokens = count(output['total']);
+  if (promptTokens === undefined && completionTokens === undefined) return null;
+  const [prompt, completion] = [promptTokens ?? 0, completionTokens ?? 0];
+  const cachedTokens = count(input['cacheRead']) || undefined;
+  const cacheWriteTokens = count(input['cacheWrite']) || undefined;
+  const reasoningTokens = count(output['reasoning']) || undefined;
+  return {
+    promptTokens: prompt,
+    completionTokens: completion,
+    totalTokens: prompt + completion,
+    ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens }),
+  };
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
