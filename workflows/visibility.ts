@@ -13,7 +13,9 @@ import { isoTime } from '../src/core/domain/time.ts';
 import { notRunTexts, verifiedText } from '../src/core/domain/tool-calls.ts';
 import { dollars } from '../src/core/domain/usage.ts';
 import { runningAgents, waitingAgents } from '../src/core/loop/children.ts';
-import { firstAgent, hasSeveralAgents } from '../src/core/loop/handoffs.ts';
+import { archiveProgress } from '../src/core/loop/archive.ts';
+import { roundOf } from '../src/core/loop/flows.ts';
+import { firstAgent, handoffCount, hasSeveralAgents } from '../src/core/loop/handoffs.ts';
 import { usedAmounts } from '../src/core/loop/limits.ts';
 import { thoughtOf } from '../src/core/loop/next-step.ts';
 import { approvalViews } from '../src/core/loop/progress.ts';
@@ -162,12 +164,12 @@ function lastThought({ phase, window, thought }: RunState): string {
 
 /** Returns the agent that acts, if the run was handed over. */
 function actingAgentLines(state: RunState): string[] {
-  const { handoffs, snapshot } = state;
-  if (handoffs === undefined || !hasSeveralAgents(state)) return [];
-  const { count, flow } = handoffs;
-  const round = flow?.kind === 'loop' ? [`round ${flow.iteration} of ${flow.maxIterations}`] : [];
+  if (!hasSeveralAgents(state)) return [];
+  const count = handoffCount(state);
+  const loop = roundOf(state);
+  const round = loop === undefined ? [] : [`round ${loop.round} of ${loop.most}`];
   const after = count === 0 ? [] : [`after ${counted(count, 'handoff')}`];
-  return [`- **Agent** ${[snapshot.name, ...round, ...after].join(', ')}`];
+  return [`- **Agent** ${[state.snapshot.name, ...round, ...after].join(', ')}`];
 }
 
 /** Returns the usage against its limits. */
@@ -215,7 +217,8 @@ function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
 }
 
 /** Returns the events that are being archived, and those that are not archived. */
-function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
+function archiveLines(state: RunState): string[] {
+  const { archiving, notArchived = [] } = archiveProgress(state);
   return [
     ...(archiving === undefined ? [] : [`- **Archiving** ${eventsText(archiving)} since ${archiving.since}`]),
     ...notArchived
@@ -265,8 +268,8 @@ const SHOWN_AGENTS = 10;
 
 /** Returns the agents that run as children of tool calls, as Markdown lines. */
 function agentLines(state: RunState, waitingChildren: readonly string[]): string[] {
-  if (state.children === undefined) return [];
   const agents = runningAgents(state).map((agent) => ({ ...agent, waits: waitingChildren.includes(agent.runId) }));
+  if (agents.length === 0) return [];
   const listed = agents.toSorted((one, other) => Number(other.waits) - Number(one.waits)).slice(0, SHOWN_AGENTS);
   const more = agents.length - listed.length;
   return [

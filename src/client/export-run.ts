@@ -7,6 +7,7 @@ import type { NotArchived } from '../core/domain/run.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { CallsNotRun } from '../core/domain/tool-calls.ts';
 import type { AggregatedUsage } from '../core/domain/usage.ts';
+import { archiveProgress } from '../core/loop/archive.ts';
 import { type ReadExecution, readRun } from '../history/read-run.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { StoredRun } from '../stores/payload-store.ts';
@@ -147,7 +148,7 @@ class RunExport {
   }
 
   #summary(last: ReadExecution | undefined): ExportSummary {
-    const notArchived = last?.run.state?.notArchived;
+    const notArchived = last?.run.state && archiveProgress(last.run.state).notArchived;
     return {
       type: 'summary',
       version: 1,

@@ -13,7 +13,6 @@ import { isoTime } from './domain/time.ts';
 import { overridesIn, type ParentRun, type SessionKind } from './domain/run-input.ts';
 import type { Resolved } from './domain/children.ts';
 import type { SessionOverrides } from './domain/sessions.ts';
-import { beginFlow } from './loop/flows.ts';
 import { blankRunState, newRunState, recordEvent, recordNotices, type RunClock, type RunState } from './loop/state/run-state.ts';
 import type { Inbox } from './loop/state/inbox.ts';
 import type {
@@ -63,7 +62,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
   const state =
     start.type === 'program'
       ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
-      : Object.assign(newRunState({ ...start.input, ...beginning }, clock), beginFlow(beginning.snapshot));
+      : newRunState({ ...start.input, ...beginning }, clock);
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) state.parent = parent;
   // The agent is resolved without these limits: each turn is given others.

@@ -1,3 +1,6 @@
+// Composes the capabilities: whoever runs or reads a run does it through this file.
+import type { AllPorts } from './capabilities.ts';
+import './capabilities.ts';
 import { defined } from './domain/defined.ts';
 import { errorMessage } from './domain/errors.ts';
 import { isJsonObject, type JsonValue } from './domain/json.ts';
@@ -32,8 +35,11 @@ import { ITEMS_SUFFIX, namedOutputs, reusableOutput } from './program/needed-out
 import { isSession } from './sessions/open-session.ts';
 import { runSession, type SessionPorts } from './sessions/run-session.ts';
 
+/** The effects of whatever a run is about. */
+export interface InterpreterPorts extends AllPorts, ProgramPorts, SessionPorts {}
+
 /** Runs what the run is about until it ends or its history is full: the loop of an agent, the turns of a session, or the steps of a program. */
-export function interpret(state: RunState, ports: ProgramPorts & SessionPorts, from: RunPosition = BEGINNING): Promise<LoopEnd> {
+export function interpret(state: RunState, ports: InterpreterPorts, from: RunPosition = BEGINNING): Promise<LoopEnd> {
   if (state.program !== undefined) return runProgram(state, state.program, ports);
   if (isSession(state)) return runSession(state, ports, from);
   return runLoop(state, ports, from.type === 'idle' ? BEGINNING : from);

@@ -10,17 +10,16 @@ import type { Principal } from '../core/domain/run.ts';
 import type { TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
-import { interpret } from '../core/interpret.ts';
-import { beginArchiving, endArchiving, noteNotifyEndedFailure, withNotArchived } from '../core/loop/close-run.ts';
+import { interpret, type InterpreterPorts } from '../core/interpret.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/archive.ts';
+import { noteNotifyEndedFailure } from '../core/loop/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs.ts';
 import { addEndHooks } from '../core/loop/hooks.ts';
 import type { RunPosition } from '../core/loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import type { ProgramPorts } from '../core/program/program-run.ts';
 import type { ArchiveEventsInput } from '../core/protocol.ts';
-import type { SessionPorts } from '../core/sessions/run-session.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
@@ -213,7 +212,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
 interface Replay {
   tasks: RecordedTasks;
   run: RecordedRun;
-  ports: ProgramPorts & SessionPorts;
+  ports: InterpreterPorts;
 }
 
 /**

@@ -11,8 +11,8 @@ import type { Growth, Leaving } from '../core/loop/ports.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { callIdAt } from '../core/program/program-index.ts';
-import type { ProgramPorts } from '../core/program/program-run.ts';
-import { begunWork, type SessionPorts } from '../core/sessions/run-session.ts';
+import type { InterpreterPorts } from '../core/interpret.ts';
+import { begunWork } from '../core/sessions/run-session.ts';
 import { RecordedActivities, type Which, withName } from './recorded-activities.ts';
 import { activitiesNamed, childOf, isFull, isFullFor, isToolActivity, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
@@ -62,7 +62,7 @@ export class RecordedRun {
   }
 
   /** Returns the ports of the loop over the history. */
-  ports(runId: string, snapshot: AgentSnapshot, state: RunState): ProgramPorts & SessionPorts {
+  ports(runId: string, snapshot: AgentSnapshot, state: RunState): InterpreterPorts {
     const tasks = this.#tasks;
     const children = this.#children;
     const cancelRequested = (): boolean => tasks.cancelRequested();

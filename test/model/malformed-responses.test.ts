@@ -9,7 +9,7 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { isTerminal } from '../../src/core/domain/run.ts';
-import type { RunPorts } from '../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../src/core/capabilities.ts';
 import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
@@ -111,7 +111,7 @@ async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ sta
   let ids = 0;
   let asked = 0;
   const uuid = (): string => `id-${(ids += 1)}`;
-  const ports: RunPorts = {
+  const ports: AllPorts = {
     ...quietPorts(),
     now: () => 1_700_000_000_000,
     uuid,

@@ -79,7 +79,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts the calls of an answer before the hooks that have an activity of their own',
-    file: 'src/core/loop/points.ts',
+    file: 'src/core/loop/hooks.ts',
     find: 'hasHooksBefore(state, ports, position) ?',
     replace: 'hasHooksBefore(state, ports, position) && position.response.reviewed ?',
     history: 'hooked-remotely',
@@ -95,9 +95,9 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'asks a model which agents of a parallel flow act',
-    file: 'src/core/loop/points.ts',
-    find: 'return isParallel(state) ? startBranches(state, ports) : undefined;',
-    replace: 'return undefined;',
+    file: 'src/core/loop/flows.ts',
+    find: '(isParallel(state) ? startBranches(state, ports) : undefined)',
+    replace: 'undefined',
     history: 'side-by-side-over-executions',
     caught: { step: null, expected: 'child workflow "agentRun"', actual: 'activity "callModel"' },
   },
@@ -112,7 +112,7 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'does not check an answer',
     file: 'src/core/loop/answers.ts',
-    find: 'return guardsAnswers(state.snapshot) ?',
+    find: 'return points.isAnswerChecked(state) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
     caught: { step: 2, expected: 'activity "checkGuardrails"', actual: 'a change of search attributes' },

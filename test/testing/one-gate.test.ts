@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { GateName } from '../../src/core/loop/gate.ts';
+import '../../src/core/capabilities.ts';
+import { gatesInOrder } from '../../src/core/loop/gate.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { type CallsNotRun, type NotRun, resultText } from '../../src/core/domain/tool-calls.ts';
@@ -60,8 +61,8 @@ const seven: Outcome['asked'][0] = [{ amount: 7 }, undefined];
 const overLimit = '1 of 1 tool calls that the model asks for are over the limit of tool calls';
 const rejected = { ran: null, got: 'User denied the tool execution. Reason: too much', notRun: 'refused' as const };
 
-/** The rows of each gate. A new gate needs some. Only a model meets the final attempt and other agents. */
-const ROWS: Record<Exclude<GateName, 'attempt' | 'handoffs'>, readonly Row[]> = {
+/** The rows of each gate, in the order of the gates. A new gate needs some. */
+const ROWS: Record<string, readonly Row[]> = {
   review: [
     {
       if: 'its tool is for code alone',
@@ -336,6 +337,11 @@ async function outcomeOfAgent(maker: Maker, row: Row): Promise<Outcome> {
   const record = steps[0]?.toolCalls.find(({ toolName }) => toolName === name);
   return course.outcome(record?.result ?? null, result);
 }
+
+test('each gate has rows, but those of the final attempt and of other agents, which only a model meets', () => {
+  const names = gatesInOrder().map(({ name }) => name);
+  expect(names.filter((name) => name !== 'attempt' && name !== 'handoffs')).toEqual(Object.keys(ROWS));
+});
 
 describe.each(Object.entries(ROWS))('the gate "%s" has the same outcome for whoever makes a call', (_, rows) => {
   const cells = rows.flatMap((row) => row.makers.map((maker) => [row.if, maker, row] as const));

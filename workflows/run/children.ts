@@ -32,15 +32,16 @@ import { summaryText } from '../../src/core/domain/text.ts';
 import {
   type ChildEffects,
   type ChildEnd,
+  agentsOfCalls,
   childrenOf,
   END_WAIT_MS,
   followChild,
   mayHaveChildren,
+  spendChild,
   type MessageProblem,
   type ReadChild,
 } from '../../src/core/loop/children.ts';
 import { countsOf } from '../../src/core/loop/close-run.ts';
-import { spendChild } from '../../src/core/loop/spending.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import {
   AGENT_RUN,
@@ -248,8 +249,8 @@ export async function endChildren(run: LiveRun, state: RunState): Promise<void> 
 }
 
 /** Returns the turn that is waited for, of a session that the run keeps. */
-function turnOf({ children = [] }: RunState, runId: string): number | undefined {
-  return children.find((child) => child.runId === runId)?.turn;
+function turnOf(state: RunState, runId: string): number | undefined {
+  return agentsOfCalls(state).find((child) => child.runId === runId)?.turn;
 }
 
 async function cancelChild(run: LiveRun, runId: string, turn: number | undefined): Promise<ReadChild> {

@@ -19,15 +19,10 @@ import {
   queriedInput,
   withOpening,
 } from '../../src/core/first-start.ts';
-import { interpret } from '../../src/core/interpret.ts';
-import {
-  beginArchiving,
-  closeRun,
-  closeUnstarted,
-  endArchiving,
-  noteNotifyEndedFailure,
-  withNotArchived,
-} from '../../src/core/loop/close-run.ts';
+import { interpret, type InterpreterPorts } from '../../src/core/interpret.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/loop/archive.ts';
+import { closeRun, closeUnstarted, noteNotifyEndedFailure } from '../../src/core/loop/close-run.ts';
+import { keptAgents } from '../../src/core/loop/children.ts';
 import { firstAgent } from '../../src/core/loop/handoffs.ts';
 import { addEndHooks, hasEndHooks } from '../../src/core/loop/hooks.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/loop/next-step.ts';
@@ -43,8 +38,6 @@ import {
 } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import type { ProgramPorts } from '../../src/core/program/program-run.ts';
-import type { SessionPorts } from '../../src/core/sessions/run-session.ts';
 import { checkProgramInput, checkRunInput } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
@@ -85,7 +78,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : continueAsNewEnd(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
-  if (runEnd.type === 'finished') await closeKept(run.state?.kept);
+  if (runEnd.type === 'finished') await closeKept(run.state && keptAgents(run.state));
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
@@ -254,7 +247,7 @@ async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<
 const CHILD_ID_LENGTH = 8;
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
-function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts & SessionPorts {
+function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): InterpreterPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
     ...activityPorts(run, (call) => scheduleActivity(run, call), cancelRequested),

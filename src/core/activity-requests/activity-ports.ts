@@ -14,7 +14,7 @@ import { defined } from '../domain/defined.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
-import { findEvent } from '../loop/state/run-state.ts';
+import { findEvent } from '../loop/tool-calls.ts';
 import { thoughtOf } from '../loop/next-step.ts';
 import type { RunToolInput, RunToolOutput } from '../protocol.ts';
 import {

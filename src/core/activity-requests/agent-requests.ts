@@ -14,7 +14,9 @@ import { isJsonObject } from '../domain/json.ts';
 import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-input.ts';
 import type { SessionOverrides } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
-import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
+import type { ModelCall, ModelCallOutcome } from '../loop/ports.ts';
+import type { SummaryOutcome, SummaryRequest } from '../loop/compaction.ts';
+import type { HandoffPorts } from '../loop/handoffs.ts';
 import type { CallModelInput, ResolveAgentInput, ResolveAgentOutput, RunInput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
 import {
@@ -41,7 +43,7 @@ export function agentPorts(
   run: RequestingRun,
   perform: PerformActivity,
   cancelRequested: () => boolean,
-): Pick<SessionPorts, 'callModel' | 'summarise' | 'resolveHandoff' | 'switchAgent' | 'refreshAgent'> {
+): Pick<SessionPorts & HandoffPorts, 'callModel' | 'summarise' | 'resolveHandoff' | 'switchAgent' | 'refreshAgent'> {
   return {
     callModel: (call) => perform(interruptibleRequest(modelRequest(run, call), cancelRequested)),
     summarise: (request) => perform(summaryRequest(run, request)),

@@ -4,7 +4,8 @@ import { MISSED_HEARTBEATS, toolOwner } from '../domain/agent.ts';
 import { defined } from '../domain/defined.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
-import type { RunPorts, SegmentCall, SegmentOutcome } from '../loop/ports.ts';
+import type { AllPorts } from '../capabilities.ts';
+import { journalOf, type SegmentCall, type SegmentOutcome } from '../loop/code-cells.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../protocol.ts';
 import {
   activityCause,
@@ -20,7 +21,7 @@ import {
 } from './activity-request.ts';
 
 /** The port of cells of code. */
-export function codePorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'runSegment'> {
+export function codePorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'runSegment'> {
   return { runSegment: (call) => runSegment(run, call, perform) };
 }
 
@@ -116,7 +117,7 @@ function remoteInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
 
 function localInput(run: RequestingRun, call: SegmentCall, whole: boolean): RunSegmentInput {
   const { code, results } = call;
-  const { journal } = run.state?.code ?? {};
+  const journal = run.state && journalOf(run.state);
   return {
     ...positionInput(run, call),
     code,

@@ -5,9 +5,9 @@ import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../loop/state/approval-state.ts';
-import { rewrittenArguments } from '../loop/hooks.ts';
+import { rewrittenArguments } from '../loop/gate.ts';
 import type { Authorization, NotifyOutcome, RunPorts, ToolInvocation } from '../loop/ports.ts';
-import { findEvent } from '../loop/state/run-state.ts';
+import { findEvent } from '../loop/tool-calls.ts';
 import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,

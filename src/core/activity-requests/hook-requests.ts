@@ -9,7 +9,9 @@ import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type Hook
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import type { GuardrailCheck, GuardrailOutcome, RunPorts, ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
+import type { AllPorts } from '../capabilities.ts';
+import type { GuardrailCheck, GuardrailOutcome } from '../loop/guardrails.ts';
+import type { ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
 import type { CheckGuardrailsOutput } from '../protocol.ts';
 import {
   activityProblem,
@@ -28,7 +30,7 @@ import {
 import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, InputOf, ResultOf } from './contracts.ts';
 
 /** The ports of hooks and guardrails. */
-export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<RunPorts, 'reviewCalls' | 'afterCall' | 'checkGuardrails'> {
+export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'reviewCalls' | 'afterCall' | 'checkGuardrails'> {
   return {
     reviewCalls: (response) => perform(reviewRequest(run, response)),
     afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),

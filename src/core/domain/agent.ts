@@ -60,6 +60,11 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   agent?: AgentOfTool;
 }
 
+/** True for a tool whose calls a function of the user runs. */
+export function isOfUser({ mcp, agent, handoff, ofSkills, ofMemory, answer }: ToolSnapshot): boolean {
+  return [mcp, agent, handoff, ofSkills, ofMemory, answer].every((kind) => kind === undefined);
+}
+
 /** A caller of tools. */
 export type ToolCaller = 'model' | 'code';
 

@@ -1,4 +1,4 @@
-import { type AgentSnapshot, DEFAULT_POLICY, type FlowState, type ToolSnapshot, TRANSFER_TO_AGENT } from './agent.ts';
+import { type AgentSnapshot, DEFAULT_POLICY, type ToolSnapshot, TRANSFER_TO_AGENT } from './agent.ts';
 import { outputText } from './content.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import { isRecall } from './memory.ts';
@@ -22,8 +22,8 @@ export interface HandoffState {
   next?: AgentSnapshot;
   /** What a person should know of its tools. */
   notices?: Notice[];
-  /** The turns of the agents, if the run is that of a flow. */
-  flow?: FlowState;
+  /** The agents act in the order of a flow. */
+  ofFlow?: true;
   /** The names of the agents that have answered in this turn. Only of those that must call a tool in the first step of it. */
   acted?: string[];
   /** The usage of each agent that has acted, by its name, in the order of their first turns. */

@@ -8,7 +8,7 @@ import type { SessionKind } from '../domain/run-input.ts';
 import { isSameIdentity } from '../domain/run.ts';
 import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from '../domain/sessions.ts';
 import { isoTime } from '../domain/time.ts';
-import { childrenOf } from '../loop/children.ts';
+import { agentsOfCalls, childrenOf } from '../loop/children.ts';
 import { isParallel } from '../loop/flows.ts';
 import { ownPermissions } from '../loop/permissions.ts';
 import { revoke as revokeDecision } from '../loop/state/approval-state.ts';
@@ -382,7 +382,7 @@ function isChild({ state }: MessageReceiver, runId: string): boolean {
 
 /** True unless an earlier turn of a session has ended, whose answer was given up. */
 function isWaitedFor({ state }: MessageReceiver, runId: string, turn: number | undefined): boolean {
-  return turn === undefined || state?.children?.some((child) => child.runId === runId && child.turn === turn) === true;
+  return turn === undefined || agentsOfCalls(state ?? {}).some((child) => child.runId === runId && child.turn === turn);
 }
 
 function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {

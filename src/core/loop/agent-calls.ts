@@ -1,6 +1,6 @@
-import type { AgentOfTool } from '../domain/agent.ts';
+import type { AgentOfTool, ToolSnapshot } from '../domain/agent.ts';
 import { BYTE_BUDGETS, cutContent, cutMarker, cutText } from '../domain/byte-budgets.ts';
-import type { CallsLeft, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../domain/children.ts';
+import type { CallsLeft, ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../domain/children.ts';
 import { type ContentPart, outputText } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { inheritedHooks } from '../domain/hooks.ts';
@@ -9,31 +9,36 @@ import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits }
 import type { RunResultFields } from '../domain/result.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput, type SessionInput } from '../domain/run-input.ts';
 import { cutNote, isCutOff } from '../domain/tool-calls.ts';
-import { withChild, withUnknownChild } from '../domain/usage.ts';
+import { addRunUsage, withChild, withUnknownChild } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { agentOfCall, isGone } from './children.ts';
+import type { Capability, LeftCall, LongCalls } from './capability.ts';
+import { points } from './points.ts';
+import { agentOfCall, agentsOfCalls, descendants, endedInStep, isGone, kept, keptAgents, running } from './children.ts';
 import { branchInput } from './flows.ts';
-import { afterCall, hasHooksAfter } from './hooks.ts';
 import { usedAmounts } from './limits.ts';
 import type { CallsEnd, EndedCalls } from './next-step.ts';
-import { permissionsOf } from './permissions.ts';
+import { hasChangedPermissions, permissionsOf } from './permissions.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
+import type { WithSlices } from './state/slices.ts';
 
 // Tool phase: the calls of one response that run agents.
 
-type Begin = Extract<ChildStartResult, { ok: true }>['begin'];
-
-/** The call of an agent that continues: the next execution waits for it. */
-export interface LeftCall {
-  type: 'left';
+/** The effects of agents that run as children. */
+export interface ChildPorts extends RunPorts {
+  /** Runs a child to its end, or waits for one that an earlier execution has started. */
+  runChild(call: ChildCall): Promise<ChildOutcome>;
+  /** Returns a run id for a new child that begins with `prefix`. Each start, also after a reset of the run, gets another one. */
+  childRunId(prefix: string): string;
 }
+
+type Begin = Extract<ChildStartResult, { ok: true }>['begin'];
 
 /**
  * The calls of one response that run agents as children. They do not keep a run from continuing as new: those that are alive then are
  * left to the next execution.
  */
-export class AgentCalls {
+class AgentCalls implements LongCalls {
   /** The number of agents that this execution waits for. */
   waiting = 0;
   /** True if this execution has waited for an agent. */
@@ -41,21 +46,20 @@ export class AgentCalls {
   /** True once the agents are left to the next execution. */
   isLeaving = false;
   readonly #state: RunState;
-  readonly #ports: RunPorts;
+  readonly #ports: ChildPorts;
 
-  constructor(state: RunState, ports: RunPorts) {
+  constructor(state: RunState, ports: ChildPorts) {
     this.#state = state;
     this.#ports = ports;
   }
 
-  /** True if a further agent must wait until another one ends. */
-  get isFull(): boolean {
-    return (this.#state.children?.length ?? 0) >= treeLimitsOf(this.#state).alive;
+  includes({ agent }: ToolSnapshot): boolean {
+    return agent !== undefined;
   }
 
-  /** True if a call must wait until its agent has answered another call. */
-  isBusy(invocation: ToolInvocation): boolean {
-    return isAnswering(this.#state, invocation);
+  /** True if a further agent must wait until another one ends, or until its agent has answered another call. */
+  isHeldBack(invocation: ToolInvocation): boolean {
+    return agentsOfCalls(this.#state).length >= treeLimitsOf(this.#state).alive || isAnswering(this.#state, invocation);
   }
 
   /** Leaves the agents that are alive to the next execution. */
@@ -76,7 +80,7 @@ export class AgentCalls {
     if (agent === undefined) return failedAgentResult(invocation, 'is not known');
     const made = prepareChild(this.#state, this.#ports, { invocation, agent, calls });
     if (!made.ok) return failedAgentResult(invocation, `could not start: ${made.problem}`);
-    this.#state.children = [...(this.#state.children ?? []), made.child];
+    running.set(this.#state, [...agentsOfCalls(this.#state), made.child]);
     noteTurn(this.#state, invocation, made.child);
     return this.#follow(invocation, made.child, made.begin);
   }
@@ -103,21 +107,20 @@ export class AgentCalls {
     noteEndOfTurn(this.#state, child, outcome);
     // Its id is shown until the record of the step has it.
     const isRun = outcome.type !== 'failed' || !outcome.unstarted;
-    const shown = this.#state.endedChildren ?? [];
-    if (isRun && !shown.includes(child.runId)) this.#state.endedChildren = [...shown, child.runId];
+    const shown = endedInStep.of(this.#state) ?? [];
+    if (isRun && !shown.includes(child.runId)) endedInStep.set(this.#state, [...shown, child.runId]);
     const ended = outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
     // Awaited only on demand: in the sandbox every promise costs a stack trace.
-    const hooked = hasHooksAfter(this.#state, this.#ports, invocation, ended)
-      ? await afterCall(this.#state, this.#ports, invocation, ended)
-      : ended;
+    const reviewed = points.afterResult(this.#state, this.#ports, { invocation, outcome: ended });
+    const counted = reviewed === undefined ? ended : (await reviewed).outcome;
     this.waiting -= 1;
-    return hooked;
+    return counted;
   }
 
   #forget(child: RunningAgent): void {
-    const others = (this.#state.children ?? []).filter((one) => one !== child);
-    if (others.length === 0) delete this.#state.children;
-    else this.#state.children = others;
+    const others = agentsOfCalls(this.#state).filter((one) => one !== child);
+    if (others.length === 0) running.clear(this.#state);
+    else running.set(this.#state, others);
     this.#ports.inbox.forgetChild(child.runId);
   }
 }
@@ -140,13 +143,16 @@ function outcomeOfAgent(
   const isNew = (child.turn ?? 1) === 1;
   const durationMs = Math.max(0, ports.now() - child.startedAt);
   if (outcome.type === 'failed') {
-    if (!outcome.unstarted) state.descendants = withUnknownChild(state.descendants, child.given ?? {}, child.runs, isNew);
+    if (!outcome.unstarted) descendants.set(state, withUnknownChild(descendants.of(state), child.given ?? {}, child.runs, isNew));
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
     return { ...failedAgentResult(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
   }
   const { result } = outcome;
-  if (result === undefined) state.descendants = withUnknownChild(state.descendants, child.given ?? {}, child.runs, isNew);
-  else state.descendants = withChild(state.descendants, result, isNew);
+  const before = descendants.of(state);
+  descendants.set(
+    state,
+    result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, isNew) : withChild(before, result, isNew),
+  );
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
   if (result === undefined) return { ...failedAgentResult(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
   const { final, branch } = invocation.tool.agent ?? {};
@@ -221,7 +227,7 @@ function errorOf(message: string | null, code: string | null = null): { error?: 
 }
 
 /** Returns the end of the run if an agent whose result is also the result of the run has ended: the first one, in the order of the calls. */
-export function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
+function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
   for (const outcome of outcomes) {
     if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
     const { tool: _, ...ending } = outcome.ended;
@@ -244,7 +250,7 @@ const MAX_ID = 1_000;
 /** Makes the child of a call, with its part of the limits of the run. */
 function prepareChild(
   state: RunState,
-  ports: RunPorts,
+  ports: ChildPorts,
   { invocation, agent, calls }: { invocation: ToolInvocation; agent: AgentOfTool; calls: CallsLeft },
 ): ChildStartResult {
   const { parent: { depth = 0 } = {} } = state;
@@ -307,7 +313,7 @@ function nextTurn(
     content: requestText(agent, call.arguments),
     runs,
     ...defined({ left: given }),
-    ...(state.permissions === undefined ? {} : { permissions: [...permissionsOf(state)] }),
+    ...(hasChangedPermissions(state) ? { permissions: [...permissionsOf(state)] } : {}),
   };
 }
 
@@ -334,34 +340,34 @@ function limitRefusal(limit: string): Extract<ChildStartResult, { ok: false }> {
 type AgentCall = Pick<ToolInvocation, 'tool'>;
 
 /** Returns the agent that is kept for a tool; undefined before its first call. */
-function keptAgent({ kept = [] }: Pick<RunState, 'kept'>, { tool }: AgentCall): KeptAgent | undefined {
-  return kept.find((one) => one.tool === tool.name && one.agent === tool.agent?.name);
+function keptAgent(run: WithSlices, { tool }: AgentCall): KeptAgent | undefined {
+  return keptAgents(run).find((one) => one.tool === tool.name && one.agent === tool.agent?.name);
 }
 
 /** True if the agent of a tool is kept, and still answers an earlier call. */
-function isAnswering(state: Pick<RunState, 'kept' | 'children'>, call: AgentCall): boolean {
+function isAnswering(state: WithSlices, call: AgentCall): boolean {
   if (!call.tool.agent?.kept) return false;
   const known = keptAgent(state, call);
-  return known !== undefined && state.children?.some(({ runId }) => runId === known.runId) === true;
+  return known !== undefined && agentsOfCalls(state).some(({ runId }) => runId === known.runId);
 }
 
 /** Notes the turn that a call begins. */
 function noteTurn(state: RunState, { tool }: AgentCall, { runId, turn }: RunningAgent): void {
   if (turn === undefined || tool.agent === undefined) return;
-  const others = (state.kept ?? []).filter((one) => one.runId !== runId);
-  state.kept = [...others, { tool: tool.name, agent: tool.agent.name, runId, turns: turn }];
+  const others = keptAgents(state).filter((one) => one.runId !== runId);
+  kept.set(state, [...others, { tool: tool.name, agent: tool.agent.name, runId, turns: turn }]);
 }
 
 /** Forgets an agent whose session has ended: the next call starts another one. */
 function noteEndOfTurn(state: RunState, { runId, turn }: RunningAgent, outcome: EndedChild): void {
-  const known = state.kept?.find((one) => one.runId === runId);
+  const known = keptAgents(state).find((one) => one.runId === runId);
   if (turn === undefined || known === undefined) return;
-  const others = state.kept?.filter((one) => one !== known) ?? [];
+  const others = keptAgents(state).filter((one) => one !== known);
   // A turn that did not begin is not counted.
   const turns = outcome.type === 'failed' && outcome.unstarted ? turn - 1 : turn;
   const left = turns === 0 || hasSessionEnded(outcome) ? others : [...others, { ...known, turns }];
-  if (left.length === 0) delete state.kept;
-  else state.kept = left;
+  if (left.length === 0) kept.clear(state);
+  else kept.set(state, left);
 }
 
 /** True if the whole session has ended: it is gone, or gives its own result instead of that of a turn. */
@@ -435,8 +441,8 @@ function reservePart(state: RunState, { own, calls, keepsNone = false, now }: Re
 }
 
 /** Returns the amount that the agents which are running have been given. */
-function heldOf({ children = [] }: RunState, name: (typeof SHARED)[number]): number {
-  return children.reduce((sum, { given }) => sum + (given?.[name] ?? 0), 0);
+function heldOf(run: RunState, name: (typeof SHARED)[number]): number {
+  return agentsOfCalls(run).reduce((sum, { given }) => sum + (given?.[name] ?? 0), 0);
 }
 
 // Children: the limits of the tree of runs.
@@ -454,10 +460,9 @@ function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'
 }
 
 /** Returns the number of runs that may still be started below a run, besides those that its children have been given. */
-function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'children' | 'descendants'>): number {
-  const { children = [], descendants } = state;
-  const held = children.reduce((sum, { runs }) => sum + 1 + runs, 0);
-  return treeLimitsOf(state).runs - (descendants?.runs ?? 0) - held;
+function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'slices'>): number {
+  const held = agentsOfCalls(state).reduce((sum, { runs }) => sum + 1 + runs, 0);
+  return treeLimitsOf(state).runs - (descendants.of(state)?.runs ?? 0) - held;
 }
 
 /**
@@ -467,3 +472,34 @@ function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'children' | 'de
 function runsToGive(state: Parameters<typeof runsLeft>[0], calls: number): number {
   return Math.max(0, Math.floor((runsLeft(state) - calls) / (calls + 1)));
 }
+
+export const children: Capability<ChildPorts> = {
+  name: 'children',
+  slices: [running, kept, endedInStep, descendants],
+  hasStarted: (state, invocation) => agentOfCall(state, invocation) !== undefined,
+  longCalls: (state, ports) => (state.snapshot.tools.some(({ agent }) => agent !== undefined) ? new AgentCalls(state, ports) : undefined),
+  recordsBeside(state) {
+    endedInStep.clear(state);
+    return [];
+  },
+  callsEnded: endOfFinalAgent,
+  turnEnds(state) {
+    running.clear(state);
+    endedInStep.clear(state);
+  },
+  turnBegins: (state) => descendants.clear(state),
+  withOthers(run, used) {
+    const others = descendants.of(run);
+    return others === undefined
+      ? used
+      : { usage: addRunUsage(used.usage, others.usage), toolCalls: used.toolCalls + others.toolCalls };
+  },
+  countParts: (run) => defined({ descendants: descendants.of(run) }),
+  statusParts(state) {
+    const others = descendants.of(state);
+    return {
+      ...(others === undefined ? {} : { treeUsage: addRunUsage(state.usage, others.usage) }),
+      ...defined({ endedChildren: endedInStep.of(state) }),
+    };
+  },
+};

@@ -1,9 +1,8 @@
 import { defined } from '../domain/defined.ts';
-import { guardsAnswers } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { FINAL_ANSWER } from '../domain/tool-calls.ts';
-import { endTurn } from './flows.ts';
+import { points } from './points.ts';
 import { takeMessages } from './messages.ts';
 import { type Answered, answerOf, endAtLimit, endCancelled, endFailed, type NextStep, thoughtOf } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
@@ -72,22 +71,22 @@ export function mayRetryOutput(state: RunState): boolean {
   return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
 }
 
-/** Ends the run with an answer, once the guardrails of the agent have passed it. */
+/** Ends the run with an answer, once it has been checked if it must be. */
 export function finishWithAnswer(state: RunState, ports: RunPorts, answered: Answered): NextStep {
-  return guardsAnswers(state.snapshot) ? { type: 'check_output', answered } : acceptAnswer(state, ports, answered);
+  return points.isAnswerChecked(state) ? { type: 'check_output', answered } : acceptAnswer(state, ports, answered);
 }
 
 /**
  * Ends the run with an answer. After the step limit, the status still says that the limit ended it. Messages that the run accepted
- * before the answer arrived are answered first, so that no accepted message stays without an answer. `checked`: guardrails have
- * passed it.
+ * before the answer arrived are answered first, so that no accepted message stays without an answer. `checked`: it has passed
+ * its checks.
  */
 export function acceptAnswer(state: RunState, ports: RunPorts, { final, ...answered }: Answered, checked = false): NextStep {
   const shown = checked ? { ...answered, checked: true as const } : answered;
   if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...shown } };
   // An interrupted turn of a session reads no more messages: the next one answers them.
   if (state.session !== undefined && ports.cancelRequested()) return endCancelled(state);
-  if (takeMessages(state, ports) || endTurn(state, answered.output)) return { type: 'call_model', final: false };
+  if (takeMessages(state, ports) || points.turnContinues(state, answered.output)) return { type: 'call_model', final: false };
   state.context.finalResult = answered.output;
   return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...shown } };
 }

@@ -6,17 +6,17 @@ import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';
 import { callResult, notRunResult, unknownResult } from './call-results.ts';
+import { points } from './points.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
-import { asRewritten } from './hooks.ts';
+import { asRewritten, deniedAgain } from './gate.ts';
 import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
-import { endAtLimit, type NextStep, type Position } from './next-step.ts';
-import { permissionVerdict, takeNarrowings } from './permissions.ts';
+import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import type { Authorization, RunPorts, ToolInvocation, WaitDeadline } from './ports.ts';
 import { deadlineOf, decide, decidedOf, isAskedAbout, pendingOf, rememberedFor } from './state/approval-state.ts';
 import type { Verdict } from './state/inbox.ts';
 import { noteError, recordEvent, type RunState } from './state/run-state.ts';
-import type { PreparedCall, ToolBatch, ToolBatchContext } from './tool-calls.ts';
+import type { PreparedCall, ToolBatch } from './tool-calls.ts';
 
 // Tool phase: calls that need a decision.
 
@@ -54,7 +54,7 @@ export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch
 export async function takeDecisions(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<void> {
   const { state } = acting;
   takeRequests(state, ports);
-  takeNarrowings(state, ports);
+  points.gateOpens(state, ports);
   const { pending } = state.approvals;
   for (const decision of await settleDecisions(state, ports)) {
     applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));
@@ -89,8 +89,8 @@ function applyDecision(
   const call = calls[index];
   if (type === 'approve') {
     state.approvals.approved.push({ callId, ...defined({ arguments: edited }) });
-    // The permissions may have changed while the call waited.
-    const denied = deniedByPermissions(state, call && asRewritten(response, call), edited);
+    // A rule may have changed while the call waited.
+    const denied = call && deniedAgain(state, { call: withArguments(asRewritten(response, call), edited), made: response, place: '' });
     if (denied !== undefined) outcomes[index] = notRunResult('refused', denied);
   }
   if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
@@ -106,10 +106,8 @@ function isQuestion({ snapshot }: RunState, toolName: string): boolean {
   return snapshot.tools.some(({ name, answer }) => name === toolName && answer !== undefined);
 }
 
-/** Returns the text for the model about an approved call that the permissions deny; undefined if they do not. */
-function deniedByPermissions(state: RunState, call: ToolCall | undefined, edited: JsonObject | undefined): string | undefined {
-  const tool = state.snapshot.tools.find(({ name }) => name === call?.name);
-  return call === undefined || tool === undefined ? undefined : permissionVerdict(state, tool, edited ?? call.arguments).denied;
+function withArguments(call: ToolCall, edited: JsonObject | undefined): ToolCall {
+  return edited === undefined ? call : { ...call, arguments: edited };
 }
 
 // Shared state: asks a person at a limit, before a model call and before tool calls.
@@ -238,7 +236,7 @@ function settleDecision(state: RunState, ports: RunPorts, decision: Decision, ve
 }
 
 function recordDecision(state: RunState, ports: RunPorts, decision: Decision): Decision {
-  decide(state.approvals, decision, laterAgent(state));
+  decide(state.approvals, decision, points.laterAgent(state));
   recordEvent(state, ports, { author: decider(decision), content: [], decision });
   settleVerdict(state, ports, decision.id, { type: 'decided', decision });
   return decision;
@@ -253,11 +251,6 @@ function refuseDecision(
   const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
   recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
   settleVerdict(state, ports, id, { type: 'refused', ...why });
-}
-
-/** Returns the agent that acts, unless the run began with it. */
-function laterAgent({ snapshot, handoffs }: RunState): string | undefined {
-  return handoffs === undefined || handoffs.first === snapshot.name ? undefined : snapshot.name;
 }
 
 function decisionByDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
@@ -286,7 +279,7 @@ export function settleRemembered(
   ports: RunPorts,
   { callId, toolName, digest }: Pick<PendingApproval, 'callId' | 'toolName' | 'digest'>,
 ): Decision | undefined {
-  const remembered = rememberedFor(state.approvals, toolName, { digest, agent: laterAgent(state) });
+  const remembered = rememberedFor(state.approvals, toolName, { digest, agent: points.laterAgent(state) });
   if (remembered === undefined) return undefined;
   const { id, digest: _, agent: __, ...rest } = remembered;
   const at = isoTime(ports.now());

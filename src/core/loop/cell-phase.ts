@@ -12,21 +12,26 @@ import {
   beginJournal,
   callsOf,
   codeOf,
+  type CodePorts,
   countCalls,
   countSegment,
   currentCell,
   dropCell,
   endsTask,
   lastDigest,
+  namespace,
+  type SegmentCall,
+  type SegmentOutcome,
   withOneFinalAnswer,
 } from './code-cells.ts';
+import type { Capability } from './capability.ts';
+import { points } from './points.ts';
 import { continueBeforeTool } from './continue-as-new.ts';
 import { problemOf } from './gate.ts';
-import { spendOnGuardrails } from './guardrails.ts';
-import type { CellPosition, NextStep, ToolsPosition } from './next-step.ts';
-import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from './ports.ts';
-import { countToolCall, findEvent, recordEvent, type RunState } from './state/run-state.ts';
-import { recordResults, recordsOf, resultOf, type ToolBatchContext } from './tool-calls.ts';
+import type { NextStep, PhasePosition, ToolBatchContext, ToolsPosition } from './next-step.ts';
+import type { RunPorts, ToolOutcome } from './ports.ts';
+import { countToolCall, recordEvent, type RunState } from './state/run-state.ts';
+import { findEvent, recordResults, recordsOf, resultOf } from './tool-calls.ts';
 
 // Tool phase: one segment of a cell.
 
@@ -34,7 +39,7 @@ import { recordResults, recordsOf, resultOf, type ToolBatchContext } from './too
  * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
  * results. If the history is full, the run continues with the segment in the next execution.
  */
-export async function runCellPhase(state: RunState, ports: RunPorts, position: CellPosition): Promise<NextStep> {
+async function runCellPhase(state: RunState, ports: CodePorts, position: PhasePosition): Promise<NextStep> {
   const { tools, index } = position;
   if (ports.cancelRequested()) return afterCell(position, interruptedResult());
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
@@ -51,8 +56,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   const { id, calls: content, problems, approvals, rewrites, hooks, guardrails, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
-  const checked = guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
-  recordEvent(state, ports, { id, author, content, caller: 'code', ...checked });
+  recordEvent(state, ports, { id, author, content, caller: 'code', ...points.madeParts(state, { content, ...defined({ guardrails }) }) });
   return {
     type: 'run_tools',
     response: {
@@ -65,7 +69,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
     },
     final: false,
     outcomes: [],
-    cell: { ...position, spentMs: (position.spentMs ?? 0) + durationMs },
+    within: { ...position, spentMs: (position.spentMs ?? 0) + durationMs },
   };
 }
 
@@ -73,7 +77,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
 const CHECKPOINT_BYTES = 100_000;
 
 /** Returns the next step after a cell with that outcome: the calls of its response continue. */
-export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome): ToolsPosition {
+function afterCell({ tools, index }: PhasePosition, outcome: ToolOutcome): ToolsPosition {
   return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
 }
 
@@ -83,7 +87,7 @@ function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): Jo
   return { code: call === undefined ? '' : (cellCode(response.content, call) ?? ''), moment, segments: [] };
 }
 
-function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {
+function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: PhasePosition): SegmentCall {
   const call = response.content.filter(isToolCall)[index];
   if (call === undefined) throw new TypeError(`Response "${response.id}" has no call ${index}`);
   const { code, moment, segments } = currentCell(state);
@@ -163,10 +167,10 @@ function toResult(
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
 
 /** Records the results of calls that code made, and continues with its cell; or ends the cell, if the run must not continue with it. */
-export function afterCallsOfCode(
+function afterCallsOfCode(
   acting: ToolBatchContext,
   ports: RunPorts,
-  cell: CellPosition,
+  cell: PhasePosition,
   outcomes: (ToolOutcome | null)[],
 ): NextStep {
   const { state, calls } = acting;
@@ -213,7 +217,7 @@ function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | n
 }
 
 /** The indexes of the cells that have no outcome yet. */
-export function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
+function pendingCells({ state, response, calls, final }: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): number[] {
   if (state.snapshot.code === undefined || final) return [];
   return calls.flatMap((call, index) =>
     call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
@@ -228,3 +232,9 @@ function seedOf(text: string): number {
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
   return hash >>> 0;
 }
+
+export const code: Capability<CodePorts> = {
+  name: 'code',
+  ...namespace,
+  phases: { cell: { caller: 'code', pending: pendingCells, run: runCellPhase, callsEnded: afterCallsOfCode } },
+};

@@ -1,7 +1,14 @@
-import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput, RunningAgent } from '../domain/children.ts';
+import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../domain/children.ts';
 import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import type { Event } from '../domain/record.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { anyObject, listOf, TEXT } from '../domain/shape.ts';
+import { addNotRun } from '../domain/tool-calls.ts';
+import { addRunUsage, type SpentByDescendants, withChild } from '../domain/usage.ts';
 import type { ToolInvocation, WaitDeadline } from './ports.ts';
-import type { RunState } from './state/run-state.ts';
+import { countToolCalls, type RunState } from './state/run-state.ts';
+import { slice, type WithSlices } from './state/slices.ts';
 
 // Children: the wait for one.
 
@@ -140,12 +147,40 @@ export interface ChildEffects {
   now(): number;
 }
 
-// Shared state: those that are alive.
+// Capability: agents that run as children of tool calls.
+
+/** Those that run. */
+export const running = slice<RunningAgent[]>('children', listOf(anyObject<RunningAgent>()));
+
+/** Those that are kept between the calls of their tools. */
+export const kept = slice<KeptAgent[]>('kept', listOf(anyObject<KeptAgent>()));
+
+/** The ids of those that have ended in the current step: its record will name them. */
+export const endedInStep = slice<string[]>('endedChildren', listOf(TEXT));
+
+/** The amounts that descendants of the run have used. */
+export const descendants = slice<SpentByDescendants>('descendants', anyObject<SpentByDescendants>());
+
+/** Returns the agents that run as children of tool calls. */
+export function agentsOfCalls(run: WithSlices): readonly RunningAgent[] {
+  return running.of(run) ?? [];
+}
+
+/** Returns the agents that are kept between the calls of their tools. */
+export function keptAgents(run: WithSlices): readonly KeptAgent[] {
+  return kept.of(run) ?? [];
+}
+
+/** Forgets these: the next call of each starts another session. */
+export function forgetKept(run: Required<WithSlices>): void {
+  kept.clear(run);
+}
 
 /** Returns the ids of the children that a run waits for, in the order of the steps of a program or of their starts. */
-export function childrenOf(state: Pick<RunState, 'program' | 'children'> | undefined): string[] {
-  const ofSteps = [...(state?.program?.steps.values() ?? [])].flatMap(({ progress }) => progress?.child?.runId ?? []);
-  return [...ofSteps, ...(state?.children ?? []).map(({ runId }) => runId)];
+export function childrenOf(state: Pick<RunState, 'program' | 'slices'> | undefined): string[] {
+  if (state === undefined) return [];
+  const ofSteps = [...(state.program?.steps.values() ?? [])].flatMap(({ progress }) => progress?.child?.runId ?? []);
+  return [...ofSteps, ...agentsOfCalls(state).map(({ runId }) => runId)];
 }
 
 /** True for a run that may start others. */
@@ -153,7 +188,7 @@ export function mayHaveChildren({ program, snapshot }: Pick<RunState, 'program' 
   return program !== undefined || snapshot.tools.some(({ agent }) => agent !== undefined);
 }
 
-// Shared state: the agents that wait for a person.
+// Capability: the agents that wait for a person.
 
 /** An agent that runs as a child, with the name of its tool. */
 interface ShownAgent {
@@ -162,16 +197,16 @@ interface ShownAgent {
 }
 
 /** Returns the agents that run as children of tool calls, in the order of their starts. */
-export function runningAgents({ children = [], window }: Pick<RunState, 'children' | 'window'>): ShownAgent[] {
-  return children.map(({ runId, eventId, index }) => {
-    const call = window.events.findLast(({ id }) => id === eventId)?.content[index];
+export function runningAgents(state: Pick<RunState, 'slices' | 'window'>): ShownAgent[] {
+  return agentsOfCalls(state).map(({ runId, eventId, index }) => {
+    const call = state.window.events.findLast(({ id }) => id === eventId)?.content[index];
     return { runId, tool: call !== undefined && isToolCall(call) ? call.name : 'agent' };
   });
 }
 
 /** Returns the names of the tools whose agents are among those children. */
-export function waitingAgents(state: Pick<RunState, 'children' | 'window'>, waitingChildren: readonly string[]): string[] {
-  if (state.children === undefined || waitingChildren.length === 0) return [];
+export function waitingAgents(state: Pick<RunState, 'slices' | 'window'>, waitingChildren: readonly string[]): string[] {
+  if (waitingChildren.length === 0 || running.of(state) === undefined) return [];
   const waiting = new Set(waitingChildren);
   return runningAgents(state)
     .filter(({ runId }) => waiting.has(runId))
@@ -179,9 +214,36 @@ export function waitingAgents(state: Pick<RunState, 'children' | 'window'>, wait
 }
 
 /** Returns the child of a call that is alive. */
-export function agentOfCall(
-  { children = [] }: Pick<RunState, 'children'>,
-  { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
-): RunningAgent | undefined {
-  return children.find((child) => child.eventId === eventId && child.index === index);
+export function agentOfCall(run: WithSlices, { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>): RunningAgent | undefined {
+  return agentsOfCalls(run).find((child) => child.eventId === eventId && child.index === index);
+}
+
+// Capability: the cost of children.
+
+/** The name under which a program counts the tool calls of the agents that its own agents have called. */
+const CALLS_OF_DESCENDANTS = '(descendants)';
+
+/**
+ * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
+ * returns its usage for the event. An agent counts what its children have used apart from its own use.
+ */
+export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+  const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants: below } = child;
+  if (state.program === undefined) {
+    descendants.set(state, withChild(descendants.of(state), child));
+    return {};
+  }
+  const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
+  // The steps of a program are the model calls of all its descendants.
+  state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
+  state.usage = addRunUsage(state.usage, usage);
+  const ofDescendants = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: below.toolCalls };
+  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofDescendants })) {
+    const counted = countToolCalls(state, name, calls);
+    state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
+  }
+  const notRun = addNotRun(state.toolCallsNotRun, toolCallsNotRun);
+  if (notRun !== undefined) state.toolCallsNotRun = notRun;
+  const { llmCalls: _, estimated, ...reported } = usage;
+  return { usage: reported, ...defined({ estimated }) };
 }

@@ -1,25 +1,100 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
+import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { Finalizer, finalText, MultipleFinalAnswers } from '../domain/code.ts';
 import { defined } from '../domain/defined.ts';
-import { errorMessage } from '../domain/errors.ts';
-import type { CodeCallResult, CodeJournal, JournalCell } from '../domain/execution.ts';
+import { type ErrorCode, errorMessage } from '../domain/errors.ts';
+import type { RunSegmentOutput } from '../domain/activity-messages.ts';
+import type { CodeCallResult, CodeJournal, JournalCell, Moment } from '../domain/execution.ts';
 import { canonicalJson, type JsonValue } from '../domain/json.ts';
+import { anyObject } from '../domain/shape.ts';
+import type { ToolCallRecord } from '../domain/tool-calls.ts';
+import type { WindowEvent } from '../domain/window.ts';
+import type { Capability } from './capability.ts';
 import type { CallsEnd, EndedCalls } from './next-step.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
-import type { CodeState, RunState } from './state/run-state.ts';
+import type { RunState } from './state/run-state.ts';
+import { slice, type WithSlices } from './state/slices.ts';
 
-// Shared state: the cells of a run.
+// Capability: code that the model writes. The names and values that it defines last from cell to cell.
+
+export interface CodePorts extends RunPorts {
+  runSegment(call: SegmentCall): Promise<SegmentOutcome>;
+}
+
+export interface SegmentCall {
+  step: number;
+  /** The call of `run_code`, the offset and the id of its event, and its index in the content. */
+  call: ToolCall;
+  offset: number;
+  index: number;
+  eventId: string;
+  /** The code of the cell. */
+  code: string;
+  moment: Moment;
+  /** The number of cells in the journal before this one. */
+  cell: number;
+  /** The digest of the segment before, of any cell, or of the checkpoint. Absent: the namespace is empty. */
+  after?: string;
+  /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
+  segment: number;
+  calls: number;
+  spentMs: number;
+  /** The segment must not be local. */
+  remote?: true;
+  /** A checkpoint is wanted after the cell. */
+  checkpoint?: true;
+  /** The results of the calls of the segment before. */
+  results?: CodeCallResult[];
+}
+
+export type SegmentOutcome =
+  | Exclude<RunSegmentOutput, { type: 'cold' | 'calls' }>
+  /** `id`: the id of the event of the calls. */
+  | (Omit<Extract<RunSegmentOutput, { type: 'calls' }>, 'calls'> & { id: string; calls: ToolCall[] })
+  /** The segment did not run, or its answer was lost. */
+  | { type: 'failed'; message: string; noWorker?: { code: ErrorCode; message: string } }
+  | { type: 'cancelled' };
+
+/** The code that a run has executed. */
+export interface CodeState {
+  journal: CodeJournal;
+  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
+  journalBytes: number;
+  /** The local segments since the last remote activity, and the bytes that they and their calls produced. */
+  localWork?: { bytes: number; segments: number };
+  /** The event of the calls that the cell in progress waits for. */
+  calls?: WindowEvent;
+  /** The calls that code has made in this step. */
+  records: ToolCallRecord[];
+}
+
+/** None before the first cell. */
+const executed = slice<CodeState>('code', anyObject<CodeState>(), { bytes: continuedCodeBytes });
 
 /** Bytes of JSON of the journal that is carried into the next execution. */
-export const CARRIED_JOURNAL_BYTES = 300_000;
+const CARRIED_JOURNAL_BYTES = 300_000;
 
 /** Bytes of a segment in JSON besides its digest and its results. */
 const SEGMENT_BYTES = 30;
 
 /** Returns the code of the run, which begins with its first cell. */
 export function codeOf(state: RunState): CodeState {
-  return (state.code ??= { ...emptyJournal(), records: [] });
+  const known = executed.of(state);
+  if (known !== undefined) return known;
+  const begun: CodeState = { ...emptyJournal(), records: [] };
+  executed.set(state, begun);
+  return begun;
+}
+
+/** Returns the cells that made the namespace; undefined before the first one. */
+export function journalOf(run: WithSlices): CodeJournal | undefined {
+  return executed.of(run)?.journal;
+}
+
+/** Returns a call that the cell in progress waits for. */
+export function callOfCode(run: WithSlices, callId: string): ToolCall | undefined {
+  return executed.of(run)?.calls?.content.filter(isToolCall).find(({ toolCallId }) => toolCallId === callId);
 }
 
 /** Begins a cell, as the last one of the journal. */
@@ -73,21 +148,27 @@ export function callsOf({ segments }: JournalCell): number {
 }
 
 /** Returns the bytes of JSON that the code of a run takes in the carried state. */
-export function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
+function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
   return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
 }
 
 /** Forgets the cells between two steps if they are too large to be carried. The model is told with the result of the next cell. */
-export function forgetLargeJournal(state: RunState): void {
-  if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) beginJournal(state, { isLost: 'too_large' });
+function forgetLargeJournal(state: RunState): void {
+  if (!isCarriable(state)) beginJournal(state, { isLost: 'too_large' });
+}
+
+/** False if the journal is too large to be carried. It is forgotten between two steps, and never in the middle of a cell. */
+function isCarriable(state: RunState): boolean {
+  return (executed.of(state)?.journalBytes ?? 0) <= CARRIED_JOURNAL_BYTES;
 }
 
 /** Forgets the cells of a run whose agent runs code in another way from now on, or none. The model is told with the result of the next cell. */
-export function forgetCellsOfOtherCode(state: RunState, before: AgentSnapshot['code']): void {
-  const { snapshot, code } = state;
+function forgetCellsOfOtherCode(state: RunState, { code: before }: AgentSnapshot): void {
+  const { snapshot } = state;
+  const code = executed.of(state);
   if (code === undefined || canonicalJson(toJson(before)) === canonicalJson(toJson(snapshot.code))) return;
   const { cells, checkpoint, isLost } = code.journal;
-  if (snapshot.code === undefined) delete state.code;
+  if (snapshot.code === undefined) executed.clear(state);
   else if (cells.length > 0 || checkpoint !== undefined || isLost !== undefined) beginJournal(state, { isLost: 'agent_changed' });
 }
 
@@ -111,8 +192,8 @@ const MAX_LOCAL_BYTES = 1_000_000;
 const MAX_LOCAL_SEGMENTS = 50;
 
 /** True if the next segment must not be local: it ends the workflow task. */
-export function endsTask({ code }: RunState): boolean {
-  const { bytes, segments } = code?.localWork ?? { bytes: 0, segments: 0 };
+export function endsTask(state: RunState): boolean {
+  const { bytes, segments } = executed.of(state)?.localWork ?? { bytes: 0, segments: 0 };
   return bytes > MAX_LOCAL_BYTES || segments >= MAX_LOCAL_SEGMENTS;
 }
 
@@ -140,7 +221,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
  * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
  */
-export function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
+function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
   if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
   const found = givenAnswer(outcomes);
   if (found === undefined) return undefined;
@@ -170,3 +251,35 @@ export function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outc
 function givenAnswer(outcomes: Outcomes): { value: JsonValue } | undefined {
   return outcomes.flatMap((outcome) => (outcome?.type === 'result' && outcome.finalAnswer !== undefined ? [outcome.finalAnswer] : []))[0];
 }
+
+/** Forgets the namespace: names and values belong to the agent that ran the code, and to the conversation that shows it. */
+export function forgetCode(state: RunState): void {
+  executed.clear(state);
+}
+
+/** Returns the records of the calls that code has made in a step which ends, and forgets them. */
+function takeRecords(state: RunState): readonly ToolCallRecord[] {
+  const code = executed.of(state);
+  if (code === undefined) return [];
+  const { records } = code;
+  code.records = [];
+  // The next activity is a model call, which is remote.
+  delete code.localWork;
+  return records;
+}
+
+/** What code keeps, and when it is forgotten. The phase of its cells is in `cell-phase.ts`. */
+export const namespace: Omit<Capability, 'name'> = {
+  slices: [executed],
+  eventBeside(run, id) {
+    const calls = executed.of(run)?.calls;
+    return calls?.id === id ? calls : undefined;
+  },
+  recordsBeside: takeRecords,
+  callsEnded: finalAnswerOfCode,
+  beforeContinuing: forgetLargeJournal,
+  mayContinue: isCarriable,
+  agentRefreshed: forgetCellsOfOtherCode,
+  agentSwitched: forgetCode,
+  conversationCleared: forgetCode,
+};

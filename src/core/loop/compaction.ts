@@ -4,17 +4,42 @@ import type { ContentItem } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { isRecall } from '../domain/memory.ts';
+import type { HookRecord } from '../domain/hooks.ts';
+import type { RecordedResponse } from '../domain/model.ts';
 import type { Compaction } from '../domain/record.ts';
+import type { Spent, UsageStats } from '../domain/usage.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
+import type { Capability } from './capability.ts';
+import { points } from './points.ts';
 import { windowLimit } from './continue-as-new.ts';
 import { endCancelled, endFailed, type NextStep } from './next-step.ts';
-import type { RunPorts } from './ports.ts';
-import { isSkillText, loadedSkillsLine } from './skills.ts';
+import type { Conversation, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
 import { recordEvent, recordNotices, type RunState } from './state/run-state.ts';
 
-// Model phase: shortens the window before a model call.
+// Capability: a window that is kept within its limit.
+
+export interface CompactionPorts extends RunPorts {
+  summarise(request: SummaryRequest): Promise<SummaryOutcome>;
+}
+
+/** The part of the window to summarise: the events between two others (see `Compaction`). */
+export interface SummaryRequest extends Conversation {
+  head: number | null;
+  tail: number | null;
+  /** The number of events between them. */
+  events: number;
+  /** Bytes of JSON that the text of the summary may have. */
+  maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
+}
+
+export type SummaryOutcome =
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
+  | { type: 'cancelled'; partial?: RecordedResponse };
 
 /** The part of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
 const GOAL = 0.5;
@@ -34,17 +59,11 @@ type PlannedEviction = ReturnType<typeof planEviction>;
 /** Bytes of the event of a summary beside its text. */
 const SUMMARY_EVENT_BYTES = 100;
 
-/** True if the window is larger than its limit. */
-export function isWindowFull(state: RunState): boolean {
-  const limit = windowLimit(state);
-  return limit !== undefined && state.window.bytes > limit;
-}
-
 /**
  * Brings a full window back within its bounds: drops what was recalled from a memory, evicts old tool results, then summarises the
  * older part of the conversation. Each of the three is recorded as an event. Returns the end of the run if even that is not enough.
  */
-export async function compactWindow(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+async function compactWindow(state: RunState, ports: CompactionPorts): Promise<NextStep | undefined> {
   const limit = windowLimit(state) ?? Infinity;
   const ended = await compact(state, ports, limit);
   if (ended !== undefined) return ended;
@@ -64,7 +83,7 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
  * Compacts a conversation that the provider refused as too long, to well below its current size. Undefined if nothing could be
  * taken out.
  */
-export async function shortenConversation(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
+export async function shortenConversation(state: RunState, ports: CompactionPorts): Promise<'shortened' | NextStep | undefined> {
   if (state.snapshot.window === undefined) return undefined;
   const { bytes } = state.window;
   const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
@@ -75,7 +94,7 @@ export async function shortenConversation(state: RunState, ports: RunPorts): Pro
  * Replaces all of a conversation but its newest message by a summary, for a provider that refuses it as it is. Undefined if nothing could
  * be replaced, or the summary failed.
  */
-export async function summariseEarlier(state: RunState, ports: RunPorts): Promise<'summarised' | NextStep | undefined> {
+async function summariseEarlier(state: RunState, ports: CompactionPorts): Promise<'summarised' | NextStep | undefined> {
   const { events, bytes } = state.window;
   const newest = events.at(-1);
   const isMessage = newest?.content.every((item) => item.type === 'message' && item.role === 'user') === true;
@@ -91,12 +110,12 @@ export async function summariseEarlier(state: RunState, ports: RunPorts): Promis
  * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit beside a summary of all
  * the rest.
  */
-async function compact(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
+async function compact(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
   const { keepResults } = policy;
   dropRecalled(state, ports, recalledBeforeTurn(state.window));
-  const isLast = (item: ContentItem): boolean => isSkillText(state.snapshot, item);
+  const isLast = (item: ContentItem): boolean => points.isEvictedLast(state, item);
   const old = (): PlannedEviction => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
   if (policy.summarise) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
@@ -122,11 +141,11 @@ function bytesWithout(window: Window, evicted: PlannedEviction): number {
   return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
 }
 
-function dropRecalled(state: RunState, ports: RunPorts, dropped: number[]): void {
+function dropRecalled(state: RunState, ports: CompactionPorts, dropped: number[]): void {
   if (dropped.length > 0) recordCompaction(state, ports, { content: [], compaction: { dropped } });
 }
 
-function evictResults(state: RunState, ports: RunPorts, evicted: PlannedEviction): void {
+function evictResults(state: RunState, ports: CompactionPorts, evicted: PlannedEviction): void {
   if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
 }
 
@@ -141,7 +160,7 @@ function summaryBytes(limit: number): number {
   return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
 }
 
-async function summarise(state: RunState, ports: RunPorts, limit: number): Promise<NextStep | undefined> {
+async function summarise(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
   const maxBytes = summaryBytes(limit);
   const unseenBytes = roomBeside(state, limit);
   const keptBytes = unseenBytes - limit * (1 - ENOUGH);
@@ -161,7 +180,7 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
 /** Replaces a part of the window by a summary. Returns the end of the run if there is none. */
 async function summariseRange(
   state: RunState,
-  ports: RunPorts,
+  ports: CompactionPorts,
   range: SummaryRange,
   maxBytes: number,
 ): Promise<Extract<NextStep, { type: 'finish' }> | undefined> {
@@ -180,7 +199,7 @@ async function summariseRange(
   const spending = spend(state, { model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
   const content: ContentItem[] = [
-    { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${loadedSkillsLine(state)}` },
+    { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${points.endOfSummary(state)}` },
   ];
   recordCompaction(state, ports, {
     id,
@@ -192,12 +211,12 @@ async function summariseRange(
 }
 
 /** Records a compaction, and drops the provider's token count of the window before it. */
-function recordCompaction(state: RunState, ports: RunPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
+function recordCompaction(state: RunState, ports: CompactionPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
   recordEvent(state, ports, { author: state.snapshot.name, ...event });
   delete state.measured;
 }
 
-// Model phase: the entries of a memory that a compaction takes out.
+// Capability: the entries of a memory that a compaction takes out.
 
 /** Returns the offsets of the events with entries that were recalled for an earlier turn: they are dropped before anything else. */
 function recalledBeforeTurn(window: Pick<Window, 'events'>): number[] {
@@ -213,7 +232,7 @@ function isMessageOfUser(event: WindowEvent): boolean {
   return event.author === 'user' && event.content.some((item) => item.type === 'message' && item.role === 'user');
 }
 
-// Model phase: the events that a compaction takes out.
+// Capability: the events that a compaction takes out.
 
 /** The goal of an eviction: the size to reach, and the events that stay. */
 interface EvictionGoal {
@@ -387,13 +406,13 @@ function bytesOfExchanges(exchanges: readonly Exchange[]): number {
   return exchanges.reduce((total, { bytes }) => total + bytes, 0);
 }
 
-// Model phase: repairs a conversation that the provider of a session refuses.
+// Capability: repairs a conversation that the provider of a session refuses.
 
 /** Bytes of a refusal that a session remembers. */
 const REFUSAL_BYTES = 300;
 
 /** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
-export function isRefusal(code: ErrorCode): boolean {
+function isRefusal(code: ErrorCode): boolean {
   return code === 'model_bad_request' || code === 'model_unprocessable';
 }
 
@@ -402,7 +421,7 @@ export function isRefusal(code: ErrorCode): boolean {
  * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
  * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
  */
-export async function repairConversation(state: RunState, ports: RunPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
+async function repairConversation(state: RunState, ports: CompactionPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
   const { session } = state;
   if (session === undefined) return undefined;
   const refusal = wordsOf(refused);
@@ -431,3 +450,14 @@ function wordsOf(message: string): string {
   const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
   return jsonTextPrefix(words, REFUSAL_BYTES);
 }
+
+export const compaction: Capability<CompactionPorts> = {
+  name: 'compaction',
+  makesRoom: compactWindow,
+  shortens: shortenConversation,
+  repairs: (state, ports, { code, message }) => (isRefusal(code) ? repairConversation(state, ports, message) : undefined),
+  responseArrives({ session }, _, response) {
+    if (session !== undefined) delete session.refusal;
+    return response;
+  },
+};

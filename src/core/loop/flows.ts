@@ -1,29 +1,34 @@
-import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS, type FlowState } from '../domain/agent.ts';
+import type { FlowState } from '../domain/agent.ts';
 import { type ContentItem, type ContentPart, type Message, outputText, type ToolCall } from '../domain/content.ts';
 import { type Branch, branchesId, mergeBranches } from '../domain/handoffs.ts';
 import type { JsonValue } from '../domain/json.ts';
+import { anyObject } from '../domain/shape.ts';
 import { resultText } from '../domain/tool-calls.ts';
 import { noUsage } from '../domain/usage.ts';
 import { checkJson } from '../json-schema/check-json-schema.ts';
-import { findAgent, forgetActed, switchAgent } from './handoffs.ts';
+import type { Capability } from './capability.ts';
+import { findAgent, forgetActed, type HandoffPorts, switchAgent } from './handoffs.ts';
 import { type CallsEnd, endCancelled, type EndedCalls, endFailed, type NextStep } from './next-step.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { recordEvent, recordNotices, type RunState } from './state/run-state.ts';
+import { slice, type WithSlices } from './state/slices.ts';
 
-// Model phase: the turns of the agents of a flow.
+// Capability: agents that act in a given order.
 
-/** Returns the handoffs of a run that begins with a flow: the flow decides who is next, not the model. */
-export function beginFlow({ flow, name, handoffs }: AgentSnapshot): Pick<RunState, 'handoffs'> {
-  if (flow === undefined || flow.kind === 'parallel') return {};
-  const max = handoffs?.max ?? DEFAULT_MAX_HANDOFFS;
-  return {
-    handoffs: { first: flow.name, max, count: 0, pinned: [], usage: [[name, noUsage()]], flow: { ...flow, turn: 0, iteration: 1 } },
-  };
+/** The turns of the agents, if the run began with a flow whose agents act one after the other: the flow decides who is next, not the model. */
+const turns = slice<FlowState>('flow', anyObject<FlowState>(), {
+  initial: ({ flow }) => (flow === undefined || flow.kind === 'parallel' ? undefined : { ...flow, turn: 0, iteration: 1 }),
+});
+
+/** Returns the round of a loop, and the most rounds that it has; undefined for any other run. */
+export function roundOf(run: WithSlices): { round: number; most: number } | undefined {
+  const flow = turns.of(run);
+  return flow?.kind === 'loop' ? { round: flow.iteration, most: flow.maxIterations } : undefined;
 }
 
 /** Ends the turn of an agent with its answer. True if another turn follows; false if the answer is that of the run. */
-export function endTurn({ handoffs }: RunState, answer: JsonValue): boolean {
-  const flow = handoffs?.flow;
+function endTurn(state: RunState, answer: JsonValue): boolean {
+  const flow = turns.of(state);
   if (flow === undefined || !hasNext(flow) || fits(flow, answer)) return false;
   flow.turn += 1;
   if (flow.turn === flow.agents.length) Object.assign(flow, { turn: 0, iteration: flow.iteration + 1 });
@@ -32,8 +37,8 @@ export function endTurn({ handoffs }: RunState, answer: JsonValue): boolean {
 }
 
 /** Lets the next agent of the flow act. Returns the end of the run if it cannot. */
-export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
-  const flow = state.handoffs?.flow;
+async function takeTurn(state: RunState, ports: HandoffPorts): Promise<NextStep | undefined> {
+  const flow = turns.of(state);
   const name = flow?.agents[flow.turn];
   if (flow === undefined || name === undefined) return undefined;
   const found = await findAgent(state, ports, name);
@@ -77,7 +82,7 @@ function isOfUser(item: ContentItem): item is Message {
 // Model phase: the start of agents in parallel, in place of a model call.
 
 /** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
-export function startBranches(state: RunState, ports: RunPorts): NextStep {
+function startBranches(state: RunState, ports: RunPorts): NextStep {
   const { name, tools } = state.snapshot;
   if (branchInput(state) === undefined) {
     const problem = 'its agents run in parallel, each in a separate conversation: start it with "input" alone, without "messages"';
@@ -94,7 +99,7 @@ export function startBranches(state: RunState, ports: RunPorts): NextStep {
 // Tool phase: the end of agents in parallel.
 
 /** Returns the output of a flow whose agents act in parallel: the output of each under its name. An error if one has not completed. */
-export function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undefined {
+function endOfBranches({ state, calls, outcomes }: EndedCalls): CallsEnd | undefined {
   if (!isParallel(state)) return undefined;
   const { snapshot } = state;
   const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
@@ -117,3 +122,12 @@ function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch
   if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
   return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
 }
+
+export const flows: Capability<HandoffPorts> = {
+  name: 'flows',
+  slices: [turns],
+  insteadOfModelCall: (state, ports) => (isParallel(state) ? startBranches(state, ports) : undefined),
+  beforeAgentActs: (state, ports) => (turns.of(state)?.isDue ? takeTurn(state, ports) : undefined),
+  turnContinues: endTurn,
+  callsEnded: endOfBranches,
+};

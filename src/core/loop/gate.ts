@@ -1,10 +1,8 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
-import { type ApprovalRequirement, callDigest } from '../domain/approvals.ts';
+import type { ApprovalRequirement } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { refusalIn } from '../domain/guardrails.ts';
 import type { JsonObject } from '../domain/json.ts';
-import type { RecordedResponse } from '../domain/model.ts';
 import {
   FINAL_ANSWER,
   INTERRUPTED_CALL,
@@ -15,109 +13,64 @@ import {
   unknownTool,
   UNUSABLE_REPLY,
 } from '../domain/tool-calls.ts';
-import { withoutTransfer } from './handoffs.ts';
-import { rewrittenArguments } from './hooks.ts';
-import { permissionVerdict } from './permissions.ts';
+import { type AskedCall, type Denial, deny, type Gate, type GatedCall, type MadeCalls } from './capability.ts';
+import { points } from './points.ts';
 import { pendingOf } from './state/approval-state.ts';
 import type { RunState } from './state/run-state.ts';
 
 // Tool phase: the gate that every call passes before it may start, whether a model, code, or a step of a program makes it.
 
-/**
- * Calls that are made together, and what was found out about them where they were made: by the activity that asked the model or ran the
- * code, which also calls the functions of the user (hooks, guardrails, predicates), or by the step of a program.
- */
-export type MadeCalls = Pick<RecordedResponse, 'content' | 'problems' | 'rewrites' | 'approvals' | 'hooks' | 'guardrails'>;
-
-/** A call that asks to start. */
-export interface AskedCall {
-  call: ToolCall;
-  made: MadeCalls;
-  /** The place of the call in the record, `event/index`: the digest of its decision, if nothing else gives one. */
-  place: string;
-  /** The call is one of the attempt after the step limit. */
-  final?: boolean;
-  /** The calls are the last ones of the run. */
-  isLast?: boolean;
-  /** The limits have no room for the call. */
-  hasNoRoom?: boolean;
-}
-
-/** A call that does not start, with the text for the model. */
-export interface Denial {
-  type: 'deny';
-  reason: NotRun;
-  text: string;
-  /** Null for a call that was not looked at, because nothing could start. */
-  durationMs: 0 | null;
-}
-
-/** The answer of one gate. Undefined lets the call pass as it is. */
-type GateAnswer =
-  | Denial
-  /** The call waits for a decision. */
-  | { type: 'ask'; requirement: ApprovalRequirement }
-  /** The call runs with other arguments, which the gates after this one see. */
-  | { type: 'change'; arguments: JsonObject }
-  | undefined;
-
 /** The answer of all gates: the call may start as it is here, after a decision if one is required. Without a tool it is an answer. */
 export type GateVerdict = Denial | { type: 'pass'; call: ToolCall; tool: ToolSnapshot | undefined; requirement?: ApprovalRequirement };
 
-interface GatedCall extends AskedCall {
-  run: RunState;
-  tool: ToolSnapshot | undefined;
-}
+/** A gate of the loop itself, or a place for those of capabilities. */
+type Place = Pick<Gate, 'name' | 'check'> | Gate['place'];
 
 /**
  * The gates in their order. The first denial counts; of several questions the last one counts, so that the one of the tool itself
- * replaces the one of the permissions. Limits come after all other denials, so that a denied call takes no room, and before the
- * question, so that nobody decides about a call that could not start. After an approval, with edited arguments or without, only the
- * permissions are asked again (`permissionVerdict`): they alone may have changed.
+ * replaces the one of a rule. Limits come after all other denials, so that a denied call takes no room, and before the question, so that
+ * nobody decides about a call that could not start. After an approval, with edited arguments or without, only the rules are asked again
+ * that may have changed (`deniedAgain`).
  */
-const GATES = {
+const ORDER: readonly Place[] = [
   /** The attempt after the step limit offers no tools. */
-  attempt: ({ final }: GatedCall) => (final === true ? deny('not_started', INTERRUPTED_CALL, null) : undefined),
-  /** Where the call was made, its caller, its arguments, a hook, or a guardrail was a reason against it, in this order. */
-  review: ({ run, call, made }: GatedCall) => {
-    const problem = problemOf(made, call);
-    return problem === undefined ? undefined : deny(reasonOf(run, made, call), problem);
+  { name: 'attempt', check: ({ final }) => (final === true ? deny('not_started', INTERRUPTED_CALL, null) : undefined) },
+  /** Where the call was made, its caller, its arguments, or a function of the user was a reason against it, in this order. */
+  {
+    name: 'review',
+    check: ({ run, call, made }) => {
+      const problem = problemOf(made, call);
+      return problem === undefined ? undefined : deny(reasonOf(run, made, call), problem);
+    },
   },
-  /** A hook has changed the arguments. */
-  hooks: ({ call, made }: GatedCall) => {
-    const args = rewrittenArguments(made, call.toolCallId);
-    return args === undefined ? undefined : { type: 'change', arguments: args };
-  },
+  'arguments',
   /** There is no such tool. */
-  tools: ({ run, call, tool }: GatedCall) =>
-    tool === undefined && !isFinalAnswer(run, call) ? deny('unknown', unknownTool(call.name)) : undefined,
-  /** The active skills and the permissions of the run. */
-  permissions: ({ run, call, tool }: GatedCall) => {
-    const { denied, asked } = tool === undefined ? {} : permissionVerdict(run, tool, call.arguments);
-    if (denied !== undefined) return deny('refused', denied);
-    if (asked === undefined) return undefined;
-    return { type: 'ask', requirement: { digest: callDigest(call.name, call.arguments), reason: asked } };
+  {
+    name: 'tools',
+    check: ({ run, call, tool }) => (tool === undefined && !isFinalAnswer(run, call) ? deny('unknown', unknownTool(call.name)) : undefined),
   },
-  /** The call would hand the run over, and another one does so already, or the run ends. */
-  handoffs: ({ run, call, tool, made, isLast = false }: GatedCall) => {
-    const text = tool?.handoff ? withoutTransfer(run, { made, isLast }, call) : undefined;
-    return text === undefined ? undefined : deny('not_started', text);
-  },
+  'rules',
   /** The tool is a schema alone. */
-  execution: ({ call, tool }: GatedCall) => (tool?.notExecutable ? deny('not_started', notExecutable(call.name)) : undefined),
+  { name: 'execution', check: ({ call, tool }) => (tool?.notExecutable ? deny('not_started', notExecutable(call.name)) : undefined) },
   /** The limits of tool calls. */
-  limits: ({ hasNoRoom }: GatedCall) => (hasNoRoom === true ? deny('not_started', OVER_CALL_LIMIT, null) : undefined),
-  /** The tool itself, its predicate, or a hook requires a decision. */
-  approval: ({ run, call, tool, made, place }: GatedCall) => {
-    const requirement = tool && ownRequirement(run, { call, tool, made, place });
-    return requirement === undefined ? undefined : { type: 'ask', requirement };
+  { name: 'limits', check: ({ hasNoRoom }) => (hasNoRoom === true ? deny('not_started', OVER_CALL_LIMIT, null) : undefined) },
+  /** The tool itself, its predicate, or a function of the user requires a decision. */
+  {
+    name: 'approval',
+    check: ({ run, call, tool, made, place }) => {
+      const requirement = tool && ownRequirement(run, { call, tool, made, place });
+      return requirement === undefined ? undefined : { type: 'ask', requirement };
+    },
   },
-} satisfies Record<string, (call: GatedCall) => GateAnswer>;
+];
 
-/** The names of the gates, in their order. */
-export type GateName = keyof typeof GATES;
+/** All gates in their order, once the capabilities are composed. */
+let ordered: readonly Pick<Gate, 'name' | 'check'>[] | undefined;
 
-const CHECKS: readonly ((call: GatedCall) => GateAnswer)[] = Object.values(GATES);
+/** Returns all gates in their order. */
+export function gatesInOrder(): readonly Pick<Gate, 'name' | 'check'>[] {
+  return (ordered ??= ORDER.flatMap((place) => (typeof place === 'string' ? points.gates().filter((one) => one.place === place) : [place])));
+}
 
 /**
  * Returns whether a call may start, by recorded data alone and without any effect: what would need an activity was found out where the
@@ -127,7 +80,7 @@ export function gate(run: RunState, asked: AskedCall): GateVerdict {
   const tool = isFinalAnswer(run, asked.call) ? undefined : run.snapshot.tools.find(({ name }) => name === asked.call.name);
   let gated: GatedCall = { ...asked, run, tool };
   let requirement: ApprovalRequirement | undefined;
-  for (const check of CHECKS) {
+  for (const { check } of gatesInOrder()) {
     const answer = check(gated);
     if (answer === undefined) continue;
     if (answer.type === 'deny') return answer;
@@ -137,15 +90,44 @@ export function gate(run: RunState, asked: AskedCall): GateVerdict {
   return { type: 'pass', call: gated.call, tool, ...defined({ requirement }) };
 }
 
-function deny(reason: NotRun, text: string, durationMs: 0 | null = 0): Denial {
-  return { type: 'deny', reason, text, durationMs };
+/** Returns the text for the model about an approved call that must not start any more; undefined if it may. */
+export function deniedAgain(run: RunState, asked: AskedCall): string | undefined {
+  const tool = run.snapshot.tools.find(({ name }) => name === asked.call.name);
+  if (tool === undefined) return undefined;
+  for (const { again, check } of points.gates()) {
+    const answer = again ? check({ ...asked, run, tool }) : undefined;
+    if (answer?.type === 'deny') return answer.text;
+  }
+  return undefined;
 }
 
-/** Returns the reason why a call with a problem does not run: a hook or a guardrail refused it, there is no such tool, or it is invalid. */
-function reasonOf({ snapshot }: RunState, { hooks = [], guardrails }: MadeCalls, { toolCallId, name }: ToolCall): NotRun {
-  if (hooks.some(({ callId, answer, denied }) => callId === toolCallId && (answer === 'deny' || denied))) return 'refused';
-  if (refusalIn({ findings: guardrails?.findings.filter(({ callId }) => callId === toolCallId) ?? [] }) !== undefined) return 'refused';
-  const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(name) || snapshot.tools.some((tool) => tool.name === name);
+// Tool phase: the arguments that a gate has changed.
+
+/** Returns the arguments that a call of the present response runs with instead of those of the model. Call ids come from models: only own properties count. */
+export function rewrittenArguments({ rewrites }: Rewritten, callId: string): JsonObject | undefined {
+  return rewrites !== undefined && Object.hasOwn(rewrites, callId) ? rewrites[callId] : undefined;
+}
+
+/** Returns the call with the arguments that it runs with, unless an approver edits them. */
+export function asRewritten(rewritten: Rewritten, call: ToolCall): ToolCall {
+  const args = rewrittenArguments(rewritten, call.toolCallId);
+  return args === undefined ? call : { ...call, arguments: args };
+}
+
+/** Keeps the rewritten arguments of a response while its calls run: approvers and activities ask the run for them. */
+export function noteRewrites(state: RunState, { rewrites }: Rewritten): void {
+  if (rewrites === undefined) delete state.rewrites;
+  else state.rewrites = rewrites;
+}
+
+type Rewritten = Pick<RunState, 'rewrites'>;
+
+// Tool phase: what was found out about a call where it was made.
+
+/** Returns the reason why a call with a problem does not run: it was refused, there is no such tool, or it is invalid. */
+function reasonOf({ snapshot }: RunState, made: MadeCalls, call: ToolCall): NotRun {
+  if (points.refuses(made, call)) return 'refused';
+  const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(call.name) || snapshot.tools.some(({ name }) => name === call.name);
   return isKnown ? 'invalid' : 'unknown';
 }
 

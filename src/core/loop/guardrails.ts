@@ -5,19 +5,60 @@ import {
   type GuardrailReport,
   guardrailsOf,
   type GuardrailSpent,
+  guardsAnswers,
   refusalIn,
 } from '../domain/guardrails.ts';
+import type { ToolCall } from '../domain/content.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonValue } from '../domain/json.ts';
+import type { Event } from '../domain/record.ts';
+import { ANY_JSON, COUNT } from '../domain/shape.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
+import type { AfterModelCall, BesideModelCall, Capability, MadeCalls } from './capability.ts';
 import { endCancelled, type Ending, type NextStep } from './next-step.ts';
-import type { GuardrailOutcome, ModelCallOutcome, RunPorts } from './ports.ts';
+import type { Conversation, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted } from './spending.ts';
 import { recordEvent, type RunClock, type RunState } from './state/run-state.ts';
+import { slice, type WithSlices } from './state/slices.ts';
 
-// Shared state: the record of checks, and their cost.
+// Capability: checks of messages, of calls, and of answers.
+
+export interface GuardrailPorts extends RunPorts {
+  /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
+  checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;
+}
+
+/** A check by all guardrails of a type, by reference. */
+export interface GuardrailCheck extends Conversation {
+  type: 'input' | 'output';
+  /** For input: the offset of the first event that is not checked yet. */
+  from?: number;
+}
+
+/** The outcome of a check by guardrails. */
+export type GuardrailOutcome =
+  | { type: 'checked'; report: GuardrailReport }
+  /** The activity failed for good. */
+  | { type: 'failed'; code: ErrorCode; message: string; report?: never }
+  | { type: 'cancelled'; report?: GuardrailReport };
+
+const guardsInput = (snapshot: RunState['snapshot']): boolean => guardrailsOf(snapshot, 'input').length > 0;
+
+/** The offset of the first message that no check has read. None: all are checked, or the agent has no guardrails for input. */
+const uncheckedFrom = slice<number>('uncheckedFrom', COUNT, { initial: (snapshot) => (guardsInput(snapshot) ? 0 : undefined) });
+
+/** The answer that is being checked. */
+const pendingAnswer = slice<JsonValue>('pendingAnswer', ANY_JSON, { isPassing: true });
+
+/** Returns the answer that an activity is checking; undefined if there is none. */
+export function answerBeingChecked(run: WithSlices): JsonValue | undefined {
+  return pendingAnswer.of(run);
+}
+
+// Capability: the record of checks, and their cost.
 
 /** Adds the cost of checks to the usage of the run, and returns the report with its price. */
-export function spendOnGuardrails(state: RunState, { findings, spent }: GuardrailReport): GuardrailReport {
+function spendOnGuardrails(state: RunState, { findings, spent }: GuardrailReport): GuardrailReport {
   if (spent === undefined) return { findings };
   return { findings, spent: spent.map((one) => spendOnModel(state, one)) };
 }
@@ -33,7 +74,7 @@ function spendOnModel(state: RunState, { model, calls, reported, estimated }: Gu
 }
 
 /** Records checks in a separate event, unless they have found nothing and cost nothing. */
-export function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | undefined): void {
+function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | undefined): void {
   if (report === undefined || (report.findings.length === 0 && report.spent === undefined)) return;
   const { blocked } = report;
   const guardrails = { ...spendOnGuardrails(state, report), ...defined({ blocked }) };
@@ -66,59 +107,65 @@ function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Ext
     stopReason: 'guardrail',
     output: blockedText(refusal),
     error: { code: 'guardrail_tripped', message },
-    guardrail: { name, type, message },
+    parts: { guardrail: { name, type, message } },
   };
   return { type: 'finish', ending };
 }
 
-// Model phase: the check of messages that the model has not read.
+// Capability: the check of messages that the model has not read.
 
 /**
  * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
  * Undefined if there are none.
  */
-export function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOutcome> | undefined {
-  const { uncheckedFrom: from, window } = state;
+function beginInputCheck(state: RunState, ports: GuardrailPorts): Promise<GuardrailOutcome> | undefined {
+  const from = uncheckedFrom.of(state);
   if (from === undefined) return undefined;
-  const { through, lastEventId } = window;
+  const { through, lastEventId } = state.window;
   return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
     if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
     return outcome;
   });
 }
 
-/** The check of messages that has ended: with the end of the run, or with a report to record after the model's answer. */
-type InputCheck = { ended: NextStep } | { report: GuardrailReport };
-
 /**
  * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
  * step, and no tool of it starts.
  */
-export async function endInputCheck(
+async function endInputCheck(
   state: RunState,
   ports: RunPorts,
   checking: Promise<GuardrailOutcome>,
   answered?: ModelCallOutcome,
-): Promise<InputCheck> {
+): Promise<AfterModelCall> {
   const outcome = await checking;
   const report = reportOf(state, 'input', outcome);
   const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
-  const from = state.uncheckedFrom ?? state.window.through;
-  delete state.uncheckedFrom;
-  if (ended === undefined) return { report };
+  const from = uncheckedFrom.of(state) ?? state.window.through;
+  uncheckedFrom.clear(state);
+  // After the answer, so that its offset is the one that its activity expects.
+  if (ended === undefined) return { record: () => recordReport(state, ports, report) };
   if (answered !== undefined) recordUnread(state, ports, answered);
   const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
   recordReport(state, ports, { ...report, ...defined({ blocked }) });
-  return { ended };
+  return { instead: ended };
+}
+
+function checkBesideModelCall(state: RunState, ports: GuardrailPorts): BesideModelCall | undefined {
+  const checking = beginInputCheck(state, ports);
+  return checking === undefined ? undefined : { ended: (outcome) => endInputCheck(state, ports, checking, outcome) };
 }
 
 /** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
-export async function checkInputFirst(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+function checkInputFirst(state: RunState, ports: GuardrailPorts): Promise<NextStep | undefined> | undefined {
   const checking = beginInputCheck(state, ports);
-  if (checking === undefined) return undefined;
+  return checking === undefined ? undefined : endInputAlone(state, ports, checking);
+}
+
+async function endInputAlone(state: RunState, ports: RunPorts, checking: Promise<GuardrailOutcome>): Promise<NextStep | undefined> {
   const checked = await endInputCheck(state, ports, checking);
-  if ('ended' in checked) return checked.ended;
-  recordReport(state, ports, checked.report);
+  if ('instead' in checked) return checked.instead;
+  checked.record();
   return undefined;
 }
 
@@ -135,14 +182,14 @@ function offsetsFrom({ window }: RunState, from: number): number[] {
   return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
 }
 
-// Closing: the check of an answer before it counts.
+// Capability: the check of an answer before it counts.
 
 /** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
-export async function checkAnswer(state: RunState, ports: RunPorts, answer: JsonValue): Promise<NextStep | undefined> {
+async function checkAnswer(state: RunState, ports: GuardrailPorts, answer: JsonValue): Promise<NextStep | undefined> {
   const { through, lastEventId } = state.window;
-  state.pendingAnswer = answer;
+  pendingAnswer.set(state, answer);
   const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
-  delete state.pendingAnswer;
+  pendingAnswer.clear(state);
   const report = reportOf(state, 'output', outcome);
   const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
   const blocked = ended === undefined || outcome.type === 'cancelled' ? undefined : answerOffsets(state);
@@ -158,3 +205,32 @@ function answerOffsets({ window }: RunState): number[] {
   );
   return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }
+
+/** Returns the ending without an output that no check has passed: an agent with guardrails for its answers shows no partial answer either. */
+function withoutUncheckedOutput({ snapshot }: RunState, ending: Ending): Ending {
+  return guardsAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
+}
+
+function reportedOn(state: RunState, { guardrails }: MadeCalls): Partial<Event> {
+  return guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
+}
+
+function isRefused({ guardrails }: MadeCalls, { toolCallId }: ToolCall): boolean {
+  return guardrails !== undefined && refusalIn({ findings: guardrails.findings.filter(({ callId }) => callId === toolCallId) }) !== undefined;
+}
+
+export const guardrails: Capability<GuardrailPorts> = {
+  name: 'guardrails',
+  slices: [uncheckedFrom, pendingAnswer],
+  messagesTaken(state) {
+    if (guardsInput(state.snapshot) && uncheckedFrom.of(state) === undefined) uncheckedFrom.set(state, state.window.through);
+  },
+  beforeRoomIsMade: checkInputFirst,
+  duringModelCall: checkBesideModelCall,
+  answerParts: ({ snapshot }) => (guardsAnswers(snapshot) ? { guarded: true } : {}),
+  madeParts: reportedOn,
+  refuses: isRefused,
+  isAnswerChecked: ({ snapshot }) => guardsAnswers(snapshot),
+  answerGiven: checkAnswer,
+  endingShown: withoutUncheckedOutput,
+};

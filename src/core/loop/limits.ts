@@ -1,5 +1,6 @@
 import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
-import { addRunUsage, dollars } from '../domain/usage.ts';
+import { dollars } from '../domain/usage.ts';
+import { points } from './points.ts';
 import type { RunState } from './state/run-state.ts';
 
 // Shared state: the limits of a run, for both phases.
@@ -14,15 +15,16 @@ interface Used {
   toolCalls: number;
 }
 
-/** Returns the amounts that a run, or the present turn of a session, has used, with those of its descendants except their steps. Estimated usage counts like reported usage. */
+/** Returns the amounts that a run, or the present turn of a session, has used, with those that others have used for it, except their steps. Estimated usage counts like reported usage. */
 export function usedAmounts({
   context,
   usage: own,
   toolCallsStarted,
-  descendants,
+  slices,
   session,
-}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'descendants' | 'session'>): Used {
-  const usage = descendants === undefined ? own : addRunUsage(own, descendants.usage);
+}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'slices' | 'session'>): Used {
+  const started = [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0);
+  const { usage, toolCalls } = points.withOthers({ slices }, { usage: own, toolCalls: started });
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
     steps: context.currentStep - (session?.turn?.stepsBefore ?? 0),
@@ -30,7 +32,7 @@ export function usedAmounts({
     outputTokens: usage.completionTokens + completionTokens,
     totalTokens: usage.totalTokens + totalTokens,
     costUsd: (usage.costUsd ?? 0) + costUsd,
-    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, descendants?.toolCalls ?? 0),
+    toolCalls,
   };
 }
 

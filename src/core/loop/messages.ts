@@ -1,4 +1,4 @@
-import { guardrailsOf } from '../domain/guardrails.ts';
+import { points } from './points.ts';
 import { raiseLimits } from './limits.ts';
 import type { RunPorts } from './ports.ts';
 import { noteError, recordEvent, type RunState } from './state/run-state.ts';
@@ -9,7 +9,7 @@ import { noteError, recordEvent, type RunState } from './state/run-state.ts';
 export function takeMessages(state: RunState, ports: RunPorts, count?: number): boolean {
   takeRequests(state, ports);
   const messages = ports.inbox.take(count);
-  if (messages.length > 0) noteUnchecked(state, state.window.through);
+  if (messages.length > 0) points.messagesTaken(state);
   for (const { content, timestamp } of messages) {
     recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }], timestamp });
   }
@@ -27,11 +27,4 @@ export function takeRequests(state: RunState, ports: RunPorts): void {
     noteError(state, one.message);
     recordEvent(state, ports, { author: one.by ?? 'user', content: [], refused: one });
   }
-}
-
-// Shared state: the messages that guardrails have not checked.
-
-/** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */
-export function noteUnchecked(state: RunState, offset: number): void {
-  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom ??= offset;
 }

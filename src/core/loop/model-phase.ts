@@ -1,26 +1,21 @@
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
-import { type Recalled, recallEvent } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import type { Event } from '../domain/record.ts';
 import { handleAnswer } from './answers.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
-import { compactWindow, isRefusal, isWindowFull, repairConversation, shortenConversation } from './compaction.ts';
-import { continueBeforeModelCall, fitsContinueAsNew } from './continue-as-new.ts';
-import { beginInputCheck, checkInputFirst, endInputCheck, recordReport, spendOnGuardrails } from './guardrails.ts';
-import { agentOfStep, isFirstStep, noteActed } from './handoffs.ts';
-import { hooksOfStep } from './hooks.ts';
+import type { AfterModelCall } from './capability.ts';
+import { points } from './points.ts';
+import { continueBeforeModelCall, fitsContinueAsNew, isWindowFull } from './continue-as-new.ts';
 import { endsByDeadline, limitReached } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
-import { endAtLimit, endCancelled, endFailed, type NextStep, type Position, type StepPosition, thoughtOf } from './next-step.ts';
-import { points } from './points.ts';
+import { type CallPosition, endAtLimit, endCancelled, endFailed, type NextStep, type StepPosition, thoughtOf } from './next-step.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { recordFailedCall, recordInterrupted, spend } from './spending.ts';
-import { noteError, recordEvent, recordStep, type RunClock, type RunState } from './state/run-state.ts';
+import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
 
 // Model phase: its steps in order.
 
-type CallPosition = Extract<Position, { type: 'call_model' }>;
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
 
 /**
@@ -43,13 +38,13 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (state.session !== undefined) takeMessages(state, ports);
   const replacing = points.insteadOfModelCall(state, ports);
   if (replacing !== undefined) return replacing;
-  const turn = points.turnBegins(state, ports);
+  const turn = points.beforeAgentActs(state, ports);
   const stopped = turn === undefined ? undefined : await turn;
   if (stopped !== undefined) return stopped;
   if (isWindowFull(state)) {
-    const blocked = await checkInputFirst(state, ports);
+    const blocked = await points.beforeRoomIsMade(state, ports);
     if (blocked !== undefined) return blocked;
-    const ended = await compactWindow(state, ports);
+    const ended = await points.makesRoom(state, ports);
     if (ended !== undefined) return unlessFinal(state, position, ended);
     // The summary has used tokens, too.
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
@@ -60,27 +55,27 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (instead !== undefined) return instead;
 
   state.phase = 'model';
-  const checking = beginInputCheck(state, ports);
+  const beside = points.duringModelCall(state, ports);
   const outcome = await ports.callModel(modelCall(state, position));
-  const input = checking === undefined ? undefined : await endInputCheck(state, ports, checking, outcome);
+  const after = beside === undefined ? undefined : await beside.ended(outcome);
   state.phase = 'between';
-  if (input !== undefined && 'ended' in input) return input.ended;
+  if (after !== undefined && 'instead' in after) return after.instead;
   switch (outcome.type) {
     case 'cancelled':
     case 'interrupted':
       // Without a partial answer, the request was never sent and cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
-      recordReport(state, ports, input?.report);
+      after?.record();
       return outcome.type === 'cancelled' ? endCancelled(state) : position;
     case 'failed': {
       const givenUp = isGivenUp(ports);
       if (!givenUp) noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
-      recordReport(state, ports, input?.report);
+      after?.record();
       return givenUp ? afterGivenUp(state, ports, position) : afterFailure(state, ports, position, outcome);
     }
     case 'response':
-      return recordResponse(state, ports, outcome.response, { final: position.final, input: input?.report });
+      return recordResponse(state, ports, outcome.response, { final: position.final, after });
   }
 }
 
@@ -104,8 +99,8 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
 }
 
 /**
- * Handles a failed call. If the conversation was too long, or the provider of a session refuses it again, shortens it once and calls the
- * model again.
+ * Handles a failed call. If the conversation was too long, or what it failed for can be repaired, changes it once and calls the model
+ * again.
  */
 async function afterFailure(
   state: RunState,
@@ -115,14 +110,14 @@ async function afterFailure(
 ): Promise<NextStep> {
   if (code === 'context_length_exceeded' && !position.shortened) {
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
-    const shortened = await shortenConversation(state, ports);
+    const shortened = await points.shortens(state, ports);
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
     // The provider has answered and refused nothing: the context was full before the answer ended, and another one may be shorter.
     if (spent !== undefined) return { ...position, shortened: true };
   }
-  if (isRefusal(code) && !position.shortened && limitReached(state, ports.now(), position) === undefined) {
-    const repaired = await repairConversation(state, ports, message);
+  if (!position.shortened && limitReached(state, ports.now(), position) === undefined) {
+    const repaired = await points.repairs(state, ports, { code, message });
     if (repaired === 'repaired') return { ...position, shortened: true };
     if (repaired !== undefined) return unlessFinal(state, position, repaired);
   }
@@ -142,12 +137,12 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCall {
+function modelCall(state: RunState, position: CallPosition): ModelCall {
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
-  const skipped = state.code === undefined ? 0 : news.reduce((count, { caller }) => (caller === 'code' ? count + 1 : count), 0);
-  // The ids of calls of code are in the history already: they only take their places.
-  const earlierIds = news.length - skipped <= 1 ? [] : news.slice(0, -1).map(({ id, caller }) => (caller === 'code' ? '' : id));
+  const skipped = countSkipped(news);
+  // The ids of calls that no model made are in the history already: they only take their places.
+  const earlierIds = news.length - skipped <= 1 ? [] : news.slice(0, -1).map(({ id, caller }) => (caller === undefined ? id : ''));
   return {
     step: context.currentStep + 1,
     through: window.through,
@@ -155,12 +150,17 @@ function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCa
     ...defined({ resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
-    // A conversation that was too long has no room for more.
-    ...(isFirstStep(state) ? { firstStep: true as const } : {}),
-    ...(recallDue(state) && !shortened ? { recall: true } : {}),
+    ...points.modelCallParts(state, position),
     newEvents: countNewEvents(window, seenEvents),
-    final,
+    final: position.final,
   };
+}
+
+/** Counts the events that take no place in the window: calls that no model made, and their results. */
+function countSkipped(news: readonly Event[]): number {
+  let count = 0;
+  for (const { caller } of news) if (caller !== undefined) count += 1;
+  return count;
 }
 
 /** Counts the events that the model has not seen. It is a plain loop for speed, because the window may be large. */
@@ -173,67 +173,47 @@ function countNewEvents({ events }: RunState['window'], seenEvents: number): num
 /** The circumstances of a response. */
 interface Responded {
   final: boolean;
-  /** The checks of the messages that it answers. */
-  input: GuardrailReport | undefined;
+  /** What ran beside the model call, and is recorded after the response. */
+  after: Exclude<AfterModelCall, { instead: unknown }> | undefined;
 }
 
 function recordResponse(
   state: RunState,
   ports: RunPorts,
-  { recalled, ...recorded }: RecordedResponse,
-  { final, input }: Responded,
+  arrived: RecordedResponse,
+  { final, after }: Responded,
 ): NextStep {
-  const { id, content, providerItems, notices, finishReason, failedAttempts } = recorded;
+  const { id, content, providerItems, notices, finishReason, failedAttempts } = arrived;
   const { model, name: author } = state.snapshot;
-  const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
+  const spending = spend(state, { model, usage: arrived.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
-  const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
-  noteActed(state);
-  recordRecall(state, ports, recalled);
+  const made = points.madeParts(state, arrived);
+  const recorded = points.responseArrives(state, ports, arrived);
   recordEvent(state, ports, {
     id,
     author,
     content,
     ...spending,
-    ...(guardsAnswers(state.snapshot) ? { guarded: true } : {}),
+    ...points.answerParts(state),
     ...defined({ providerItems, notices }),
-    ...guardrails,
+    ...made,
   });
   state.seenEvents = state.window.through;
-  if (state.session !== undefined) delete state.session.refusal;
-  // After the answer, so that its offset is the one that its activity expects.
-  recordReport(state, ports, input);
+  after?.record();
   if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
   const response = { ...recorded, usage };
   if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
 
   recordStep(state, {
-    ...agentOfStep(state),
+    ...points.stepParts(state, response),
     thought: thoughtOf(content),
     toolCalls: [],
     usage,
     finishReason,
     ...defined({ warnings: response.warnings }),
-    ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });
   return handleAnswer(state, ports, response, final);
-}
-
-// Shared state: the entries that a model call is given from the memory of the agent.
-
-/** True if the next model call asks the memory. It stays true until a response is recorded: a call without one has recalled in vain. */
-function recallDue(state: RunState): boolean {
-  return state.recallDue === true;
-}
-
-/**
- * Records what the memory gave to a model call, before the response to it: later calls find it at the place at which this one has read
- * it. Nothing is recorded if the memory had nothing.
- */
-function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | undefined): void {
-  delete state.recallDue;
-  if (recalled !== undefined) recordEvent(state, clock, recallEvent(recalled));
 }
 
 // Model phase: the wait of a paused run before it.
@@ -250,9 +230,9 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
       ports.recorded?.(state);
     }
     if (ports.continueDue(WAITING)) {
-      // The results of the last step may be too large to carry. Compacting them is the only work that a paused run does.
+      // The results of the last step may be too large to carry. Making room for them is the only work that a paused run does.
       const isToShorten = isWindowFull(state) && limitReached(state, ports.now(), position) === undefined;
-      const ended = isToShorten ? await compactWindow(state, ports) : undefined;
+      const ended = isToShorten ? await points.makesRoom(state, ports) : undefined;
       if (ended !== undefined) return ended;
       if (fitsContinueAsNew(state)) return { type: 'continue', position };
     }

@@ -1,9 +1,10 @@
 import { type ContentItem, isToolCall, outputText, type ToolCall } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { GuardrailTrip } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { LimitReached } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import type { Event } from '../domain/record.ts';
+import type { RunResultFields } from '../domain/result.ts';
 import { limitStatus, type StopReason, type TerminalStatus } from '../domain/run.ts';
 import { FINAL_ANSWER, type FinishReason } from '../domain/tool-calls.ts';
 import type { AnswerVerdict } from '../domain/verdicts.ts';
@@ -22,10 +23,10 @@ export interface Ending {
   finishReason?: FinishReason;
   /** The checks of the answer of an `ask` with tools. */
   verdict?: AnswerVerdict;
-  /** The guardrail that ended the run. */
-  guardrail?: GuardrailTrip;
-  /** The output is an answer that passed the guardrails of the agent. */
+  /** The output is an answer that has passed its checks. */
   checked?: true;
+  /** Further fields of the result, of the capability that ended the run. */
+  parts?: Partial<RunResultFields>;
 }
 
 /** An answer that ends a run. */
@@ -41,12 +42,27 @@ export interface EndedCalls {
   outcomes: readonly (ToolOutcome | null)[];
 }
 
+/** The response that asks for calls, and the run that executes them. */
+export interface ToolBatchContext {
+  state: RunState;
+  response: RecordedResponse;
+  calls: ToolCall[];
+  /** The offset of the event that holds the calls. */
+  offset: number;
+  /** True for the attempt after the step limit. */
+  final: boolean;
+  /** Who makes the calls, if no model does. */
+  caller?: Event['caller'];
+  /** True if the response ends the run: no other agent takes over. */
+  isLast?: boolean;
+}
+
 /** What the results of calls end a run with: an ending, or an answer, which may have to be checked. */
 export type CallsEnd = Ending | Omit<Answered, 'final'>;
 
 /** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =
-  /** `shortened`: the same call failed because the conversation was too long. It was compacted since, as far as that was possible. */
+  /** `shortened`: the same call failed because the conversation was too long. It was shortened since, as far as that was possible. */
   | { type: 'call_model'; final: boolean; shortened?: true }
   /** `outcomes`: the outcomes of the calls that have ended, by their index among the calls of the response. */
   | {
@@ -58,37 +74,42 @@ export type Position =
       limitRefused?: true;
       /** A call was over the limit and has an error as its outcome. The limit ends the run once all calls have their outcomes. */
       overLimit?: true;
-      /** Present if code makes the calls: its cell, which continues with their results. */
-      cell?: CellPosition;
+      /** Present if a phase of a call makes the calls: it continues with their results. */
+      within?: PhasePosition;
     }
-  | CellPosition;
+  | PhasePosition;
 
 /** The position of a run: of the loop in a turn, or of a session between two turns. */
 export type RunPosition = Position | { type: 'idle' };
 
-/** The position of the loop in a cell: its next segment runs. */
-export interface CellPosition {
-  type: 'run_cell';
-  /** The calls of the response that the cell is one of. */
+/** The position of the loop in a call that is no activity, and has a phase of its own, which a capability runs. */
+export interface PhasePosition {
+  type: 'run_phase';
+  /** The name of the phase. */
+  phase: string;
+  /** The calls of the response that the call is one of. */
   tools: ToolsPosition;
-  /** The index of the cell among them. */
+  /** The index of the call among them. */
   index: number;
-  /** Milliseconds that its segments have taken. Absent before the first one. */
+  /** The milliseconds that it has taken. Absent before it begins. */
   spentMs?: number;
 }
 
 /** The position of the loop among the calls of a response. */
 export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
 
+/** The position of the loop at the beginning of a step. */
+export type CallPosition = Extract<Position, { type: 'call_model' }>;
+
 /** The position of the loop at the beginning of a step, or among the calls of one. */
-export type StepPosition = Exclude<Position, CellPosition>;
+export type StepPosition = Exclude<Position, PhasePosition>;
 
 /** The next step of the loop. Each phase returns one: the type is the set of legal successors. */
 export type NextStep =
   | Position
   /** The history of this execution is full: the run continues from `position` in the next. */
   | { type: 'continue'; position: Position }
-  /** Guardrails check the answer before it counts. */
+  /** The answer is checked before it counts. */
   | { type: 'check_output'; answered: Answered }
   | { type: 'finish'; ending: Ending };
 

@@ -1,20 +1,16 @@
 // Shared state: the effects of all phases.
 
-import type { ChildCall, ChildOutcome, Resolved } from '../domain/children.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
-import type { ReviewedCalls, RunSegmentOutput } from '../domain/activity-messages.ts';
 import type { HookRecord } from '../domain/hooks.ts';
 import type { SpilledContent, ToolCall } from '../domain/content.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
-import type { GuardrailReport } from '../domain/guardrails.ts';
 import type { ContextOperation } from '../domain/deps.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { StopReason, TerminalStatus } from '../domain/run.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { FinishReason, NotRun, Verified } from '../domain/tool-calls.ts';
-import type { Spent, UsageStats } from '../domain/usage.ts';
-import type { CodeCallResult, Moment } from '../domain/execution.ts';
+import type { Spent } from '../domain/usage.ts';
 import type { RunClock, RunState } from './state/run-state.ts';
 import type { Inbox } from './state/inbox.ts';
 
@@ -65,7 +61,7 @@ export interface ToolInvocation {
   offset: number;
   index: number;
   eventId: string;
-  /** A decision or a hook changed the arguments of `call`: they are not the model's. */
+  /** A decision or a gate changed the arguments of `call`: they are not the model's. */
   edited?: true;
 }
 
@@ -129,71 +125,6 @@ export interface EndOfFinalAgent {
   error?: { code: string; message: string };
 }
 
-export interface SegmentCall {
-  step: number;
-  /** The call of `run_code`, the offset and the id of its event, and its index in the content. */
-  call: ToolCall;
-  offset: number;
-  index: number;
-  eventId: string;
-  /** The code of the cell. */
-  code: string;
-  moment: Moment;
-  /** The number of cells in the journal before this one. */
-  cell: number;
-  /** The digest of the segment before, of any cell, or of the checkpoint. Absent: the namespace is empty. */
-  after?: string;
-  /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
-  segment: number;
-  calls: number;
-  spentMs: number;
-  /** The segment must not be local. */
-  remote?: true;
-  /** A checkpoint is wanted after the cell. */
-  checkpoint?: true;
-  /** The results of the calls of the segment before. */
-  results?: CodeCallResult[];
-}
-
-export type SegmentOutcome =
-  | Exclude<RunSegmentOutput, { type: 'cold' | 'calls' }>
-  /** `id`: the id of the event of the calls. */
-  | (Omit<Extract<RunSegmentOutput, { type: 'calls' }>, 'calls'> & { id: string; calls: ToolCall[] })
-  /** The segment did not run, or its answer was lost. */
-  | { type: 'failed'; message: string; noWorker?: { code: ErrorCode; message: string } }
-  | { type: 'cancelled' };
-
-/** The part of the window to summarise: the events between two others (see `Compaction`). */
-export interface SummaryRequest extends Conversation {
-  head: number | null;
-  tail: number | null;
-  /** The number of events between them. */
-  events: number;
-  /** Bytes of JSON that the text of the summary may have. */
-  maxBytes: number;
-  /** The text is a title, and no summary. */
-  purpose?: 'title';
-}
-
-export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
-  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
-  | { type: 'cancelled'; partial?: RecordedResponse };
-
-/** A check by all guardrails of a type, by reference. */
-export interface GuardrailCheck extends Conversation {
-  type: 'input' | 'output';
-  /** For input: the offset of the first event that is not checked yet. */
-  from?: number;
-}
-
-/** The outcome of a check by guardrails. */
-export type GuardrailOutcome =
-  | { type: 'checked'; report: GuardrailReport }
-  /** The activity failed for good. */
-  | { type: 'failed'; code: ErrorCode; message: string; report?: never }
-  | { type: 'cancelled'; report?: GuardrailReport };
-
 /** The outcome of checking that an approver may decide. `as` is the verified identity. */
 export type Authorization =
   | { type: 'authorized'; as: string }
@@ -234,33 +165,19 @@ export interface Leaving {
  */
 export type LoopChange = never;
 
-/** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
+/** Every effect of the loop itself; capabilities have more. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
-  /** Runs a child to its end, or waits for one that an earlier execution has started. */
-  runChild(call: ChildCall): Promise<ChildOutcome>;
-  /** Returns a run id for a new child that begins with `prefix`. Each start, also after a reset of the run, gets another one. */
-  childRunId(prefix: string): string;
   /**
    * Asks the tool for the outcome of a call whose answer was lost for `reason`: its result, an error if it did not happen, or
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
-  /** Calls the hooks before the calls of a response that run in a separate activity. */
-  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
-  /** Calls the hooks for the result of a call that run in a separate activity, and returns the result as they leave it. */
-  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
-  /** Resolves an agent that takes over. */
-  resolveHandoff(agent: string): Promise<Resolved>;
   /** Called when another agent takes over: the requests of the run are from here on those of this agent. */
   switchAgent(snapshot: AgentSnapshot): void;
-  runSegment(call: SegmentCall): Promise<SegmentOutcome>;
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
   reevaluateApproval(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
-  summarise(request: SummaryRequest): Promise<SummaryOutcome>;
-  /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
-  checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;
   /** Gives up the model call in flight, if there is one. Its outcome is `interrupted`, or the answer if it has arrived. */
   abortModelCall(): void;
   /** Has the worker check that the approver may decide. Only if the snapshot says so. */

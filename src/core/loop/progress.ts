@@ -4,12 +4,13 @@ import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
-import { addRunUsage, noUsage } from '../domain/usage.ts';
+import { noUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
-import { hasSeveralAgents } from './handoffs.ts';
-import { rewrittenArguments } from './hooks.ts';
+import { rewrittenArguments } from './gate.ts';
+import { points } from './points.ts';
 import { usedAmounts } from './limits.ts';
-import { findEvent, type RunState } from './state/run-state.ts';
+import type { RunState } from './state/run-state.ts';
+import { findEvent } from './tool-calls.ts';
 
 // Shared state: the progress of a run.
 
@@ -45,25 +46,18 @@ export function progressOf(state: RunState | undefined): RunProgress {
     window,
     approvals,
     lastError,
-    archiving,
-    notArchived,
-    descendants,
-    endedChildren,
-    snapshot,
   } = state;
   return {
     currentStep: context.currentStep,
     usage,
-    ...(descendants === undefined ? {} : { treeUsage: addRunUsage(usage, descendants.usage) }),
     toolCallsTotal,
     ...defined({ toolCallsNotRun }),
     toolCallsStarted: usedAmounts(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
-    ...defined({ endedChildren }),
-    ...(hasSeveralAgents(state) ? { currentAgent: snapshot.name } : {}),
-    ...defined({ lastError, archiving, notArchived }),
+    ...points.statusParts(state),
+    ...defined({ lastError }),
   };
 }
 
@@ -73,7 +67,7 @@ export function progressOf(state: RunState | undefined): RunProgress {
 const MAX_ARGUMENT_BYTES = 20_000;
 
 /** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
-export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'code' | 'snapshot' | 'rewrites'>): ApprovalView[] {
+export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>): ApprovalView[] {
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
@@ -86,7 +80,7 @@ export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'co
  * that has started may have been approved with edited arguments.
  */
 function argumentsOf(
-  state: Pick<RunState, 'approvals' | 'window' | 'code' | 'rewrites'>,
+  state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'rewrites'>,
   { kind, callId, proposal, key }: PendingApproval,
 ): JsonObject {
   if (kind === 'limit') return { ...proposal };

@@ -3,7 +3,6 @@ import type { RunResultFields } from '../domain/result.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput } from './answers.ts';
 import { runModelPhase } from './model-phase.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
-import { afterCallsOfCode, pendingCells, runCellPhase } from './cell-phase.ts';
 import { closeRun } from './close-run.ts';
 import {
   endAtLimit,
@@ -13,16 +12,17 @@ import {
   type NextStep,
   type Position,
   type RunPosition,
+  type ToolBatchContext,
   type ToolsPosition,
 } from './next-step.ts';
-import { isFinalAnswer, problemOf } from './gate.ts';
-import { isTransfer } from './handoffs.ts';
+import type { CallOfPhase } from './capability.ts';
 import { points } from './points.ts';
+import { isFinalAnswer, noteRewrites, problemOf } from './gate.ts';
 import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './messages.ts';
-import { findEvent, type RunState } from './state/run-state.ts';
+import type { RunState } from './state/run-state.ts';
 import { interruptedResult, noWorker } from './call-results.ts';
-import { finalOutput, prepareCalls, recordResults, recordToolStep, type ToolBatchContext } from './tool-calls.ts';
+import { finalOutput, findEvent, prepareCalls, recordResults, recordToolStep } from './tool-calls.ts';
 import { isStopped, scheduleCalls } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.
@@ -56,7 +56,7 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
     else if (next.type === 'check_output')
       next = (await points.answerGiven(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
-    else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
+    else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await points.phase(next.phase).run(state, ports, next);
     ports.recorded?.(state);
   }
   return next;
@@ -74,26 +74,27 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
   const reviewed = points.callsMade(state, ports, from);
   const position = reviewed === undefined ? from : await reviewed;
-  points.gateOpens(state, ports, position);
+  points.gateOpens(state, ports);
+  noteRewrites(state, position.response);
   const acting = batchContext(state, position);
-  const cells = pendingCells(acting, position.outcomes);
-  const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
+  const apart = points.callsOfPhases(acting, position.outcomes);
+  const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, apart);
   if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
   delete state.rewrites;
-  if (position.cell !== undefined) {
-    const { cell } = position;
-    return afterCallsOfCode(acting, ports, { ...cell, tools: { ...cell.tools, ...limited } }, outcomes);
+  if (position.within !== undefined) {
+    const { within } = position;
+    return points.phase(within.phase).callsEnded(acting, ports, { ...within, tools: { ...within.tools, ...limited } }, outcomes);
   }
-  const [index] = cells;
-  if (index !== undefined) {
-    // Calls that wait for the cells are given up with them.
+  const [first] = apart;
+  if (first !== undefined) {
+    // Calls that wait for them are given up with them.
     if (isStopped(state, ports, { outcomes }))
       for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interruptedResult();
     recordResults(acting, ports, outcomes);
-    if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
+    if (outcomes.includes(null)) return { type: 'run_phase', ...first, tools: { ...position, outcomes, ...limited } };
   } else recordResults(acting, ports, outcomes);
   recordToolStep(acting, outcomes);
   state.approvals.approved = [];
@@ -104,18 +105,23 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
 
-/** The outcomes of the calls of a response, null for its cells; or the next step, if the calls have not all ended. */
+/** The outcomes of the calls of a response, null for those in a phase of their own; or the next step, if the calls have not all ended. */
 interface CallsRun {
   outcomes: (ToolOutcome | null)[];
   isOverLimit: boolean;
   instead?: NextStep;
 }
 
-/** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
-async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
+/** Runs the calls of a response but those in a phase of their own (`apart`). A call that runs last waits for all others, and so for these. */
+async function runCalls(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  position: ToolsPosition,
+  apart: readonly CallOfPhase[],
+): Promise<CallsRun> {
   const { state, response, calls } = acting;
-  const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
-  const left = cells.length === 0 ? [] : [...cells, ...transfers];
+  const last = calls.flatMap((call, index) => (points.runsLast(state, call) ? [index] : []));
+  const left = apart.length === 0 ? [] : [...apart.map(({ index }) => index), ...last];
   const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
   const before = indexes.map((index) => position.outcomes[index] ?? null);
   const isLast = position.overLimit === true || hasAnswer(acting);
@@ -140,9 +146,9 @@ async function runCalls(acting: ToolBatchContext, ports: RunPorts, position: Too
   return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
 }
 
-function batchContext(state: RunState, { response, final, cell }: ToolsPosition): ToolBatchContext {
+function batchContext(state: RunState, { response, final, within }: ToolsPosition): ToolBatchContext {
   const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
-  return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
+  return { state, response, calls: response.content.filter(isToolCall), offset, final, caller: within && points.phase(within.phase).caller };
 }
 
 function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {

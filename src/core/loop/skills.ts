@@ -1,28 +1,36 @@
 import { LOAD_SKILL, type SkillSnapshot, type ToolSnapshot } from '../domain/agent.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
+import { listOf, TEXT } from '../domain/shape.ts';
+import type { Capability } from './capability.ts';
 import type { RunState } from './state/run-state.ts';
+import { slice } from './state/slices.ts';
 
-// Shared state: the skills that the model follows.
+// Capability: instructions that the model reads when it needs them.
 
-type OfRun = Pick<RunState, 'snapshot' | 'loadedSkills'>;
+type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
+
+/** The names of the skills that the model has loaded, in order. */
+const loaded = slice<string[]>('loadedSkills', listOf(TEXT));
 
 /** Notes that the model has read a skill by a call: the skill is active for all later responses. */
-export function noteLoadedSkill(state: RunState, { name, arguments: { skill } }: ToolCall): void {
-  const { snapshot, loadedSkills = [] } = state;
-  if (name !== LOAD_SKILL || typeof skill !== 'string' || snapshot.skills === undefined) return;
-  if (!loadedSkills.includes(skill)) state.loadedSkills = [...loadedSkills, skill];
+function noteLoaded(run: OfRun, { name, arguments: { skill } }: ToolCall): void {
+  if (name !== LOAD_SKILL || typeof skill !== 'string' || run.snapshot.skills === undefined) return;
+  const names = loaded.of(run) ?? [];
+  if (!names.includes(skill)) loaded.set(run, [...names, skill]);
 }
 
 /** Returns the active skills of the agent that acts: those that have been active since its start, and those that the model has loaded. */
-export function activeSkills({ snapshot: { skills = [] }, loadedSkills = [] }: OfRun): SkillSnapshot[] {
-  return skills.filter(({ name, active }) => active || loadedSkills.includes(name));
+export function activeSkills(run: OfRun): SkillSnapshot[] {
+  const { skills = [] } = run.snapshot;
+  const names = loaded.of(run) ?? [];
+  return skills.filter(({ name, active }) => active || names.includes(name));
 }
 
 /**
  * Returns the reason why an active skill does not allow a call: each one only narrows, so a tool must be allowed by all of them. The
  * tools that read skills, and the transfer to another agent, are always allowed.
  */
-export function narrowedBySkill(run: OfRun, { name, ofSkills, handoff }: ToolSnapshot): string | undefined {
+function narrowed(run: OfRun, { name, ofSkills, handoff }: ToolSnapshot): string | undefined {
   if (run.snapshot.skills === undefined || ofSkills || handoff) return undefined;
   const skill = activeSkills(run).find(({ allowedTools }) => allowedTools !== undefined && !allowedTools.includes(name));
   if (skill === undefined) return undefined;
@@ -30,15 +38,27 @@ export function narrowedBySkill(run: OfRun, { name, ofSkills, handoff }: ToolSna
   return `the skill "${skill.name}" is active, and allows ${allowed ? `only ${allowed}` : 'no tools'}`;
 }
 
-/** True for the text of a skill, in a run that has skills: a compaction takes it out last. */
-export function isSkillText({ skills }: RunState['snapshot'], item: ContentItem): boolean {
-  return skills !== undefined && item.type === 'tool_result' && item.name === LOAD_SKILL && item.status === 'success';
+/** True for the text of a skill, in a run that has skills. */
+function isSkillText({ snapshot }: OfRun, item: ContentItem): boolean {
+  return snapshot.skills !== undefined && item.type === 'tool_result' && item.name === LOAD_SKILL && item.status === 'success';
 }
 
-/** Returns the line of a summary that names the loaded skills, whose texts may be summarised away. An empty text if there are none. */
-export function loadedSkillsLine(run: OfRun): string {
+/** Returns the line that names the loaded skills, whose texts may be summarised away. */
+function loadedLine(run: OfRun): string {
   const names = activeSkills(run).flatMap(({ name, active }) => (active ? [] : [name]));
   return names.length === 0
     ? ''
     : `\nLoaded skills, which still hold: ${names.join(', ')}. Read one again with ${LOAD_SKILL} if its text is gone.`;
 }
+
+export const skills: Capability = {
+  name: 'skills',
+  slices: [loaded],
+  narrowsTool: narrowed,
+  callRecorded(state, call, { isError }) {
+    if (!isError) noteLoaded(state, call);
+  },
+  isEvictedLast: isSkillText,
+  endOfSummary: loadedLine,
+  conversationCleared: (state) => loaded.clear(state),
+};

@@ -1,25 +1,21 @@
+import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { guardsAnswers } from '../domain/guardrails.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
-import type { RunResultFields } from '../domain/result.ts';
-import { addNotRun } from '../domain/tool-calls.ts';
 import {
   addEstimated,
   addReported,
-  addRunUsage,
   addUsage,
   type AggregatedUsage,
   type EstimatedUsage,
   priced,
   type Spent,
   type UsageStats,
-  withChild,
 } from '../domain/usage.ts';
-import { estimatedPromptTokens, estimatedTokens } from './continue-as-new.ts';
-import { countToolCalls, recordEvent, type RunClock, type RunState } from './state/run-state.ts';
+import { points } from './points.ts';
+import { recordEvent, type RunClock, type RunState } from './state/run-state.ts';
 
 // Model phase: the cost of model calls.
 
@@ -52,11 +48,10 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts }:
   };
 }
 
-/** Adds to the usage of the run, and to that of the agent that acts if the run has been handed over. */
+/** Adds to the usage of the run, and wherever else it counts. */
 function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
   state.usage = add(state.usage);
-  const ofAgent = state.handoffs?.usage.find(([name]) => name === state.snapshot.name);
-  if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
+  points.spent(state, add);
 }
 
 /** Adds the cost of failed attempts. */
@@ -88,8 +83,7 @@ export function recordInterrupted(
   { id, content, usage, failedAttempts }: RecordedResponse,
 ): void {
   const spending = spend(state, { model, usage, answer: content, failedAttempts });
-  const guarded = guardsAnswers(state.snapshot) ? { guarded: true as const } : {};
-  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...guarded, interrupted: true });
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...points.answerParts(state), interrupted: true });
 }
 
 /** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */
@@ -99,32 +93,43 @@ function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }
 
-// Shared state: the cost of children.
+// Shared state: the size of what the run has of an agent.
 
-/** The name under which a program counts the tool calls of the agents that its own agents have called. */
-const CALLS_OF_DESCENDANTS = '(descendants)';
+/** The estimated bytes of text per token. The provider's own count corrects the estimate, if there is one. */
+export const BYTES_PER_TOKEN = 4;
 
-/**
- * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
- * returns its usage for the event. An agent counts what its children have used apart from its own use.
- */
-export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
-  const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants } = child;
-  if (state.program === undefined) {
-    state.descendants = withChild(state.descendants, child);
-    return {};
-  }
-  const usage = descendants === undefined ? child.usage : addRunUsage(child.usage, descendants.usage);
-  // The steps of a program are the model calls of all its descendants.
-  state.context.currentStep += stepsUsed + (descendants?.usage.llmCalls ?? 0);
-  state.usage = addRunUsage(state.usage, usage);
-  const ofDescendants = descendants === undefined || descendants.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: descendants.toolCalls };
-  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofDescendants })) {
-    const counted = countToolCalls(state, name, calls);
-    state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
-  }
-  const notRun = addNotRun(state.toolCallsNotRun, toolCallsNotRun);
-  if (notRun !== undefined) state.toolCallsNotRun = notRun;
-  const { llmCalls: _, estimated, ...reported } = usage;
-  return { usage: reported, ...defined({ estimated }) };
+interface SnapshotSizes {
+  /** Bytes of the whole snapshot in the carried state. */
+  whole: number;
+  /** Bytes of the part that every request repeats. */
+  request: number;
+  /** Bytes of the name of the agent, as the author of an event. */
+  name: number;
+}
+
+/** Estimates the tokens of a request with the current window. */
+function estimatedPromptTokens({ snapshot, window }: RunState): number {
+  return Math.ceil((window.bytes + sizesOf(snapshot).request) / BYTES_PER_TOKEN);
+}
+
+function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** Returns the bytes of a snapshot in the carried state. */
+export function snapshotBytes(snapshot: AgentSnapshot): number {
+  return sizesOf(snapshot).whole;
+}
+
+/** The sizes of snapshots, each computed once: a snapshot never changes and may be large. */
+const sizes = new WeakMap<AgentSnapshot, SnapshotSizes>();
+
+export function sizesOf(snapshot: AgentSnapshot): SnapshotSizes {
+  const known = sizes.get(snapshot);
+  if (known !== undefined) return known;
+  const described = snapshot.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const request = jsonBytes(snapshot.instructions) + jsonBytes(described);
+  const counted = { whole: jsonBytes(snapshot), request, name: jsonBytes(snapshot.name) };
+  sizes.set(snapshot, counted);
+  return counted;
 }

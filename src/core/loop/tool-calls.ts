@@ -1,4 +1,3 @@
-import { hooksAfterCall } from '../domain/activity-messages.ts';
 import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalRequirement } from '../domain/approvals.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
@@ -11,34 +10,22 @@ import type { RecordedResponse } from '../domain/model.ts';
 import { setState } from '../domain/record.ts';
 import { isoTime } from '../domain/time.ts';
 import { FINAL_ANSWER, noRetriesLeft, resultText, type ToolCallRecord } from '../domain/tool-calls.ts';
+import type { WindowEvent } from '../domain/window.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { callResult, interruptedResult, isOverLimit, notRunResult, runningResult, unknownResult } from './call-results.ts';
-import { agentOfCall } from './children.ts';
-import { gate, problemOf } from './gate.ts';
-import { agentOfStep, transfer } from './handoffs.ts';
-import { afterCall, asRewritten, hasHooksAfter, hooksOfCall, hooksOfStep, withInjection } from './hooks.ts';
+import { points } from './points.ts';
+import { asRewritten, gate, problemOf } from './gate.ts';
 import { reserveCalls } from './limits.ts';
-import { thoughtOf } from './next-step.ts';
+import { thoughtOf, type ToolBatchContext } from './next-step.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
-import { noteLoadedSkill } from './skills.ts';
 import { isAskedAbout } from './state/approval-state.ts';
 import { countToolCall, noteChanges, noteError, recordEvent, recordStep, type RunState, undoneKey } from './state/run-state.ts';
 
 // Tool phase: calls before they are scheduled.
 
-/** The response that asks for calls, and the run that executes them. */
-export interface ToolBatchContext {
-  state: RunState;
-  response: RecordedResponse;
-  calls: ToolCall[];
-  /** The offset of the event that holds the calls. */
-  offset: number;
-  /** True for the attempt after the step limit. */
-  final: boolean;
-  /** True if code makes the calls. */
-  inCode?: boolean;
-  /** True if the response ends the run: no other agent takes over. */
-  isLast?: boolean;
+/** Returns an event of the window, or the event of calls that are not in it. */
+export function findEvent(state: Pick<RunState, 'window' | 'slices'>, id: string): WindowEvent | undefined {
+  return points.eventBeside(state, id) ?? state.window.events.findLast((event) => event.id === id);
 }
 
 /** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
@@ -69,9 +56,9 @@ export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolO
   return { prepared: calls.map((call, index) => prepareCall(last, call, refused.has(index))), reached };
 }
 
-/** True for a call that counts against the limits already: a person is asked about its outcome, or its agent runs. */
+/** True for a call that counts against the limits already: a person is asked about its outcome, or an earlier execution has started it. */
 function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
-  return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || agentOfCall(state, invocation) !== undefined;
+  return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || points.hasStarted(state, invocation);
 }
 
 /** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
@@ -133,19 +120,21 @@ export function needsDecisions({ snapshot }: RunState, { prepared }: ToolBatch):
 
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   countStart(state, invocation);
-  if (invocation.tool.handoff) return transfer(state, ports, invocation);
+  const instead = points.startsCall(state, ports, invocation);
+  if (instead !== undefined) return instead;
   const started = invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
-  return hooksAfterCall(state.snapshot, invocation.tool).length === 0 ? started : withHooksAfter(state, ports, invocation, started);
+  return points.awaitsResult(state, invocation.tool) ? withResultReviewed(state, ports, invocation, started) : started;
 }
 
-async function withHooksAfter(
+async function withResultReviewed(
   state: RunState,
   ports: RunPorts,
   invocation: ToolInvocation,
   started: Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
   const outcome = await started;
-  return hasHooksAfter(state, ports, invocation, outcome) ? afterCall(state, ports, invocation, outcome) : outcome;
+  const reviewed = points.afterResult(state, ports, { invocation, outcome });
+  return reviewed === undefined ? outcome : (await reviewed).outcome;
 }
 
 /** Counts a call that starts. From here on it counts against the limits, however it ends. */
@@ -239,7 +228,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * response wait for a decision, that is a part of them; marks each with the time, for the step.
  */
 export function recordResults(
-  { state, calls, response, inCode }: ToolBatchContext,
+  { state, calls, response, caller }: ToolBatchContext,
   ports: RunPorts,
   outcomes: (ToolOutcome | null)[],
 ): void {
@@ -250,8 +239,8 @@ export function recordResults(
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
-    // Code reads values: a text beside them would be one.
-    const result = inCode ? resultOf(call, outcome) : withInjection(response, call, resultOf(call, outcome));
+    // Only a model reads texts beside a result.
+    const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
@@ -264,11 +253,11 @@ export function recordResults(
     author: state.snapshot.name,
     content: results,
     // Made of the id that the history holds: no activity has an input that names it.
-    ...(inCode ? { caller: 'code' as const, id: `${response.id}/results-${before}` } : {}),
+    ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : {}),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
   });
-  if (!inCode && resultIds.length === results.length) state.resultIds = resultIds;
+  if (caller === undefined && resultIds.length === results.length) state.resultIds = resultIds;
 }
 
 /** Records one step with one record per call. All results are in the record already. */
@@ -276,24 +265,19 @@ export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): vo
   const { state, response, final } = acting;
   const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
-  acting.calls.forEach((call, index) => {
-    if (records[index]?.isError === false) noteLoadedSkill(state, call);
-  });
-  delete state.endedChildren;
+  for (const [index, call] of acting.calls.entries()) {
+    const record = records[index];
+    if (record !== undefined) points.callRecorded(state, call, record);
+  }
   recordStep(state, {
-    ...agentOfStep(state),
+    ...points.stepParts(state, response),
     thought: thoughtOf(response.content),
-    toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
+    toolCalls: [...records, ...points.recordsBeside(state)],
     usage: response.usage,
     finishReason: 'tool_calls',
     ...defined({ warnings: response.warnings }),
-    ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });
-  if (state.code === undefined) return;
-  state.code.records = [];
-  // The next activity is a model call, which is remote.
-  delete state.code.localWork;
 }
 
 /** Returns the records of calls, in their order. */
@@ -323,8 +307,9 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
 function toolCallRecord(
   { state, response }: ToolBatchContext,
   call: ToolCall,
-  { status, content, notRun, durationMs, spilled, verified, childRunId, hooks, recordedAt = '' }: Result,
+  settled: Result,
 ): ToolCallRecord {
+  const { status, content, notRun, durationMs, spilled, verified, childRunId, recordedAt = '' } = settled;
   const isError = status === 'error';
   const result = resultText(content);
   if (isError) noteError(state, result);
@@ -341,6 +326,6 @@ function toolCallRecord(
     durationMs,
     timestamp: recordedAt,
     ...defined({ spilled, verified, childRunId }),
-    ...hooksOfCall(response, call, hooks),
+    ...points.recordParts(response, call, settled),
   };
 }

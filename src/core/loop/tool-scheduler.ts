@@ -1,11 +1,12 @@
-import type { ToolSnapshot } from '../domain/agent.ts';
+import { isOfUser, type ToolSnapshot } from '../domain/agent.ts';
 import type { CallsLeft } from '../domain/children.ts';
-import { AgentCalls, type LeftCall } from './agent-calls.ts';
 import { askForDecisions, notifyAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
 import { interruptedResult, noWorker, unknownResult } from './call-results.ts';
 import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-as-new.ts';
-import { isTransfer } from './handoffs.ts';
+import type { LeftCall, LongCalls } from './capability.ts';
+import { points } from './points.ts';
 import { endsByDeadline } from './limits.ts';
+import type { ToolBatchContext } from './next-step.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from './ports.ts';
 import { deadlineOf, isAskedAbout } from './state/approval-state.ts';
 import { changesSoFar, type RunState } from './state/run-state.ts';
@@ -18,7 +19,6 @@ import {
   runsInSequence,
   startTool,
   type ToolBatch,
-  type ToolBatchContext,
 } from './tool-calls.ts';
 import { defined } from '../domain/defined.ts';
 
@@ -38,7 +38,7 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  *   further call starts: those that have not started are interrupted, and those that are running are waited for;
  * - if the history of this execution is full, calls that have not started are left to the next one, with null as
  *   their outcome, and so are calls that wait for a decision;
- * - agents that are alive do not keep the run in this execution: they are left to the next one, which waits for them
+ * - calls that may outlast this execution do not keep the run in it: they are left to the next one, which waits for them
  *   from its beginning;
  * - a call of a tool that says what it changes starts after the calls before it, and the calls after it start after it;
  * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
@@ -56,7 +56,8 @@ class ToolScheduler {
   /** The indexes of the calls that have had to follow another one. */
   readonly #held = new Set<number>();
   readonly #inFlight: InFlight;
-  readonly #agents: AgentCalls;
+  /** Undefined if no call of the agent that acts can be one. */
+  readonly #long: LongCalls | undefined;
   #hasDecisions = false;
 
   constructor(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch) {
@@ -68,7 +69,7 @@ class ToolScheduler {
     this.#inFlight = new InFlight((index, outcome) => {
       if (outcome.type !== 'left') batch.outcomes[index] = outcome;
     });
-    this.#agents = new AgentCalls(acting.state, ports);
+    this.#long = points.longCalls(acting.state, ports);
   }
 
   /** Returns the outcome of each call by index; null for those that are left to the next execution. */
@@ -76,7 +77,7 @@ class ToolScheduler {
     const ports = this.#ports;
     const batch = this.#batch;
     const { state } = this.#acting;
-    this.#followAgents();
+    this.#followLongCalls();
     if (!ports.cancelRequested() && needsDecisions(state, batch)) this.#beginDecisions();
     for (;;) {
       const { received } = ports.inbox;
@@ -92,10 +93,10 @@ class ToolScheduler {
       }
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
-      if (this.#hasDecisions || this.#agents.hasWaited) showWaiting(state, ports);
-      if (this.#agents.waiting > 0) this.#leaveAgents(heldBack);
+      if (this.#hasDecisions || this.#long?.hasWaited) showWaiting(state, ports);
+      if (this.#isWaitingLong) this.#leaveLongCalls(heldBack);
       if (this.#inFlight.count === 0) {
-        if (heldBack !== undefined || this.#agents.isLeaving) return batch.outcomes;
+        if (heldBack !== undefined || this.#long?.isLeaving) return batch.outcomes;
         this.#applyChanges();
         if (!batch.outcomes.includes(null)) return batch.outcomes;
         // Only decisions are waited for: approvers see the results so far.
@@ -119,7 +120,7 @@ class ToolScheduler {
     const { prepared, outcomes } = this.#batch;
     const held: number[] = [];
     let isFull: boolean | undefined;
-    if (this.#agents.isLeaving) return 'history';
+    if (this.#long?.isLeaving) return 'history';
     for (const [index, one] of prepared.entries()) {
       if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
       if (this.#inSequence && this.#inFlight.count > 0) return undefined;
@@ -134,7 +135,7 @@ class ToolScheduler {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
-      if (one.invocation.tool.agent !== undefined && (this.#agents.isFull || this.#agents.isBusy(one.invocation))) continue;
+      if (this.#long?.includes(one.invocation.tool) && this.#long.isHeldBack(one.invocation)) continue;
       // Checked once for all calls: the history does not grow before the calls are waited for.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
@@ -169,25 +170,33 @@ class ToolScheduler {
   }
 
   #started(invocation: ToolInvocation): Promise<SettledCall> {
-    if (invocation.tool.agent === undefined) return startTool(this.#acting.state, this.#ports, invocation);
+    const long = this.#long;
+    if (!long?.includes(invocation.tool)) return startTool(this.#acting.state, this.#ports, invocation);
     countStart(this.#acting.state, invocation);
-    return this.#agents.run(invocation, this.#callsLeft());
+    return long.run(invocation, this.#callsLeft(long));
   }
 
-  /** Waits for the agents that an earlier execution has started, also if the run was cancelled or steered since. */
-  #followAgents(): void {
+  get #isWaitingLong(): boolean {
+    return this.#long !== undefined && this.#long.waiting > 0;
+  }
+
+  /** Waits for the calls that an earlier execution has started, also if the run was cancelled or steered since. */
+  #followLongCalls(): void {
+    const long = this.#long;
+    if (long === undefined) return;
     for (const [index, one] of this.#batch.prepared.entries()) {
-      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !this.#agents.isRunning(one.invocation)) continue;
-      this.#inFlight.add(index, 0, this.#agents.run(one.invocation));
+      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !long.isRunning(one.invocation)) continue;
+      this.#inFlight.add(index, 0, long.run(one.invocation));
     }
   }
 
-  /** Leaves the agents to the next execution, once this one is full and no other call is running. */
-  #leaveAgents(heldBack: HeldBack): void {
-    if (this.#agents.isLeaving || this.#inFlight.count > this.#agents.waiting) return;
+  /** Leaves the calls that may outlast this execution to the next one, once this one is full and no other call is running. */
+  #leaveLongCalls(heldBack: HeldBack): void {
+    const long = this.#long;
+    if (long === undefined || long.isLeaving || this.#inFlight.count > long.waiting) return;
     if (hasMuchToRecord(this.#batch.outcomes)) this.#recordSoFar();
     if (heldBack === 'history' || continueBeforeTool(this.#acting.state, this.#ports, this.#batch, { leavesAgents: true }))
-      this.#agents.leave();
+      long.leave();
   }
 
   #recordSoFar(): void {
@@ -197,16 +206,16 @@ class ToolScheduler {
   }
 
   /** The calls that may still start, the one that starts now included. */
-  #callsLeft(): CallsLeft {
+  #callsLeft(long: LongCalls): CallsLeft {
     const { prepared, outcomes } = this.#batch;
     const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
-    const agents = left.filter((one) => one.type === 'execute' && one.invocation.tool.agent !== undefined);
+    const agents = left.filter((one) => one.type === 'execute' && long.includes(one.invocation.tool));
     return { all: left.length, agents: agents.length };
   }
 
   #wait(heldBack: HeldBack, received: number): Promise<void> {
     const calls = this.#inFlight;
-    if (!this.#hasDecisions && this.#agents.waiting === 0)
+    if (!this.#hasDecisions && !this.#isWaitingLong)
       return heldBack === 'bytes' || (heldBack === 'order' && !this.#runsLocally()) ? calls.one() : calls.all();
     // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
     if (this.#ports.cancelRequested()) return calls.one();
@@ -298,25 +307,23 @@ function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[
 }
 
 /** Returns what a tool says of its updates. Calls that no function of the user runs change nothing. */
-function updatesOf({ updates, mcp, agent, handoff, ofSkills, ofMemory, answer }: ToolSnapshot): ToolSnapshot['updates'] {
-  const isOfUser = [mcp, agent, handoff, ofSkills, ofMemory, answer].every((kind) => kind === undefined);
-  return isOfUser ? updates : false;
+function updatesOf(tool: ToolSnapshot): ToolSnapshot['updates'] {
+  return isOfUser(tool) ? tool.updates : false;
 }
 
 // Tool phase: the turns of the calls of a response.
 
 /**
- * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
- * results. Returns the outcome of each call by index; null for those that are left to the next execution.
+ * Runs the calls of a response, and those that run last after all others, whose results they see. Returns the outcome of each call by index; null for those that are left to the next execution.
  */
 export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
   const { state, calls } = acting;
-  const isLater = calls.map((call) => isTransfer(state, call));
+  const isLater = calls.map((call) => points.runsLast(state, call));
   if (!isLater.includes(true)) return runTogether(acting, ports, batch);
   const outcomes = [...batch.outcomes];
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
-    // The run ends because no worker had a tool: no agent takes over.
+    // The run ends because no worker had a tool.
     if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
     const some: ToolBatch = {
       response: batch.response,
@@ -331,10 +338,9 @@ export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, b
   return outcomes;
 }
 
-/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response continues. */
+/** Runs calls as the scheduler does. Calls around one with a phase of its own, or before those that run last, have their outcomes if the response continues. */
 async function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
-  const { code, snapshot } = acting.state;
-  const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
+  const isDone = !batch.outcomes.includes(null);
   return isDone ? batch.outcomes : new ToolScheduler(acting, ports, batch).execute();
 }
 
@@ -419,7 +425,7 @@ function giveUp(state: RunState, ports: RunPorts, { prepared, outcomes }: ToolBa
 
 // Tool phase: calls that are running.
 
-/** The outcome of a call; `left` for an agent that the next execution waits for. */
+/** The outcome of a call; `left` for one that the next execution waits for. */
 type SettledCall = ToolOutcome | LeftCall;
 
 /**

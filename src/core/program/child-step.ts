@@ -15,7 +15,7 @@ import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
 import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
-import { spendChild } from '../loop/spending.ts';
+import { spendChild } from '../loop/children.ts';
 import { noteError } from '../loop/state/run-state.ts';
 import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './ask-prompt.ts';
 import { indexOf } from './program-index.ts';

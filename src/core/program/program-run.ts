@@ -12,6 +12,7 @@ import type { AnswerVerdict, StepError } from '../domain/verdicts.ts';
 import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../loop/approvals.ts';
 import { endsByDeadline, hasFixedDeadline, limitReached } from '../loop/limits.ts';
 import { takeRequests } from '../loop/messages.ts';
+import type { ChildPorts } from '../loop/agent-calls.ts';
 import type { Growth, RunPorts } from '../loop/ports.ts';
 import { pendingOf } from '../loop/state/approval-state.ts';
 import type { RunState } from '../loop/state/run-state.ts';
@@ -406,7 +407,7 @@ export type LoadOutcome =
   | { type: 'cancelled' };
 
 /** The effects of a program: those of every run, and some of its own. Ports must not reject: what goes wrong is an outcome. */
-export interface ProgramPorts extends RunPorts {
+export interface ProgramPorts extends ChildPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   /**

@@ -11,9 +11,13 @@ import type { RunResultFields } from '../domain/result.ts';
 import { secondsOf } from '../domain/time.ts';
 import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/window.ts';
 import { requestOf, sharedDeps } from '../loop/agent-calls.ts';
-import { asRewritten, rewrittenArguments } from '../loop/hooks.ts';
+import { asRewritten, rewrittenArguments } from '../loop/gate.ts';
+import { callOfCode, journalOf } from '../loop/code-cells.ts';
+import { answerBeingChecked } from '../loop/guardrails.ts';
+import { hookedCallsOf, hookedResultOf } from '../loop/hooks.ts';
 import type { ModelCall } from '../loop/ports.ts';
-import { findEvent, type RunState } from '../loop/state/run-state.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+import { findEvent } from '../loop/tool-calls.ts';
 import { failureText } from '../program/step-errors.ts';
 import { ITEMS_SUFFIX } from '../program/needed-outputs.ts';
 import { traceEntries, type TraceEntry, traceNames, type TracePage } from '../program/trace.ts';
@@ -120,7 +124,7 @@ function ending({ result }: QueriedRun): RunResultFields | null {
 function dataView({ state, deps, document, input, principal: given }: QueriedRun): DataView {
   const principal = state === undefined ? given : state.principal;
   const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...defined({ principal }) };
-  if (state !== undefined) return state.pendingAnswer === undefined ? data : { ...data, answer: state.pendingAnswer };
+  if (state !== undefined) return { ...data, ...defined({ answer: answerBeingChecked(state) }) };
   return { ...data, ...defined({ document, input }) };
 }
 
@@ -130,20 +134,21 @@ function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQu
   if (approved !== undefined) return approved;
   const rewritten = state === undefined ? undefined : rewrittenArguments(state, callId);
   if (rewritten !== undefined) return rewritten;
-  const ofCode = state?.code?.calls?.content.filter(isToolCall).find(({ toolCallId }) => toolCallId === callId);
+  const ofCode = state && callOfCode(state, callId);
   if (ofCode !== undefined) return ofCode.arguments;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
 }
 
 /** Returns the calls that hooks review. */
 function hookedCalls({ runId, state }: QueriedRun): HookedCalls {
-  if (state?.hookedCalls !== undefined) return state.hookedCalls;
+  const calls = state && hookedCallsOf(state);
+  if (calls !== undefined) return calls;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" calls no hooks before calls` });
 }
 
 function hookedResult({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonValue[] {
-  const found = state?.hookedResults?.find((one) => one.callId === callId);
-  if (found !== undefined) return found.content;
+  const content = state && hookedResultOf(state, callId);
+  if (content !== undefined) return content;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" calls no hooks for call "${callId}"` });
 }
 
@@ -155,7 +160,7 @@ function decisionContent({ authorizing }: QueriedRun, { id }: DecisionQuestion):
 /** Answers the `journal` query: one page of the JSON text of the journal, of one of its cells, or of the results of a segment. */
 function journalPage({ runId, state }: QueriedRun, question: JournalQuestion | null | undefined): JournalPage {
   const { from, cell, segment } = question ?? { from: 0 };
-  const journal = state?.code?.journal ?? { cells: [] };
+  const journal = (state && journalOf(state)) ?? { cells: [] };
   const asked = cell === undefined ? undefined : journal.cells[cell];
   const part = segment === undefined ? asked : asked?.segments[segment]?.results;
   if (cell !== undefined && part === undefined) {

@@ -16,18 +16,19 @@ import type { MessageContent, TurnResultFields } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { addRunUsage, noUsage } from '../domain/usage.ts';
 import { closeRun, closeUnstarted } from '../loop/close-run.ts';
-import { forgetCellsOfOtherCode, forgetLargeJournal } from '../loop/code-cells.ts';
-import { shortenConversation } from '../loop/compaction.ts';
+import { points } from '../loop/points.ts';
+import { forgetKept, keptAgents } from '../loop/children.ts';
+import { type CompactionPorts, shortenConversation, type SummaryOutcome } from '../loop/compaction.ts';
 import { fitsContinueAsNew } from '../loop/continue-as-new.ts';
-import { firstAgent, forgetActed } from '../loop/handoffs.ts';
+import { firstAgent, handoffCount } from '../loop/handoffs.ts';
 import { raiseLimits } from '../loop/limits.ts';
-import { noteUnchecked, takeMessages, takeRequests } from '../loop/messages.ts';
+import { takeMessages, takeRequests } from '../loop/messages.ts';
 import { endCancelled, type Ending, type RunPosition } from '../loop/next-step.ts';
-import type { RunPorts, SummaryOutcome } from '../loop/ports.ts';
+import type { RunPorts } from '../loop/ports.ts';
 import { BEGINNING, type LoopEnd, runTurn, type TurnEnd } from '../loop/run-loop.ts';
 import { recordFailedCall, spend } from '../loop/spending.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
-import { beginRecall, noteError, recordEvent, type RunState } from '../loop/state/run-state.ts';
+import { noteError, recordEvent, type RunState } from '../loop/state/run-state.ts';
 import { type OpenSession, spentBySession, withTurn } from './open-session.ts';
 
 /**
@@ -118,7 +119,7 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
  * Compacts the conversation of a session after some turns, also if its window is not full: long conversations cost tokens with each
  * answer. A summary that fails is left for a later turn.
  */
-async function compactAfterTurns(state: OpenSession, ports: RunPorts): Promise<void> {
+async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<void> {
   const { session, snapshot } = state;
   if (snapshot.window?.summarise !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
   // The turn that begins is the first after the compaction.
@@ -130,9 +131,10 @@ async function compactAfterTurns(state: OpenSession, ports: RunPorts): Promise<v
 const REFRESH_AFTER_MS = 3_600_000;
 
 /** True if the agent is resolved again before the turn that begins: a caller has asked for it, or its definition may have changed since. */
-function isRefreshDue({ session, handoffs }: OpenSession, now: number): boolean {
+function isRefreshDue(state: OpenSession, now: number): boolean {
+  const { session } = state;
   // Each agent of a run that was handed over is pinned with it.
-  if (session.refresh === 'never' || (handoffs !== undefined && handoffs.count > 0)) return false;
+  if (session.refresh === 'never' || handoffCount(state) > 0) return false;
   return session.refreshDue === true || now - (session.idleSince ?? now) >= REFRESH_AFTER_MS;
 }
 
@@ -156,11 +158,10 @@ async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<vo
   const { digest } = resolved.snapshot;
   if (digest === snapshot.digest) return;
   state.snapshot = resolved.snapshot;
-  forgetCellsOfOtherCode(state, snapshot.code);
   takeLimits(state, resolved.snapshot.limits);
   // The provider counted the tokens of another request.
   delete state.measured;
-  beginRecall(state);
+  points.agentRefreshed(state, snapshot);
   ports.switchAgent(resolved.snapshot);
   recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...defined({ notices }) });
 }
@@ -210,10 +211,8 @@ function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, n
   state.thought = '';
   delete state.partial;
   delete state.lastStep;
-  delete state.descendants;
   delete state.lastError;
-  forgetActed(state);
-  beginRecall(state);
+  points.turnBegins(state);
 }
 
 /** Ends a turn, successful or not: the session is idle afterwards. Calls that wait for a decision are given up. */
@@ -221,8 +220,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   const { session } = state;
   const { number, stepsBefore } = session.turn ?? { number: session.turns, stepsBefore: state.context.currentStep };
   state.approvals.pending = [];
-  delete state.children;
-  delete state.endedChildren;
+  points.turnEnds(state);
   const { steps: _, ...result } = closeRun(state, ports, ending);
   const { cancelReason } = ports.inbox.turnInterrupt ?? {};
   const unread = ports.inbox.leaveTo(number + 1);
@@ -299,7 +297,7 @@ function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
 /** True if the session continues as new before it waits. A state that is too large to be carried stays: the next turn compacts it. */
 function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean {
   if (!ports.continueBeforeSleep()) return false;
-  forgetLargeJournal(state);
+  points.beforeContinuing(state);
   return fitsContinueAsNew(state);
 }
 
@@ -308,12 +306,11 @@ function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean 
  * state, turns and limits of the session stay.
  */
 async function clearConversation(state: OpenSession, ports: SessionPorts): Promise<void> {
-  const { session, kept } = state;
-  delete session.resetDue;
+  delete state.session.resetDue;
   clearWindow(state, ports);
-  if (kept === undefined) return;
-  // The next call of each starts another session.
-  delete state.kept;
+  const kept = keptAgents(state);
+  if (kept.length === 0) return;
+  forgetKept(state);
   await ports.closeKept(kept);
 }
 
@@ -324,8 +321,7 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
   session.compactedAt = session.turns;
   delete session.refusal;
   delete state.measured;
-  delete state.code;
-  delete state.loadedSkills;
+  points.conversationCleared(state);
 }
 
 /** True if there is a message to answer. A session that a run keeps answers that run alone: other messages wait for its next turn. */
@@ -348,7 +344,7 @@ async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextT
     noteError(state, problem);
     return { status: 'error', stopReason: 'error', output: '', error: { code, message: problem } };
   }
-  noteUnchecked(state, state.window.through);
+  points.messagesTaken(state);
   recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content: message.content }] });
   return undefined;
 }
@@ -448,7 +444,7 @@ export interface BackgroundWork<Outcome> {
 }
 
 /** Every effect of a session. */
-export interface SessionPorts extends RunPorts {
+export interface SessionPorts extends CompactionPorts {
   /** True if a session should continue as new before it waits: waking it would replay a long history. */
   continueBeforeSleep(): boolean;
   /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */

@@ -30,15 +30,14 @@ import {
 } from '../../core/first-start.ts';
 import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
-import { interpret } from '../../core/interpret.ts';
+import { interpret, type InterpreterPorts } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
 import { addEndHooks, hasEndHooks } from '../../core/loop/hooks.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
-import type { ProgramPorts } from '../../core/program/program-run.ts';
 import { ACTIVITIES, type SIGNALS } from '../../core/protocol.ts';
-import { begunWork, type SessionPorts } from '../../core/sessions/run-session.ts';
+import { begunWork } from '../../core/sessions/run-session.ts';
 import { type MemoryActivities, roundTrip } from './memory-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -150,7 +149,7 @@ export class MemoryRun {
     throw new Error('A run in memory has no next execution to continue in');
   }
 
-  #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {
+  #ports(snapshot: AgentSnapshot): InterpreterPorts {
     const { time } = this.#parts;
     const isInterrupted = (): boolean => this.inbox.turnInterrupt !== undefined && this.state?.session?.turn !== undefined;
     const isCancelled = (): boolean => this.#isCancelled || isInterrupted();

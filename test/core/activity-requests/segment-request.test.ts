@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ActivityRequest, PerformActivity } from '../../../src/core/activity-requests/activity-request.ts';
 import { runSegment } from '../../../src/core/activity-requests/code-requests.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../src/core/domain/code.ts';
-import type { SegmentCall } from '../../../src/core/loop/ports.ts';
+import type { SegmentCall } from '../../../src/core/loop/code-cells.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../../src/core/protocol.ts';
 import { call } from '../loop/fakes/fake-ports.ts';
@@ -27,7 +27,7 @@ function runOf(tier: 'local' | 'remote') {
   const executor = { kind: 'quickjs', language: 'javascript', limits: DEFAULT_EXECUTION_LIMITS, allowedImports: [] } as const;
   const snapshot = testSnapshot({ tools: [testTool('find')], code: { executor: { ...executor, allowedImports: [] }, tier } });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 0 }, { now: () => 0, uuid: () => 'event' });
-  state.code = { journal: { cells: [] }, journalBytes: 0, records: [] };
+  state.slices['code'] = { journal: { cells: [] }, journalBytes: 0, records: [] };
   return { runId: 'run-1', snapshot, state };
 }
 

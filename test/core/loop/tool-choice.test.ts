@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { modelRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import type { AgentSnapshot, ToolChoice } from '../../../src/core/domain/agent.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { isFirstStep } from '../../../src/core/loop/handoffs.ts';
+import { points } from '../../../src/core/loop/points.ts';
 import { runFakeSession, type FakeSession } from '../sessions/fake-session.ts';
 import { sends } from './fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, message, runFake, said } from './fakes/fake-ports.ts';
@@ -92,7 +92,7 @@ describe('a choice of a tool holds for the first step of a turn', () => {
     const step =
       (outcome: ModelCallOutcome) =>
       (session: FakeSession): ModelCallOutcome => {
-        holds.push(isFirstStep(session.state));
+        holds.push(points.modelCallParts(session.state, { type: 'call_model', final: false }).firstStep === true);
         return outcome;
       };
     await runFakeSession({

@@ -6,7 +6,8 @@ import type { RunResultFields } from '../../../src/core/domain/result.ts';
 import { firstState, openingKind } from '../../../src/core/first-start.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import type { RunPosition } from '../../../src/core/loop/next-step.ts';
-import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
+import type { SummaryOutcome } from '../../../src/core/loop/compaction.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
 import {
   fromContinueAsNewState,

@@ -329,12 +329,12 @@ test('a session that continues as new before each wait has the same record as on
 
 test('a reset closes the sessions that the session keeps, so that their agents forget, too', async () => {
   const keeps: SessionCaller = ({ state, update }) => {
-    state.kept = [{ tool: 'helper', agent: 'helper', runId: 'talk/helper.1', turns: 1 }];
+    state.slices['kept'] = [{ tool: 'helper', agent: 'helper', runId: 'talk/helper.1', turns: 1 }];
     update('reset', {});
   };
   const { state, closed } = await runFakeSession({ model: [said('A')], callers: [says('a'), keeps] });
   expect(closed).toEqual(['talk/helper.1']);
-  expect(state.kept).toBeUndefined();
+  expect(state.slices['kept']).toBeUndefined();
 });
 
 test('a reset empties the conversation before the next turn, and keeps deps, turns and the record', async () => {

@@ -2,25 +2,22 @@
 
 import type { AgentSnapshot } from '../../domain/agent.ts';
 import { defined } from '../../domain/defined.ts';
-import type { HandoffState } from '../../domain/handoffs.ts';
 import { isJsonObject, type JsonObject } from '../../domain/json.ts';
 import type { RunLimits } from '../../domain/limits.ts';
-import type { NotArchived, Principal } from '../../domain/run.ts';
-import type { HookRecord } from '../../domain/hooks.ts';
-import type { Permissions } from '../../domain/permissions.ts';
+import type { Principal } from '../../domain/run.ts';
 import type { RecordedResponse } from '../../domain/model.ts';
 import { isToolCall } from '../../domain/content.ts';
 import { jsonTextPrefix } from '../../domain/text.ts';
-import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
 import type { SessionState } from '../../domain/sessions.ts';
-import type { AggregatedUsage, SpentByDescendants } from '../../domain/usage.ts';
+import type { AggregatedUsage } from '../../domain/usage.ts';
 import type { ParentRun } from '../../domain/run-input.ts';
 import type { CallsNotRun } from '../../domain/tool-calls.ts';
 import type { Window } from '../../domain/window.ts';
 import type { Approvals } from './approval-state.ts';
-import type { CellPosition, RunPosition, ToolsPosition } from '../next-step.ts';
-import type { CodeState, LastStep, MeasuredWindow, RunState } from './run-state.ts';
+import type { PhasePosition, RunPosition, ToolsPosition } from '../next-step.ts';
+import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 import type { ContinuedInbox } from './inbox.ts';
+import { carriedSlices, resumedSlices, type Slices } from './slices.ts';
 import { recordedResults, withoutRecorded } from '../call-results.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../../domain/program-run.ts';
 
@@ -56,10 +53,6 @@ export interface ContinueAsNewState {
   toolCallsNotRun?: CallsNotRun;
   outputRetries: number;
   seenEvents: number;
-  /** Absent if guardrails have checked all messages, or the agent has none for input. */
-  uncheckedFrom?: number;
-  /** Absent unless the next response is one for which the memory of the agent is asked. */
-  recallDue?: true;
   resultIds?: string[];
   approvals: Approvals;
   limits: RunLimits;
@@ -70,44 +63,26 @@ export interface ContinueAsNewState {
   session?: SessionState;
   /** The run that started this one as its child. */
   parent?: ParentRun;
-  /** The agents that run as children of tool calls. Absent if there are none. */
-  children?: RunningAgent[];
-  /** The agents that are kept between the calls of their tools. Absent if there are none. */
-  kept?: KeptAgent[];
-  /** The ids of those that have ended in the current step. Absent if there are none. */
-  endedChildren?: string[];
-  /** Absent if the run has started no agents. */
-  descendants?: SpentByDescendants;
-  /** Absent if no hook at the start of the run has answered anything. */
-  hookRecords?: HookRecord[];
-  /** Absent if the permissions are those that the run began with. */
-  permissions?: Permissions;
-  /** Absent if the model has loaded no skills. */
-  loadedSkills?: string[];
+  /** The values that capabilities keep, as far as they are carried. Absent if there are none. */
+  slices?: Slices;
   /** The units and steps, if the run is that of a program. */
   program?: ContinuedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
-  /** Absent if the run has not been handed over. */
-  handoffs?: HandoffState;
   lastError?: string;
-  /** Absent if the run has executed no code. */
-  code?: CodeState;
-  /** Absent if all events are in the archive. */
-  notArchived?: NotArchived[];
   inbox: ContinuedInbox;
 }
 
 /** The position at which the loop continues. The content of a response is left out, because the window contains it as an event. */
-export type ContinuedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | ContinuedTools | ContinuedCell;
+export type ContinuedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | ContinuedTools | ContinuedPhase;
 
-/** The position among the calls of a response. Calls of code are not in the window: their content is carried. */
-export type ContinuedTools = Omit<ToolsPosition, 'response' | 'cell'> & {
+/** The position among the calls of a response. Calls that no model made are not in the window: their content is carried. */
+export type ContinuedTools = Omit<ToolsPosition, 'response' | 'within'> & {
   response: Omit<RecordedResponse, 'content' | 'providerItems'> & Partial<Pick<RecordedResponse, 'content'>>;
-  cell?: ContinuedCell;
+  within?: ContinuedPhase;
 };
 
-export type ContinuedCell = Omit<CellPosition, 'tools'> & { tools: ContinuedTools };
+export type ContinuedPhase = Omit<PhasePosition, 'tools'> & { tools: ContinuedTools };
 
 /** The part of the carried state that the loop does not know. */
 export interface ContinueAsNewOptions {
@@ -177,12 +152,12 @@ export function toContinueAsNewState(
     toolCallsByName: [...state.toolCallsByName],
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
-    ...(state.recallDue ? { recallDue: true } : {}),
     approvals: state.approvals,
     limits: state.limits,
     toolCallsStarted: [...state.toolCallsStarted],
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...setFields(state),
+    ...carriedSlices(state),
     ...(state.program === undefined ? {} : { program: toContinuedProgram(state.program) }),
     inbox,
   };
@@ -194,20 +169,9 @@ const COMMON_FIELDS = [
   'toolCallsNotRun',
   'resultIds',
   'lastError',
-  'notArchived',
-  'uncheckedFrom',
-  'code',
-  'handoffs',
   'principal',
   'session',
   'parent',
-  'children',
-  'kept',
-  'endedChildren',
-  'descendants',
-  'hookRecords',
-  'permissions',
-  'loadedSkills',
 ] as const;
 
 type CommonField = (typeof COMMON_FIELDS)[number];
@@ -223,17 +187,17 @@ function cut(thought: string): string {
 /** Leaves out the parts of a position that the window contains. */
 function toContinuedPosition(position: RunPosition, window: Window): ContinuedPosition {
   if (position.type === 'call_model' || position.type === 'idle') return position;
-  return position.type === 'run_cell' ? toContinuedCell(position, window) : toContinuedTools(position, window);
+  return position.type === 'run_phase' ? toContinuedPhase(position, window) : toContinuedTools(position, window);
 }
 
-function toContinuedCell(cell: CellPosition, window: Window): ContinuedCell {
-  return { ...cell, tools: toContinuedTools(cell.tools, window) };
+function toContinuedPhase(phase: PhasePosition, window: Window): ContinuedPhase {
+  return { ...phase, tools: toContinuedTools(phase.tools, window) };
 }
 
 /** Leaves out the content of the response, and of results that are recorded already. */
-function toContinuedTools({ cell, ...position }: ToolsPosition, window: Window): ContinuedTools {
+function toContinuedTools({ within, ...position }: ToolsPosition, window: Window): ContinuedTools {
   const { content, providerItems: _, ...response } = position.response;
-  if (cell !== undefined) return { ...position, response: { ...response, content }, cell: toContinuedCell(cell, window) };
+  if (within !== undefined) return { ...position, response: { ...response, content }, within: toContinuedPhase(within, window) };
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
   const outcomes = position.outcomes.map((outcome, index) =>
@@ -265,12 +229,12 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     startedAt: carried.startedAt,
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
-    ...(carried.recallDue ? { recallDue: true } : {}),
     approvals: carried.approvals,
     limits: carried.limits,
     toolCallsStarted: new Map(carried.toolCallsStarted),
     modelRetries: new Map(carried.modelRetries),
     ...setFields(carried),
+    slices: resumedSlices(carried),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };
@@ -283,16 +247,16 @@ function programOf({ snapshot, program }: ContinueAsNewState): Pick<RunState, 'p
 
 function positionOf({ position, window }: ContinueAsNewState): RunPosition {
   if (position.type === 'call_model' || position.type === 'idle') return position;
-  return position.type === 'run_cell' ? cellOf(position, window) : toolsOf(position, window);
+  return position.type === 'run_phase' ? phaseOf(position, window) : toolsOf(position, window);
 }
 
-function cellOf(cell: ContinuedCell, window: Window): CellPosition {
-  return { ...cell, tools: toolsOf(cell.tools, window) };
+function phaseOf(phase: ContinuedPhase, window: Window): PhasePosition {
+  return { ...phase, tools: toolsOf(phase.tools, window) };
 }
 
-function toolsOf({ cell, ...position }: ContinuedTools, window: Window): ToolsPosition {
+function toolsOf({ within, ...position }: ContinuedTools, window: Window): ToolsPosition {
   const { content: calls = [], ...response } = position.response;
-  if (cell !== undefined) return { ...position, response: { ...response, content: calls }, cell: cellOf(cell, window) };
+  if (within !== undefined) return { ...position, response: { ...response, content: calls }, within: phaseOf(within, window) };
   const content = window.events.find(({ id }) => id === response.id)?.content ?? [];
   const recorded = recordedResults(window, response.id);
   const called = content.filter(isToolCall);

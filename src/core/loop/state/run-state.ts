@@ -1,21 +1,13 @@
-import type { HookedCalls } from '../../domain/activity-messages.ts';
 import type { AgentSnapshot } from '../../domain/agent.ts';
 import { cutText, jsonBytes } from '../../domain/byte-budgets.ts';
-import type { KeptAgent, RunningAgent } from '../../domain/children.ts';
-import { defined } from '../../domain/defined.ts';
 import type { ContextOperation } from '../../domain/deps.ts';
-import type { CodeJournal } from '../../domain/execution.ts';
-import { guardrailsOf } from '../../domain/guardrails.ts';
-import type { HandoffState } from '../../domain/handoffs.ts';
-import type { HookRecord } from '../../domain/hooks.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../domain/json.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json.ts';
 import type { RunLimits } from '../../domain/limits.ts';
 import { givenEvents } from '../../domain/model.ts';
-import type { Permissions } from '../../domain/permissions.ts';
 import type { ProgramState } from '../../domain/program-run.ts';
 import { addEvent, type Event, type ExecutionContext, incrementStep, newEvent, newExecutionContext } from '../../domain/record.ts';
 import type { ParentRun, RunOpening } from '../../domain/run-input.ts';
-import type { Archiving, NotArchived, Notice, Principal, RunStatus } from '../../domain/run.ts';
+import type { Notice, Principal, RunStatus } from '../../domain/run.ts';
 import type { SessionState, TurnResultFields } from '../../domain/sessions.ts';
 import { isoTime } from '../../domain/time.ts';
 import {
@@ -26,9 +18,10 @@ import {
   type StepResult,
   type ToolCallRecord,
 } from '../../domain/tool-calls.ts';
-import { type AggregatedUsage, noUsage, type SpentByDescendants } from '../../domain/usage.ts';
-import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/window.ts';
+import { type AggregatedUsage, noUsage } from '../../domain/usage.ts';
+import { emptyWindow, extendWindow, type Window } from '../../domain/window.ts';
 import type { Approvals } from './approval-state.ts';
+import { initialSlices, type Slices } from './slices.ts';
 
 // Shared state: the run, and its record.
 
@@ -84,10 +77,6 @@ export interface RunState {
   modelRetries: Map<string, number>;
   /** The newest error of a tool, an activity or a request. */
   lastError?: string;
-  /** The events that the archive is storing. Present only after the loop, before this execution ends. */
-  archiving?: Archiving;
-  /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
-  notArchived?: NotArchived[];
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
   /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
@@ -96,39 +85,14 @@ export interface RunState {
   turns?: TurnResultFields[];
   /** The run that started this one as its child. */
   parent?: ParentRun;
-  /** The agents that run as children of tool calls. Absent if there are none. */
-  children?: RunningAgent[];
-  /** The agents that are kept between the calls of their tools. Absent if there are none. */
-  kept?: KeptAgent[];
-  /** The ids of those that have ended in the current step: its record will name them. Absent if there are none. */
-  endedChildren?: string[];
-  /** The amounts that descendants of this run have used. Absent if it has started none. */
-  descendants?: SpentByDescendants;
-  /** The permissions that were set while the run went on, instead of those of its agent. */
-  permissions?: Permissions;
-  /** The names of the skills that the model has loaded, in order. Absent if there are none. */
-  loadedSkills?: string[];
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
-  /** The agents of the run, once it has been handed over. */
-  handoffs?: HandoffState;
-  /** The answers of the hooks at the start of the run. */
-  hookRecords?: HookRecord[];
-  /** The calls of the present response, while hooks review them in a separate activity. */
-  hookedCalls?: HookedCalls;
-  hookedResults?: { callId: string; content: JsonValue[] }[];
-  /** Call id → the arguments that a hook gave to a call of the present response. */
+  /** Call id → the arguments that a gate gave to a call of the present response. */
   rewrites?: Record<string, JsonObject>;
-  /** The code that the run has executed. Absent before its first cell. */
-  code?: CodeState;
-  /** The offset of the first message that no guardrail has checked. Absent: all are checked, or the agent has no guardrails for input. */
-  uncheckedFrom?: number;
-  /** The answer that guardrails are checking. Present only during the check. */
-  pendingAnswer?: JsonValue;
-  /** The next response is the first one for which the memory of the agent is asked. */
-  recallDue?: true;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
+  /** The values that capabilities keep. */
+  slices: Slices;
 }
 
 /** The phase of a step: `model` during a model call, `tools` during the calls of its response, `between` before the next step. */
@@ -163,8 +127,6 @@ export function newRunState({ input, messages = [], ...beginning }: RunBeginning
   if (input !== undefined) {
     recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
   }
-  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom = 0;
-  beginRecall(state);
   return state;
 }
 
@@ -191,14 +153,8 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     limits: snapshot.limits,
     toolCallsStarted: new Map(),
     modelRetries: new Map(),
-    ...defined({ hookRecords: snapshot.hookRecords }),
+    slices: initialSlices(snapshot),
   };
-}
-
-/** Lets the next model call ask the memory, if the agent that acts recalls: at the start of a run, and with each new agent. */
-export function beginRecall(state: RunState): void {
-  if (state.snapshot.memory?.recall === undefined) delete state.recallDue;
-  else state.recallDue = true;
 }
 
 /** Returns the approvals of a run that has requested none. */
@@ -212,19 +168,14 @@ export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event,
   const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
   const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
   addEvent(state.context, recorded);
-  // Calls of code take their place in the record, and none in the window.
-  state.window = extendWindow(state.window, recorded.caller === 'code' ? { ...recorded, content: [] } : recorded);
+  // Calls that no model made take their place in the record, and none in the window.
+  state.window = extendWindow(state.window, recorded.caller !== undefined ? { ...recorded, content: [] } : recorded);
   delete state.resultIds;
 }
 
 /** Records what a person should know, in an event without content; none if there is nothing. */
 export function recordNotices(state: RunState, clock: RunClock, notices: readonly Notice[] = []): void {
   if (notices.length > 0) recordEvent(state, clock, { author: state.snapshot.name, content: [], notices: [...notices] });
-}
-
-/** Returns an event of the window, or the event of the calls that code waits for. */
-export function findEvent({ window, code }: Pick<RunState, 'window' | 'code'>, id: string): WindowEvent | undefined {
-  return code?.calls?.id === id ? code.calls : window.events.findLast((event) => event.id === id);
 }
 
 /** Appends a step and moves on to the next. */
@@ -286,21 +237,6 @@ export interface RunClock {
   /** Milliseconds since the epoch. */
   now(): number;
   uuid(): string;
-}
-
-// Shared state: the code of a run.
-
-/** The code that a run has executed. Plain JSON: it is carried into the next execution as it is. */
-export interface CodeState {
-  journal: CodeJournal;
-  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
-  journalBytes: number;
-  /** The local segments since the last remote activity, and the bytes that they and their calls produced. */
-  localWork?: { bytes: number; segments: number };
-  /** The event of the calls that the cell in progress waits for. */
-  calls?: WindowEvent;
-  /** The calls that code has made in this step. */
-  records: ToolCallRecord[];
 }
 
 // Tool phase: the changes that other calls made while a call was running.

@@ -5,7 +5,8 @@ import type { UsageStats } from '../../../../src/core/domain/usage.ts';
 import type { Event } from '../../../../src/core/domain/record.ts';
 import type { ParentInput } from '../../../../src/core/domain/run-input.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import type { ModelCallOutcome, RunPorts } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
+import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
@@ -97,7 +98,7 @@ export class RandomTree {
     return [testTool('work'), testTool('free', { agent }), testTool('tight', { agent: { ...agent, limits: this.#plan.tight } })];
   }
 
-  #ports(member: TreeMember, inbox: Inbox): Omit<RunPorts, 'now' | 'uuid'> {
+  #ports(member: TreeMember, inbox: Inbox): Omit<AllPorts, 'now' | 'uuid'> {
     return {
       ...quietPorts(),
       inbox,

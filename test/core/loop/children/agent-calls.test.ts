@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { agentsOfCalls } from '../../../../src/core/loop/children.ts';
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 import { approves, sends } from '../fakes/callers.ts';
@@ -54,7 +55,7 @@ describe('a call of an agent', () => {
     expect(run.positions).toHaveLength(1);
     expect(children.started.size).toBe(3);
     expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual(['answer 0', 'answer 1', 'answer 2']);
-    expect(run.state.children).toBeUndefined();
+    expect(run.state.slices['children']).toBeUndefined();
   });
 
   it('is left to the next execution beside large answers of others, which are in the record by then', async () => {
@@ -62,7 +63,7 @@ describe('a call of an agent', () => {
     const large = (place: number): ReturnType<FakeChildren['ends']> => children.ends(place, { output: String(place).repeat(40_000) });
     const run = await runAgents(children, {
       calls: 5,
-      continueDue: ({ state }) => state.firstOffset === 0 && state.children?.length === 1,
+      continueDue: ({ state }) => state.firstOffset === 0 && agentsOfCalls(state).length === 1,
       callers: [large(0), large(1), large(2), large(3), large(4)],
     });
     expect(run.positions).toHaveLength(1);
@@ -86,7 +87,7 @@ describe('a call of an agent', () => {
     const children = new FakeChildren();
     const run = await runAgents(children, {
       snapshot: withAgents({}, { approval: { when: 'always' } }),
-      continueDue: ({ state }) => state.children !== undefined && children.started.size === 1 && state.firstOffset === 0,
+      continueDue: ({ state }) => agentsOfCalls(state).length > 0 && children.started.size === 1 && state.firstOffset === 0,
       callers: [approves('c0', { arguments: { request: 'else' } }), children.ends(0)],
     });
     expect(run.positions).toHaveLength(1);
@@ -172,7 +173,7 @@ it('agents have one result each, however they end and wherever the run continues
       expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual(ends.map((_, index) => `answer ${index}`));
       expect(children.started.size).toBe(ends.length);
       expect(children.mostAlive).toBeLessThanOrEqual(Math.min(alive, parallel ? alive : 1));
-      expect(run.state.children).toBeUndefined();
+      expect(run.state.slices['children']).toBeUndefined();
     }),
     { numRuns: 300 },
   );

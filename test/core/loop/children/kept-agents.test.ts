@@ -40,7 +40,7 @@ describe('an agent that is kept', () => {
     });
     expect(children.asked).toMatchObject([{ turn: 2, content: 'do c2' }]);
     expect(results(run)).toEqual(['answer 1', 'answer 2']);
-    expect(run.state.kept).toEqual([{ tool: 'ask', agent: 'below', runId, turns: 2 }]);
+    expect(run.state.slices['kept']).toEqual([{ tool: 'ask', agent: 'below', runId, turns: 2 }]);
     expect(run.result.descendants?.runs).toBe(1);
   });
 
@@ -59,7 +59,7 @@ describe('an agent that is kept', () => {
       model: [
         called(ask('c1')),
         (run: FakeRun) => {
-          run.state.permissions = { mode: 'default', deny: [{ tool: 'look' }] };
+          run.state.slices['permissions'] = { mode: 'default', deny: [{ tool: 'look' }] };
           return called(ask('c2'));
         },
         said('done'),
@@ -79,7 +79,7 @@ describe('an agent that is kept', () => {
     const run = await runKept(children, { callers: [children.ends(0, failed), children.ends(1, answered)] });
     expect(children.started.size).toBe(2);
     expect(children.asked).toEqual([]);
-    expect(run.state.kept).toMatchObject([{ runId: [...children.started.keys()][1], turns: 1 }]);
+    expect(run.state.slices['kept']).toMatchObject([{ runId: [...children.started.keys()][1], turns: 1 }]);
   });
 
   it('gets each message once, in any execution in which the run continues as new', async () => {

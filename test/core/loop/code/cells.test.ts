@@ -3,7 +3,8 @@ import { describe, expect, it, test } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/tool-calls.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
-import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/ports.ts';
+import { journalOf } from '../../../../src/core/loop/code-cells.ts';
+import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/code-cells.ts';
 import { approves, rejects, sends } from '../fakes/callers.ts';
 import { call, called, type FakeScript, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
@@ -87,7 +88,7 @@ describe('a cell', () => {
         return cell(segment, fake);
       },
     });
-    expect(run.state.code?.journal.cells).toMatchObject([
+    expect(journalOf(run.state)?.cells).toMatchObject([
       { code: 'print(find())', segments: [{ digest: 'find', results: [{ value: 'find ran' }] }, { digest: '[{"value":"find ran"}]' }] },
       { code: 'more()', segments: [{ digest: 'find' }, {}] },
     ]);
@@ -104,7 +105,7 @@ describe('a cell', () => {
   test('that was ended by a limit is not part of the namespace', async () => {
     const { digest: _, ...timedOut } = ended('Error (timeout)', { isError: true }) as Extract<SegmentOutcome, { type: 'ended' }>;
     const run = await runFake({ snapshot: coding(), model: [runCode, said('done')], runSegment: () => timedOut });
-    expect(run.state.code?.journal.cells).toEqual([]);
+    expect(journalOf(run.state)?.cells).toEqual([]);
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, result: 'Error (timeout)' });
   });
 
@@ -148,7 +149,7 @@ describe('a cell', () => {
       callers: [sends('stop that', 'steer')],
     });
     expect(resultsOf(steered, 1)).toEqual(['The code was ended before its end, because a message to the run arrived.', INTERRUPTED_CALL]);
-    expect(steered.state.code?.journal.cells).toEqual([]);
+    expect(journalOf(steered.state)?.cells).toEqual([]);
     const cancelled = await runFake({
       snapshot: coding(),
       model: [runCode],
@@ -256,7 +257,7 @@ describe('a cell', () => {
       false,
       undefined,
     ]);
-    expect(run.state.code?.journal.cells.map(({ code: text }) => text)).toEqual(['a', 'b']);
+    expect(journalOf(run.state)?.cells.map(({ code: text }) => text)).toEqual(['a', 'b']);
   });
 });
 
@@ -326,5 +327,5 @@ it('has the same record if it continues as new at any points', async () => {
     ),
     { numRuns: 60 },
   );
-  expect(positions).toEqual(new Set(['call_model', 'run_tools', 'run_cell']));
+  expect(positions).toEqual(new Set(['call_model', 'run_tools', 'run_phase']));
 });

@@ -1,7 +1,7 @@
 import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput } from '../../../../src/core/domain/children.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
-import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { Caller, FakeRun } from './fake-ports.ts';
 
 /** The children of a fake run, over all its executions. A test says when each one ends. */
@@ -18,7 +18,7 @@ export class FakeChildren {
   #ids = 0;
 
   /** The ports of the current execution. */
-  ports(run: FakeRun): Pick<RunPorts, 'runChild' | 'childRunId'> {
+  ports(run: FakeRun): Pick<AllPorts, 'runChild' | 'childRunId'> {
     return {
       childRunId: (prefix) => `${prefix}${(this.#ids += 1)}`,
       runChild: (call) => this.#run(run, call),

@@ -9,18 +9,11 @@ import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../../src/core/domain/usage.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
-import type {
-  ModelCall,
-  ModelCallOutcome,
-  RunPorts,
-  SegmentCall,
-  SegmentOutcome,
-  ToolInvocation,
-  ToolOutcome,
-} from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
+import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/code-cells.ts';
 import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
-import { beginFlow } from '../../../../src/core/loop/flows.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { carriedOver } from '../generated-runs/carried-over.ts';
 import { FakeScheduler } from './fake-scheduler.ts';
@@ -68,7 +61,7 @@ export interface FakeScript {
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<
     Pick<
-      RunPorts,
+      AllPorts,
       | 'summarise'
       | 'checkGuardrails'
       | 'abortModelCall'
@@ -85,7 +78,7 @@ export interface FakeScript {
     >
   >;
   /** The agents that calls run as children. */
-  children?: (run: FakeRun) => Pick<RunPorts, 'runChild' | 'childRunId'>;
+  children?: (run: FakeRun) => Pick<AllPorts, 'runChild' | 'childRunId'>;
   /** Decides at each possible point if the run continues as new. Default: never. */
   continueDue?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
@@ -101,7 +94,7 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   const beginning = { runId: 'run-1', snapshot: script.snapshot, startedAt: 1_699_999_998_500, ...(script.opening ?? { input: 'Q' }) };
   const run: FakeRun = {
     runId: 'run-1',
-    state: Object.assign(newRunState(beginning, clock), beginFlow(script.snapshot)),
+    state: newRunState(beginning, clock),
     inbox: script.inbox ?? new Inbox(),
     modelCalls: [],
     invocations: [],
@@ -131,7 +124,7 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   }
 }
 
-function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid'> {
+function portsOf(run: FakeRun, script: FakeScript): Omit<AllPorts, 'now' | 'uuid'> {
   const { scheduler, inbox } = run;
   return {
     ...quietPorts(),

@@ -1,9 +1,9 @@
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
 
 /** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */
 export function quietPorts(): Pick<
-  RunPorts,
+  AllPorts,
   | 'verify'
   | 'reevaluateApproval'
   | 'runSegment'

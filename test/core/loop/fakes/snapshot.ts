@@ -1,3 +1,5 @@
+// A run of a snapshot has all capabilities.
+import '../../../../src/core/capabilities.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 
 /** The snapshot of an agent "a" whose parts a test overrides. */

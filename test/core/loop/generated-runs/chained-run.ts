@@ -4,7 +4,7 @@ import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import type { StepResult } from '../../../../src/core/domain/tool-calls.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
-import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import { quietPorts } from '../fakes/quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
@@ -76,7 +76,7 @@ interface Environment {
   before: Event[];
 }
 
-function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before }: Environment): Omit<RunPorts, 'now' | 'uuid'> {
+function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before }: Environment): Omit<AllPorts, 'now' | 'uuid'> {
   let hasActed = false;
   let isFull = false;
   const acted = <Outcome>(outcome: Outcome): Outcome => {

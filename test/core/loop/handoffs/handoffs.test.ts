@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
-import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, responded, message, resultsOf, runFake, said } from '../fakes/fake-ports.ts';
 import { testTool } from '../fakes/snapshot.ts';
@@ -12,7 +12,7 @@ const B = agentTo('b', ['a', 'c'], { tools: [testTool('find')] });
 const C = agentTo('c', []);
 
 /** Ports of a worker with these agents; `resolved` gets the name of each agent that it resolves. */
-function withAgents(agents: readonly AgentSnapshot[], resolved: string[] = []): Pick<RunPorts, 'resolveHandoff'> {
+function withAgents(agents: readonly AgentSnapshot[], resolved: string[] = []): Pick<AllPorts, 'resolveHandoff'> {
   return {
     resolveHandoff: async (name) => {
       resolved.push(name);
@@ -41,7 +41,7 @@ describe('a transfer', () => {
 
   test('records what a person should know of the tools of the agent that takes over, once', async () => {
     const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
-    const ports: Pick<RunPorts, 'resolveHandoff'> = { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) };
+    const ports: Pick<AllPorts, 'resolveHandoff'> = { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) };
     const model = [called(to('b')), called(to('a')), called(to('b')), said('done')];
     const script: FakeScript = { snapshot: A, model, ports };
     const run = await runFake(script);

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { planEviction } from '../../../../src/core/loop/compaction.ts';
-import { activeSkills, isSkillText, loadedSkillsLine, narrowedBySkill, noteLoadedSkill } from '../../../../src/core/loop/skills.ts';
+import { points } from '../../../../src/core/loop/points.ts';
+import { activeSkills } from '../../../../src/core/loop/skills.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import type { SkillSnapshot } from '../../../../src/core/domain/agent.ts';
+import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import { skillTools } from '../../../../src/core/domain/skills.ts';
+import type { ToolCallRecord } from '../../../../src/core/domain/tool-calls.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
@@ -17,22 +20,26 @@ const skill = (name: string, more: Partial<SkillSnapshot> = {}): SkillSnapshot =
 
 function run(skills: SkillSnapshot[] | undefined, loadedSkills?: string[]): RunState {
   const snapshot = testSnapshot(skills === undefined ? {} : { skills });
-  return { snapshot, ...(loadedSkills === undefined ? {} : { loadedSkills }) } as RunState;
+  return { snapshot, slices: loadedSkills === undefined ? {} : { loadedSkills } } as RunState;
 }
 
-const load = (name: unknown) => call('c', 'load_skill', { skill: name as string });
+/** Notes that a call of `load_skill` has returned the skill, or an error. */
+function load(state: RunState, name: unknown, isError = false): void {
+  points.callRecorded(state, call('c', 'load_skill', { skill: name as string }), { isError } as ToolCallRecord);
+}
 
 test('a loaded skill is active, once, in the order of the agent', () => {
   const state = run([skill('a'), skill('b', { active: true }), skill('c')]);
-  for (const name of ['c', 'c', 'a', 7]) noteLoadedSkill(state, load(name));
-  expect(state.loadedSkills).toEqual(['c', 'a']);
+  for (const name of ['c', 'c', 'a', 7]) load(state, name);
+  load(state, 'gone', true);
+  expect(state.slices).toEqual({ loadedSkills: ['c', 'a'] });
   expect(activeSkills(state).map(({ name }) => name)).toEqual(['a', 'b', 'c']);
 });
 
 test('a tool of the user that is named load_skill loads nothing', () => {
   const state = run(undefined);
-  noteLoadedSkill(state, load('a'));
-  expect(state.loadedSkills).toBeUndefined();
+  load(state, 'a');
+  expect(state.slices).toEqual({});
 });
 
 test('each active skill narrows: a tool must be allowed by all of them', () => {
@@ -40,26 +47,26 @@ test('each active skill narrows: a tool must be allowed by all of them', () => {
     [skill('a', { allowedTools: ['x', 'y'] }), skill('b', { allowedTools: ['y'] }), skill('c', { allowedTools: [] })],
     ['a', 'b'],
   );
-  expect(narrowedBySkill(state, testTool('y'))).toBeUndefined();
-  expect(narrowedBySkill(state, testTool('x'))).toBe('the skill "b" is active, and allows only "y"');
-  expect(narrowedBySkill(state, testTool('z'))).toBe('the skill "a" is active, and allows only "x", "y"');
-  expect(narrowedBySkill({ ...state, loadedSkills: ['c'] }, testTool('y'))).toBe('the skill "c" is active, and allows no tools');
+  expect(points.narrowsTool(state, testTool('y'))).toBeUndefined();
+  expect(points.narrowsTool(state, testTool('x'))).toBe('the skill "b" is active, and allows only "y"');
+  expect(points.narrowsTool(state, testTool('z'))).toBe('the skill "a" is active, and allows only "x", "y"');
+  expect(points.narrowsTool({ ...state, slices: { loadedSkills: ['c'] } }, testTool('y'))).toBe('the skill "c" is active, and allows no tools');
 });
 
 test('the tools of skills, and the transfer to another agent, stay', () => {
   const state = run([skill('a', { allowedTools: [] })], ['a']);
   for (const tool of [...skillTools([skill('a')]), testTool('transfer_to_agent', { handoff: true })]) {
-    expect(narrowedBySkill(state, tool)).toBeUndefined();
+    expect(points.narrowsTool(state, tool)).toBeUndefined();
   }
 });
 
 test('an agent without such a skill is not narrowed by one that another agent of the run has loaded', () => {
-  expect(narrowedBySkill(run([skill('b')], ['a']), testTool('x'))).toBeUndefined();
-  expect(narrowedBySkill(run(undefined, ['a']), testTool('x'))).toBeUndefined();
+  expect(points.narrowsTool(run([skill('b')], ['a']), testTool('x'))).toBeUndefined();
+  expect(points.narrowsTool(run(undefined, ['a']), testTool('x'))).toBeUndefined();
 });
 
 test('an eviction takes the texts of skills last', () => {
-  const { snapshot } = run([skill('a')]);
+  const state = run([skill('a')]);
   let window = emptyWindow();
   for (const [index, name] of ['load_skill', 't', 't'].entries()) {
     const result = {
@@ -71,7 +78,7 @@ test('an eviction takes the texts of skills last', () => {
     };
     window = extendWindow(window, { id: `e${index}`, author: 'a', content: [result] });
   }
-  const goal = { keepResults: 0, keepFrom: Infinity, isLast: isSkillText.bind(undefined, snapshot) };
+  const goal = { keepResults: 0, keepFrom: Infinity, isLast: (item: ContentItem) => points.isEvictedLast(state, item) };
   expect(planEviction(window, { ...goal, bytes: window.bytes - 1_500 })).toEqual([
     [1, 0],
     [2, 0],
@@ -84,8 +91,8 @@ test('an eviction takes the texts of skills last', () => {
 });
 
 test('a summary names the loaded skills, whose texts may be gone', () => {
-  expect(loadedSkillsLine(run([skill('a'), skill('b'), skill('c', { active: true })], ['b']))).toBe(
+  expect(points.endOfSummary(run([skill('a'), skill('b'), skill('c', { active: true })], ['b']))).toBe(
     '\nLoaded skills, which still hold: b. Read one again with load_skill if its text is gone.',
   );
-  expect(loadedSkillsLine(run([skill('a')]))).toBe('');
+  expect(points.endOfSummary(run([skill('a')]))).toBe('');
 });

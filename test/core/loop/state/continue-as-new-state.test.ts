@@ -28,7 +28,7 @@ function fullContinuedState(): ContinueAsNewState {
     resultIds: ['r1'],
     thought: 'so far',
     lastError: 'too slow',
-    notArchived: [{ from: 0, through: 8, message: 'gone' }],
+    slices: { loadedSkills: ['a'], hookedCalls: { content: [] }, notArchived: [{ from: 0, through: 8, message: 'gone' }] },
     toolCallsTotal: 2,
     limits: { ...snapshot.limits, totalTokens: 500 },
   });
@@ -73,13 +73,19 @@ describe('a carried state', () => {
       resultIds: ['r1'],
       carriedEventId: 'event-1',
       lastError: 'too slow',
-      notArchived: [{ from: 0, through: 8, message: 'gone' }],
+      slices: { loadedSkills: ['a'], notArchived: [{ from: 0, through: 8, message: 'gone' }] },
       limits: { steps: 10, totalTokens: 500 },
       approvals: { decided: [{ id: 'd1' }], approved: [{ callId: 'c1', arguments: { n: 1 } }] },
     });
     expect([...state.toolCallsStarted]).toEqual([['t', 1]]);
     expect([...state.toolCallsByName]).toEqual([['__proto__', 2]]);
     expect(toContinueAsNewState(state, position, SURROUNDINGS)).toEqual(continuedState);
+  });
+
+  it('has the slices that have a value, but none that lasts only while the run cannot continue', () => {
+    expect(Object.keys(fullContinuedState().slices ?? {})).toEqual(['loadedSkills', 'notArchived']);
+    const state = newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: 0 }, CLOCK);
+    expect(toContinueAsNewState(state, { type: 'call_model', final: false }, SURROUNDINGS)).not.toHaveProperty('slices');
   });
 
   it('holds the last text of the run once, in its last step or before', () => {

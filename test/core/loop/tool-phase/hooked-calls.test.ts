@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ReviewedCalls } from '../../../../src/core/domain/activity-messages.ts';
-import type { RunPorts, ToolResultOutcome } from '../../../../src/core/loop/ports.ts';
+import type { AllPorts } from '../../../../src/core/capabilities.ts';
+import type { ToolResultOutcome } from '../../../../src/core/loop/ports.ts';
 import { approvalViews } from '../../../../src/core/loop/progress.ts';
-import { rewrittenArguments } from '../../../../src/core/loop/hooks.ts';
+import { rewrittenArguments } from '../../../../src/core/loop/gate.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, type FakeRun, type FakeScript, responded, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
@@ -18,7 +19,7 @@ const snapshot = testSnapshot({
 });
 
 /** Reviews all calls of `find` away, lets those of `pay` wait with other arguments, and notes each result. */
-function hooked(reviews: string[] = []): Pick<RunPorts, 'reviewCalls' | 'afterCall'> {
+function hooked(reviews: string[] = []): Pick<AllPorts, 'reviewCalls' | 'afterCall'> {
   return {
     reviewCalls: ({ id, content }) => {
       reviews.push(id);

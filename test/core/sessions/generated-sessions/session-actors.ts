@@ -1,7 +1,8 @@
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { refuseUpdate, takeUpdate } from '../../../../src/core/handlers/requests.ts';
-import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/compaction.ts';
 import type { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
