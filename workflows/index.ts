@@ -5,7 +5,7 @@ export { loop, type LoopOptions, sequential, type SequentialOptions } from './fl
 export { type ChildOptions, runAgent, type RunAgentOptions } from './run-agent.ts';
 export type { InlineEnd, InlineOptions, InlineRunOptions } from './run-agent.ts';
 export type { Branch } from '../src/core/domain/handoffs.ts';
-export type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
+export type { ContinueAsNewState } from '../src/core/kernel/continue-as-new.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../src/core/domain/result.ts';
 export type { AnyAgent, DepsOf, DepsOption, GivenDepsOf, OutputOf, ResultOf } from '../src/define/agent-definition.ts';
 export type { RunOpening } from '../src/core/domain/run-input.ts';

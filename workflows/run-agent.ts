@@ -19,7 +19,7 @@ import { openingOf, openingText, overridesIn, priorityFrom, priorityProblem, typ
 import type { Principal } from '../src/core/domain/run.ts';
 import { summaryText } from '../src/core/domain/text.ts';
 import type { Duration } from '../src/core/domain/time.ts';
-import type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from '../src/core/kernel/continue-as-new.ts';
 import { ACTIVITIES, AGENT_RUN, type ContinuedInput, type ReadResultInput, type RunInput } from '../src/core/protocol.ts';
 import { checkRunInput } from '../src/core/input-checks.ts';
 import type { AnyAgent, DepsOption, GivenDepsOf, RequiresSomething, ResultOf } from '../src/define/agent-definition.ts';

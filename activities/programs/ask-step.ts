@@ -15,7 +15,7 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../../src/core/domain/program-run.ts';
-import { answerOf } from '../../src/core/loop/next-step.ts';
+import { answerOf } from '../../src/core/kernel/next-step.ts';
 import { contextOf, lookupOf, type UnitContext } from '../../src/core/program/scope.ts';
 import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/ask-prompt.ts';
 import { type Lookup, resolveValue } from '../../src/core/program/references.ts';

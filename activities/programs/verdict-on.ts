@@ -6,7 +6,7 @@ import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import type { AskDocument } from '../../src/core/domain/program-document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/verdicts.ts';
-import { answerOf, thoughtOf } from '../../src/core/loop/next-step.ts';
+import { answerOf, thoughtOf } from '../../src/core/kernel/next-step.ts';
 import { insertedText } from '../../src/core/program/references.ts';
 import { ContextError, type UnitContext } from '../../src/core/program/scope.ts';
 import { validateAnswer } from '../../src/core/program/validation.ts';

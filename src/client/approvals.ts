@@ -13,7 +13,7 @@ import { defined } from '../core/domain/defined.ts';
 import { errorCode, isErrorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
 import type { RunSubject } from '../core/domain/run.ts';
-import { withoutContent } from '../core/loop/state/approval-state.ts';
+import { withoutContent } from '../core/kernel/run-state.ts';
 import type { DecisionReceipt } from '../core/protocol.ts';
 import { decisionProblem } from '../core/input-checks.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';

@@ -7,7 +7,7 @@ import type { NotArchived } from '../core/domain/run.ts';
 import { isoTime } from '../core/domain/time.ts';
 import type { CallsNotRun } from '../core/domain/tool-calls.ts';
 import type { AggregatedUsage } from '../core/domain/usage.ts';
-import { archiveProgress } from '../core/loop/archive.ts';
+import { archiveProgress } from '../core/capabilities/archive.ts';
 import { type ReadExecution, readRun } from '../history/read-run.ts';
 import type { ArchiveSink } from '../stores/file-archive.ts';
 import type { StoredRun } from '../stores/payload-store.ts';

@@ -1,8 +1,8 @@
 import { LonghaulError } from '../core/domain/errors.ts';
 import { newExecutionContext } from '../core/domain/record.ts';
 import type { RunStatus } from '../core/domain/run.ts';
-import { approvalViews } from '../core/loop/progress.ts';
-import type { RunState } from '../core/loop/state/run-state.ts';
+import { approvalViews } from '../core/queries/progress.ts';
+import type { RunState } from '../core/kernel/run-state.ts';
 import type { ContextPage, StatusView } from '../core/protocol.ts';
 import { childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
 import { contextOfRun } from '../core/saved/context-of-run.ts';

@@ -4,7 +4,7 @@ import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import { recordsInOrder } from '../core/domain/record.ts';
 import { isoTime } from '../core/domain/time.ts';
-import type { RunState } from '../core/loop/state/run-state.ts';
+import type { RunState } from '../core/kernel/run-state.ts';
 import { type CallModelInput, SIGNALS } from '../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';

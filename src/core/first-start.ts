@@ -13,8 +13,8 @@ import { isoTime } from './domain/time.ts';
 import { overridesIn, type ParentRun, type SessionKind } from './domain/run-input.ts';
 import type { Resolved } from './domain/children.ts';
 import type { SessionOverrides } from './domain/sessions.ts';
-import { blankRunState, newRunState, recordEvent, recordNotices, type RunClock, type RunState } from './loop/state/run-state.ts';
-import type { Inbox } from './loop/state/inbox.ts';
+import { blankRunState, newRunState, recordEvent, recordNotices, type RunClock, type RunState } from './kernel/run-state.ts';
+import type { Inbox } from './kernel/inbox.ts';
 import type {
   ChildInputAnswer,
   ProgramInput,

@@ -303,3 +303,23 @@ export function principalProblem(value: unknown): string | undefined {
   if (tenant.isWellFormed() && user.isWellFormed()) return undefined;
   return '"principal" has half of a surrogate pair in a name: write a text of whole characters';
 }
+
+/** The beginning of an execution as Temporal records it. */
+export interface ExecutionOrigin {
+  /** The execution before; undefined for the first one. */
+  continuedFrom?: string | undefined;
+  cronSchedule?: string | undefined;
+  /** The number of the attempt by a retry policy of the workflow. 1-based. */
+  attempt: number;
+}
+
+/**
+ * Returns why an execution cannot have been given a state by the execution before it; undefined if it can. Its state is not checked any
+ * further: only the code of a workflow can continue as new. A first execution, one by a cron schedule and a further attempt have the
+ * input of a caller.
+ */
+export function originProblem({ continuedFrom, cronSchedule, attempt }: ExecutionOrigin): string | undefined {
+  if (continuedFrom === undefined) return 'this is a first execution';
+  if (cronSchedule !== undefined && cronSchedule !== '') return 'this one was started by a cron schedule';
+  return attempt > 1 ? `this one is attempt ${attempt} of a retry policy` : undefined;
+}

@@ -1,5 +1,5 @@
-// Composes the capabilities: whoever runs or reads a run does it through this file.
 import type { AllPorts } from './capabilities.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities: whoever runs or reads a run does it through this file.
 import './capabilities.ts';
 import { defined } from './domain/defined.ts';
 import { errorMessage } from './domain/errors.ts';
@@ -16,12 +16,11 @@ import {
 import type { ProgramState, StepState } from './domain/program-run.ts';
 import type { StepError } from './domain/verdicts.ts';
 import { limitStatus } from './domain/run.ts';
-import { notifyAgain } from './loop/approvals.ts';
-import { closeRun } from './loop/close-run.ts';
-import type { Ending, RunPosition } from './loop/next-step.ts';
-import { takeRequests } from './loop/messages.ts';
-import { BEGINNING, type LoopEnd, runLoop } from './loop/run-loop.ts';
-import type { RunState } from './loop/state/run-state.ts';
+import { awaitAgain } from './kernel/approvals.ts';
+import { BEGINNING, closeRun, type LoopEnd, runLoop } from './kernel/run-loop.ts';
+import type { Ending, RunPosition } from './kernel/next-step.ts';
+import { takeRequests } from './kernel/messages.ts';
+import type { RunState } from './kernel/run-state.ts';
 import { failureText } from './program/step-errors.ts';
 import { type ProgramPorts, ProgramRun, type StepList, type StepsEnd, type Stop } from './program/program-run.ts';
 import { loadForRun, loadNeeded, loadOutputs, loadStored, neededBefore, type NotLoaded, spillOutputs } from './program/stored-outputs.ts';
@@ -58,7 +57,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
     const ending: Ending = { status: 'error', stopReason: 'error', output: null, error: unread };
     return { type: 'finished', result: closeRun(state, ports, ending) };
   }
-  notifyAgain(state, ports);
+  awaitAgain(state, ports);
   let isDone = false;
   const units = runUnits(run).finally(() => {
     isDone = true;

@@ -1,7 +1,7 @@
 import type { Decision } from './domain/approvals.ts';
 import type { Folded, WindowEvent } from './domain/window.ts';
 import type { FromCall } from './domain/run-input.ts';
-import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
+import type { ContinueAsNewState } from './kernel/continue-as-new.ts';
 
 export type {
   ArchiveEventsInput,

@@ -1,3 +1,4 @@
+import { originProblem } from '../core/input-checks.ts';
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -9,7 +10,7 @@ import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { Principal } from '../core/domain/run.ts';
-import { type ContinueAsNewState, originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import { type ContinueAsNewState, readContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import {
   type ProgramInput,
   type ResolveAgentOutput,

@@ -3,8 +3,8 @@ import type { Resolved } from '../core/domain/children.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run.ts';
-import type { Growth } from '../core/loop/ports.ts';
-import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import type { Growth } from '../core/kernel/ports.ts';
+import type { ContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import { ACTIVITY } from '../core/program/program-run.ts';
 import {
   type ProgramInput,

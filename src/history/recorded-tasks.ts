@@ -2,8 +2,8 @@ import { CancelledFailure } from '@temporalio/common';
 import { rememberParentSession, openingKind } from '../core/first-start.ts';
 import type { MessageReceiver } from '../core/handlers/decisions.ts';
 import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
-import { Inbox } from '../core/loop/state/inbox.ts';
-import type { RunState } from '../core/loop/state/run-state.ts';
+import { Inbox } from '../core/kernel/inbox.ts';
+import type { RunState } from '../core/kernel/run-state.ts';
 import type { RecordedActivity, RecordedExecution, RecordedInboundMessage } from './recorded-execution.ts';
 
 export type ActivityEnd<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };

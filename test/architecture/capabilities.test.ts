@@ -25,7 +25,7 @@ function filesNaming(name: string, given: ReadonlyMap<string, string>): string[]
 
 test('a capability is named outside its own files and folders only', () => {
   const files = new Map([
-    ['src/core/loop/hooks.ts', 'hook'],
+    ['src/core/capabilities/hooks.ts', 'hook'],
     ['activities/hooks/any.ts', 'hook'],
     ['src/a.ts', 'const { hookRecords } = state;'],
     ['src/b.ts', '// Hooks.'],

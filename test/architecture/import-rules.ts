@@ -2,7 +2,7 @@ import type { Import, SourceFile } from './source-file.ts';
 import { loadedBy, packageOf, type SourceTree, targetOf } from './source-tree.ts';
 
 /**
- * What the files of a room may import. A room is a path without an ending: `src/core/loop` is the folder, or the file `src/core/loop.ts`,
+ * What the files of a room may import. A room is a path without an ending: `src/core/kernel` is the folder, or the file `src/core/kernel.ts`,
  * whichever there is.
  */
 interface Zone {
@@ -31,13 +31,15 @@ export const ZONES: readonly Zone[] = [
   {
     room: 'src/core/protocol',
     may: ['src/core/protocol-names', 'src/core/activity-requests/contracts'],
-    mayTypes: ['src/core/domain', 'src/core/loop'],
+    mayTypes: ['src/core/domain', 'src/core/kernel'],
   },
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },
-  { room: 'src/core/loop', may: ['src/core/domain', 'src/core/json-schema'] },
+  // The loop knows no capability; each of these knows the loop.
+  { room: 'src/core/kernel', may: ['src/core/domain', 'src/core/json-schema'] },
+  { room: 'src/core/capabilities', may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel'] },
   { room: 'src/core/input-checks', may: ['src/core/domain', 'src/core/json-schema'] },
   { room: 'src/core/saved', may: ['src/core/domain', 'src/core/json-schema', 'src/core/input-checks'] },
-  { room: 'src/core/program', may: ['src/core/domain', 'src/core/json-schema', 'src/core/loop'] },
+  { room: 'src/core/program', may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel', 'src/core/capabilities'] },
   { room: 'src/core', packages: ['@temporalio/common'] },
 
   // Checks the version of Node before anything else is loaded.

@@ -4,7 +4,7 @@ import { longestChain } from './import-depth.ts';
 import { parseTree, readTree } from './source-tree.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const LOOP = 'src/core/loop/';
+const LOOP = 'src/core/kernel/';
 const tree = readTree(root, [LOOP.slice(0, -1)]);
 
 describe('the loop of a run', () => {

@@ -50,7 +50,7 @@ describe('import directions', () => {
   test('workflows may import the pure modules but no activity, not even its types', () => {
     expect(
       importersIn({
-        'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/core/loop/run-loop.ts';`,
+        'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/core/kernel/run-loop.ts';`,
         'workflows/types.ts': `import type { AnyAgent } from '../src/define/agent-definition.ts';`,
         'workflows/value.ts': `import { defineAgent } from '../src/define/define-agent.ts';`,
         'workflows/activity.ts': `import type { Runtime } from '../activities/runtime.ts';`,
@@ -66,18 +66,18 @@ describe('import directions', () => {
       importersIn({
         'src/core/domain/good.ts': `import { isJsonObject } from './json.ts';`,
         'src/core/domain/zod.ts': `import { z } from 'zod';`,
-        'src/core/domain/up.ts': `import { runLoop } from '../loop/run-loop.ts';`,
-        'src/core/loop/good.ts': `import { isJsonObject } from '../domain/json.ts';`,
-        'src/core/loop/temporal.ts': `import type { Client } from '@temporalio/client';`,
-        'src/core/loop/node.ts': `import { randomUUID } from 'node:crypto';`,
-        'src/core/loop/protocol.ts': `import type { RunInput } from '../protocol.ts';`,
+        'src/core/domain/up.ts': `import { runLoop } from '../kernel/run-loop.ts';`,
+        'src/core/kernel/good.ts': `import { isJsonObject } from '../domain/json.ts';`,
+        'src/core/kernel/temporal.ts': `import type { Client } from '@temporalio/client';`,
+        'src/core/kernel/node.ts': `import { randomUUID } from 'node:crypto';`,
+        'src/core/kernel/protocol.ts': `import type { RunInput } from '../protocol.ts';`,
       }),
     ).toEqual([
       'src/core/domain/zod.ts',
       'src/core/domain/up.ts',
-      'src/core/loop/temporal.ts',
-      'src/core/loop/node.ts',
-      'src/core/loop/protocol.ts',
+      'src/core/kernel/temporal.ts',
+      'src/core/kernel/node.ts',
+      'src/core/kernel/protocol.ts',
     ]);
   });
 
@@ -135,9 +135,9 @@ describe('import directions', () => {
   );
 
   test('a rule about a room without files is found', () => {
-    const rooms = emptyRooms(parseTree({ 'src/core/domain/json.ts': '', 'src/core/loop.ts': '', 'worker/index.ts': '' }));
+    const rooms = emptyRooms(parseTree({ 'src/core/domain/json.ts': '', 'src/core/kernel.ts': '', 'worker/index.ts': '' }));
     expect(rooms).toEqual(expect.arrayContaining(['src/core/json-schema', 'workflows', 'src/testing/index']));
-    expect(rooms.filter((room) => ['src/core', 'src/core/domain', 'src/core/loop', 'worker', 'worker/index'].includes(room))).toEqual([]);
+    expect(rooms.filter((room) => ['src/core', 'src/core/domain', 'src/core/kernel', 'worker', 'worker/index'].includes(room))).toEqual([]);
   });
 
   test('an entry is refused for a package that it loads through other files', () => {

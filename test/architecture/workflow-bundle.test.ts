@@ -20,7 +20,7 @@ describe('the bundle of a worker without workflows of its own', async () => {
 
   test('has files of the pure side alone', () => {
     expect(bundle.files.filter((path) => !/^(workflows|src\/core)\//.test(path))).toEqual([]);
-    expect(bundle.files).toContain('src/core/loop/run-loop.ts');
+    expect(bundle.files).toContain('src/core/kernel/run-loop.ts');
   });
 
   test('has the interceptor that carries the reason of a cancellation', () => {

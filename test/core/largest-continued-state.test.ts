@@ -2,15 +2,13 @@ import { NOT_RUN, type NotRun } from '../../src/core/domain/tool-calls.ts';
 import { expect, test } from 'vitest';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../src/core/domain/byte-budgets.ts';
-import { decide } from '../../src/core/loop/state/approval-state.ts';
-import { continueBeforeModelCall, continueBeforeTool, windowLimit } from '../../src/core/loop/continue-as-new.ts';
-import { Inbox } from '../../src/core/loop/state/inbox.ts';
-import type { Position, ToolsPosition } from '../../src/core/loop/next-step.ts';
-import type { ToolOutcome } from '../../src/core/loop/ports.ts';
+import { countToolCall, decide, newRunState, noteError, recordEvent, recordStep, type RunState } from '../../src/core/kernel/run-state.ts';
+import { continueBeforeModelCall, continueBeforeTool, toContinueAsNewState, windowLimit } from '../../src/core/kernel/continue-as-new.ts';
+import { Inbox } from '../../src/core/kernel/inbox.ts';
+import type { Position, ToolsPosition } from '../../src/core/kernel/next-step.ts';
+import type { ToolOutcome } from '../../src/core/kernel/ports.ts';
 import { quietPorts } from './loop/fakes/quiet-ports.ts';
-import { archiveProgress, beginArchiving, endArchiving } from '../../src/core/loop/archive.ts';
-import { toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { newRunState, noteError, recordEvent, recordStep, type RunState, countToolCall } from '../../src/core/loop/state/run-state.ts';
+import { archiveProgress, beginArchiving, endArchiving } from '../../src/core/capabilities/archive.ts';
 import { testSnapshot } from './loop/fakes/snapshot.ts';
 
 /** The characters with the longest JSON. */

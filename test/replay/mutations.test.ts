@@ -12,7 +12,7 @@ afterAll(removeMutated);
 const CHANGES: readonly BrokenChange[] = [
   {
     what: 'starts the tools of one answer in another order',
-    file: 'src/core/loop/tool-scheduler.ts',
+    file: 'src/core/kernel/tool-scheduler.ts',
     find: 'of prepared.entries()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     replace: 'of [...prepared.entries()].toReversed()) {\n      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;',
     history: 'completed-with-parallel-tools',
@@ -47,7 +47,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not let a skill narrow the tools',
-    file: 'src/core/loop/skills.ts',
+    file: 'src/core/capabilities/skills.ts',
     find: 'if (skill === undefined) return undefined;',
     replace: 'if (skill !== undefined) return undefined;',
     history: 'skills-that-narrow',
@@ -63,7 +63,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'keeps its execution while its agents run',
-    file: 'src/core/loop/agent-calls.ts',
+    file: 'src/core/capabilities/children/agent-calls.ts',
     find: 'this.isLeaving = true;',
     replace: '',
     history: 'sub-agents-over-executions',
@@ -71,7 +71,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts agents again that an earlier execution has started',
-    file: 'src/core/loop/agent-calls.ts',
+    file: 'src/core/capabilities/children/agent-calls.ts',
     find: 'if (earlier !== undefined) return',
     replace: 'if (earlier !== undefined && earlier.startedAt === 0) return',
     history: 'sub-agents-over-executions-2',
@@ -79,7 +79,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts the calls of an answer before the hooks that have an activity of their own',
-    file: 'src/core/loop/hooks.ts',
+    file: 'src/core/capabilities/hooks.ts',
     find: 'hasHooksBefore(state, ports, position) ?',
     replace: 'hasHooksBefore(state, ports, position) && position.response.reviewed ?',
     history: 'hooked-remotely',
@@ -87,7 +87,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not call the hooks after an agent',
-    file: 'src/core/loop/hooks.ts',
+    file: 'src/core/capabilities/hooks.ts',
     find: 'hooksAfterCall(snapshot, tool).length > 0',
     replace: 'hooksAfterCall(snapshot, tool).length > 9',
     history: 'hooked-in-every-way',
@@ -95,7 +95,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'asks a model which agents of a parallel flow act',
-    file: 'src/core/loop/flows.ts',
+    file: 'src/core/capabilities/flows.ts',
     find: '(isParallel(state) ? startBranches(state, ports) : undefined)',
     replace: 'undefined',
     history: 'side-by-side-over-executions',
@@ -103,7 +103,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check messages beside the model call',
-    file: 'src/core/loop/guardrails.ts',
+    file: 'src/core/capabilities/guardrails.ts',
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
     history: 'checked-over-executions',
@@ -111,7 +111,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check an answer',
-    file: 'src/core/loop/answers.ts',
+    file: 'src/core/kernel/model-phase.ts',
     find: 'return points.isAnswerChecked(state) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
@@ -159,7 +159,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'forgets the deadline of a decision',
-    file: 'src/core/loop/approvals.ts',
+    file: 'src/core/kernel/approvals.ts',
     find: 'deadlineAt === undefined ?',
     replace: 'deadlineAt !== undefined ?',
     history: 'denied-by-its-deadline',
@@ -167,7 +167,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'decides without the authorize hook',
-    file: 'src/core/loop/approvals.ts',
+    file: 'src/core/kernel/approvals.ts',
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
     history: 'checked-and-told',
@@ -175,7 +175,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not verify the outcome of a call',
-    file: 'src/core/loop/tool-calls.ts',
+    file: 'src/core/kernel/tool-calls.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
     history: 'answers-lost',
@@ -183,7 +183,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not ask a person about the outcome of a call',
-    file: 'src/core/loop/tool-scheduler.ts',
+    file: 'src/core/kernel/tool-scheduler.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
     history: 'asked-what-became-of-a-call',
@@ -191,7 +191,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not evaluate a predicate again after the deps changed',
-    file: 'src/core/loop/tool-scheduler.ts',
+    file: 'src/core/kernel/tool-scheduler.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',

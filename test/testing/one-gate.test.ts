@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import '../../src/core/capabilities.ts';
-import { gatesInOrder } from '../../src/core/loop/gate.ts';
+import { CAPABILITIES } from '../../src/core/capabilities.ts';
+import { gatesInOrder } from '../../src/core/kernel/gate.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { type CallsNotRun, type NotRun, resultText } from '../../src/core/domain/tool-calls.ts';
@@ -340,6 +340,7 @@ async function outcomeOfAgent(maker: Maker, row: Row): Promise<Outcome> {
 
 test('each gate has rows, but those of the final attempt and of other agents, which only a model meets', () => {
   const names = gatesInOrder().map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(CAPABILITIES.flatMap(({ gates = [] }) => gates.map(({ name }) => name))));
   expect(names.filter((name) => name !== 'attempt' && name !== 'handoffs')).toEqual(Object.keys(ROWS));
 });
 

@@ -1,9 +1,9 @@
+import type { ExecutionOrigin } from '../../src/core/input-checks.ts';
 import { describe, expect, test } from 'vitest';
-import type { ExecutionOrigin } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import { toContinueAsNewState } from '../../src/core/kernel/continue-as-new.ts';
 import { unreadable } from '../../src/core/domain/json.ts';
-import { BEGINNING } from '../../src/core/loop/run-loop.ts';
-import { newRunState } from '../../src/core/loop/state/run-state.ts';
+import { BEGINNING } from '../../src/core/kernel/run-loop.ts';
+import { newRunState } from '../../src/core/kernel/run-state.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/execute-run.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 

@@ -3,7 +3,7 @@ import { newProgramState, type StepState } from '../../src/core/domain/program-r
 import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program-document.ts';
 import { noUsage } from '../../src/core/domain/usage.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/tool-calls.ts';
-import { countToolCall, newRunState } from '../../src/core/loop/state/run-state.ts';
+import { countToolCall, newRunState } from '../../src/core/kernel/run-state.ts';
 import { currentDetails } from '../../workflows/visibility.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 

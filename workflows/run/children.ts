@@ -30,19 +30,19 @@ import { isTerminal } from '../../src/core/domain/run.ts';
 import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions.ts';
 import { summaryText } from '../../src/core/domain/text.ts';
 import {
+  agentsOfCalls,
   type ChildEffects,
   type ChildEnd,
-  agentsOfCalls,
   childrenOf,
   END_WAIT_MS,
   followChild,
   mayHaveChildren,
-  spendChild,
   type MessageProblem,
   type ReadChild,
-} from '../../src/core/loop/children.ts';
-import { countsOf } from '../../src/core/loop/close-run.ts';
-import type { RunState } from '../../src/core/loop/state/run-state.ts';
+  spendChild,
+} from '../../src/core/capabilities/children/children.ts';
+import { countsOf } from '../../src/core/kernel/run-loop.ts';
+import type { RunState } from '../../src/core/kernel/run-state.ts';
 import {
   AGENT_RUN,
   type ChildEndedInput,

@@ -1,3 +1,4 @@
+import { noteNotifyEndedFailure } from '../../src/core/capabilities/notifications.ts';
 import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { archiveRequest, endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
@@ -20,25 +21,22 @@ import {
   withOpening,
 } from '../../src/core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../../src/core/interpret.ts';
-import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/loop/archive.ts';
-import { closeRun, closeUnstarted, noteNotifyEndedFailure } from '../../src/core/loop/close-run.ts';
-import { keptAgents } from '../../src/core/loop/children.ts';
-import { firstAgent } from '../../src/core/loop/handoffs.ts';
-import { addEndHooks, hasEndHooks } from '../../src/core/loop/hooks.ts';
-import { type Ending, partialAnswer, type RunPosition } from '../../src/core/loop/next-step.ts';
-import type { Growth, RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
-import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/capabilities/archive.ts';
+import { BEGINNING, closeRun, closeUnstarted, type LoopEnd } from '../../src/core/kernel/run-loop.ts';
+import { keptAgents } from '../../src/core/capabilities/children/children.ts';
+import { firstAgent } from '../../src/core/capabilities/handoffs.ts';
+import { addEndHooks, hasEndHooks } from '../../src/core/capabilities/hooks.ts';
+import { type Ending, partialAnswer, type RunPosition } from '../../src/core/kernel/next-step.ts';
+import type { Growth, RunPorts, WaitDeadline } from '../../src/core/kernel/ports.ts';
 import {
   type ContinueAsNewState,
-  type ExecutionOrigin,
   fromContinueAsNewState,
-  originProblem,
   readContinueAsNewState,
   toContinueAsNewState,
-} from '../../src/core/loop/state/continue-as-new-state.ts';
-import { Inbox } from '../../src/core/loop/state/inbox.ts';
-import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import { checkProgramInput, checkRunInput } from '../../src/core/input-checks.ts';
+} from '../../src/core/kernel/continue-as-new.ts';
+import { Inbox } from '../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../src/core/kernel/run-state.ts';
+import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';

@@ -1,7 +1,7 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
 import { interruptibleRequest, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
 import { defined } from '../../src/core/domain/defined.ts';
-import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
+import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';
 import type { CallModelOutput } from '../../src/core/protocol.ts';
 import { newEvents } from '../../src/core/queries/queries.ts';
 import type { BackgroundWork } from '../../src/core/sessions/run-session.ts';

@@ -7,9 +7,9 @@ import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { SessionKind } from '../../src/core/domain/run-input.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
-import type { ChildEnd } from '../../src/core/loop/children.ts';
-import type { Inbox } from '../../src/core/loop/state/inbox.ts';
-import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import type { ChildEnd } from '../../src/core/capabilities/children/children.ts';
+import type { Inbox } from '../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
 
 /** The state of a run in its workflow. */

@@ -13,9 +13,9 @@ import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
-import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
-import { findEvent } from '../loop/tool-calls.ts';
-import { thoughtOf } from '../loop/next-step.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
+import { findEvent } from '../kernel/tool-calls.ts';
+import { thoughtOf } from '../kernel/next-step.ts';
 import type { RunToolInput, RunToolOutput } from '../protocol.ts';
 import {
   type ActivityRequest,

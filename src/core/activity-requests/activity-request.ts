@@ -11,9 +11,10 @@ import { oneLine, summaryText } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { attemptsText, notHappened, noWorkerHas } from '../domain/tool-calls.ts';
 import { type Spent, spentIn } from '../domain/usage.ts';
-import type { Authorization, ModelCall, ModelCallOutcome, NotifyOutcome, ToolOutcome } from '../loop/ports.ts';
-import type { SummaryOutcome } from '../loop/compaction.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import type { NotifyOutcome } from '../capabilities/notifications.ts';
+import type { Authorization, ModelCall, ModelCallOutcome, ToolOutcome } from '../kernel/ports.ts';
+import type { SummaryOutcome } from '../capabilities/compaction.ts';
+import type { RunState } from '../kernel/run-state.ts';
 import {
   type CallModelOutput,
   type DataInput,

@@ -14,9 +14,9 @@ import { isJsonObject } from '../domain/json.ts';
 import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-input.ts';
 import type { SessionOverrides } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
-import type { ModelCall, ModelCallOutcome } from '../loop/ports.ts';
-import type { SummaryOutcome, SummaryRequest } from '../loop/compaction.ts';
-import type { HandoffPorts } from '../loop/handoffs.ts';
+import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
+import type { SummaryOutcome, SummaryRequest } from '../capabilities/compaction.ts';
+import type { HandoffPorts } from '../capabilities/handoffs.ts';
 import type { CallModelInput, ResolveAgentInput, ResolveAgentOutput, RunInput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
 import {

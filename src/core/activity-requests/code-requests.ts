@@ -5,7 +5,7 @@ import { defined } from '../domain/defined.ts';
 import { CALL_EVENTS, hooksMs, inlineHooks } from '../domain/hooks.ts';
 import { oneLine, summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';
-import { journalOf, type SegmentCall, type SegmentOutcome } from '../loop/code-cells.ts';
+import { journalOf, type SegmentCall, type SegmentOutcome } from '../capabilities/code/code-cells.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../protocol.ts';
 import {
   activityCause,

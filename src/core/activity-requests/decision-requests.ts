@@ -4,10 +4,12 @@ import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/a
 import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
-import { withoutContent } from '../loop/state/approval-state.ts';
-import { rewrittenArguments } from '../loop/gate.ts';
-import type { Authorization, NotifyOutcome, RunPorts, ToolInvocation } from '../loop/ports.ts';
-import { findEvent } from '../loop/tool-calls.ts';
+import { withoutContent } from '../kernel/run-state.ts';
+import { rewrittenArguments } from '../kernel/gate.ts';
+import type { NotifyOutcome } from '../capabilities/notifications.ts';
+import type { AllPorts } from '../capabilities.ts';
+import type { Authorization, ToolInvocation } from '../kernel/ports.ts';
+import { findEvent } from '../kernel/tool-calls.ts';
 import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,
@@ -33,7 +35,7 @@ interface DecidedRun extends RequestingRun {
 }
 
 /** The ports of decisions. */
-export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<RunPorts, 'reevaluateApproval' | 'authorize' | 'notify'> {
+export function decisionPorts(run: DecidedRun, perform: PerformActivity): Pick<AllPorts, 'reevaluateApproval' | 'authorize' | 'notify'> {
   return {
     reevaluateApproval: (invocation) => perform(requirementRequest(run, invocation)),
     authorize: (decision, waiting) => {

@@ -10,8 +10,8 @@ import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';
-import type { GuardrailCheck, GuardrailOutcome } from '../loop/guardrails.ts';
-import type { ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
+import type { GuardrailCheck, GuardrailOutcome } from '../capabilities/guardrails.ts';
+import type { ToolInvocation, ToolResultOutcome } from '../kernel/ports.ts';
 import type { CheckGuardrailsOutput } from '../protocol.ts';
 import {
   activityProblem,

@@ -1,8 +1,12 @@
 import { UsageError } from './errors.ts';
 
+/** The time that was written last: in one task of a workflow, all that happens has the same one. */
+let written = { at: Number.NaN, text: '' };
+
 /** Returns a time of the workflow's clock, in milliseconds since the epoch, as people and other programs read it: ISO 8601 in UTC. */
 export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+  if (written.at !== ms) written = { at: ms, text: new Date(ms).toISOString() };
+  return written.text;
 }
 
 /** Returns the seconds since the epoch of a time in ISO 8601. */

@@ -8,11 +8,10 @@ import type { SessionKind } from '../domain/run-input.ts';
 import { isSameIdentity } from '../domain/run.ts';
 import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt, ResetReceipt } from '../domain/sessions.ts';
 import { isoTime } from '../domain/time.ts';
-import { agentsOfCalls, childrenOf } from '../loop/children.ts';
-import { isParallel } from '../loop/flows.ts';
-import { ownPermissions } from '../loop/permissions.ts';
-import { revoke as revokeDecision } from '../loop/state/approval-state.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import { agentsOfCalls, childrenOf } from '../capabilities/children/children.ts';
+import { isParallel } from '../capabilities/flows.ts';
+import { ownPermissions } from '../capabilities/permissions.ts';
+import { revoke as revokeDecision, type RunState } from '../kernel/run-state.ts';
 import type {
   CancelInput,
   CancelReasonInput,

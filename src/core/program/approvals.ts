@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts
 import type { StepDeadlineDocument, StepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
 import { milliseconds } from '../domain/time.ts';
-import { deadlineOf } from '../loop/state/approval-state.ts';
+import { deadlineOf } from '../kernel/run-state.ts';
 import type { AttemptEnd, ProgramRun } from './program-run.ts';
 import { recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
 import { resolveValue } from './references.ts';

@@ -3,10 +3,10 @@ import { type Decision, type PendingApproval, RAISE_LIMITS } from '../domain/app
 import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName, toolOfLimitName } from '../domain/limits.ts';
 import { DEFAULT_MODEL_CALLS } from '../domain/program-document.ts';
 import type { ProgramState } from '../domain/program-run.ts';
-import { limitApproval, requestDecision } from '../loop/approvals.ts';
-import { limitReached, raisable, raised, reserveCalls, usedAmounts } from '../loop/limits.ts';
-import type { RunPorts } from '../loop/ports.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import { limitApproval, requestDecision } from '../kernel/approvals.ts';
+import { limitReached, raisable, raised, reserveCalls, usedAmounts } from '../kernel/limits.ts';
+import type { RunPorts } from '../kernel/ports.ts';
+import type { RunState } from '../kernel/run-state.ts';
 
 // Programs: the amounts that running children have been given.
 

@@ -9,13 +9,13 @@ import type { StepDocument } from '../domain/program-document.ts';
 import type { EarlierRun, ProgramState, StoredOutput } from '../domain/program-run.ts';
 import type { Spent } from '../domain/usage.ts';
 import type { AnswerVerdict, StepError } from '../domain/verdicts.ts';
-import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../loop/approvals.ts';
-import { endsByDeadline, hasFixedDeadline, limitReached } from '../loop/limits.ts';
-import { takeRequests } from '../loop/messages.ts';
-import type { ChildPorts } from '../loop/agent-calls.ts';
-import type { Growth, RunPorts } from '../loop/ports.ts';
-import { pendingOf } from '../loop/state/approval-state.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import { nearestDeadline, requestDecision, settleDecisions, settleRemembered, showWaiting, WAITING } from '../kernel/approvals.ts';
+import { endsByDeadline, hasFixedDeadline, limitReached } from '../kernel/limits.ts';
+import { takeRequests } from '../kernel/messages.ts';
+import type { ChildPorts } from '../capabilities/children/agent-calls.ts';
+import type { NotificationPorts } from '../capabilities/notifications.ts';
+import type { Growth } from '../kernel/ports.ts';
+import { pendingOf, type RunState } from '../kernel/run-state.ts';
 import { Admission, type AdmissionVerdict, ChildBudget } from './budget.ts';
 
 // Programs: the run that the steps of a program share.
@@ -407,7 +407,7 @@ export type LoadOutcome =
   | { type: 'cancelled' };
 
 /** The effects of a program: those of every run, and some of its own. Ports must not reject: what goes wrong is an outcome. */
-export interface ProgramPorts extends ChildPorts {
+export interface ProgramPorts extends ChildPorts, NotificationPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   /**

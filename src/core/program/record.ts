@@ -7,7 +7,7 @@ import type { RecordedCall, StepState } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import { isoTime } from '../domain/time.ts';
 import { type AnswerVerdict, type StepError, type StepNote, type Violation, withAttempt } from '../domain/verdicts.ts';
-import { noteError, recordEvent } from '../loop/state/run-state.ts';
+import { noteError, recordEvent } from '../kernel/run-state.ts';
 import { addressText, callIdAt, indexOf, type StepAddress } from './program-index.ts';
 import type { AttemptEnd, ProgramRun } from './program-run.ts';
 import { debugText, emptyAnswerFailure, newStepError, type StepPlace } from './step-errors.ts';

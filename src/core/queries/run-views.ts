@@ -13,10 +13,10 @@ import type { Principal, RunStatus, RunSubject } from '../domain/run.ts';
 import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
-import { approvalViews, progressOf } from '../loop/progress.ts';
-import { childrenOf } from '../loop/children.ts';
-import type { Inbox } from '../loop/state/inbox.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import { approvalViews, progressOf } from './progress.ts';
+import { childrenOf } from '../capabilities/children/children.ts';
+import type { Inbox } from '../kernel/inbox.ts';
+import type { RunState } from '../kernel/run-state.ts';
 import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StatusView, type StepsPage } from '../protocol.ts';
 import { isSession, limitsOf, sessionLimitReached, spentBySession } from '../sessions/open-session.ts';
 

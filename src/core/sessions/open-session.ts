@@ -10,8 +10,8 @@ import {
 } from '../domain/sessions.ts';
 import { addNotRun } from '../domain/tool-calls.ts';
 import { addRunUsage, dollars, noUsage, type SpentByDescendants } from '../domain/usage.ts';
-import { countsOf } from '../loop/close-run.ts';
-import type { RunState } from '../loop/state/run-state.ts';
+import { countsOf } from '../kernel/run-loop.ts';
+import type { RunState } from '../kernel/run-state.ts';
 
 export type OpenSession = RunState & { session: SessionState };
 

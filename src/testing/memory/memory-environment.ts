@@ -11,7 +11,7 @@ import { type ErrorCode, LonghaulError, UsageError } from '../../core/domain/err
 import { ProgramResult, RunResult, type RunResultFields } from '../../core/domain/result.ts';
 import type { FirstStart } from '../../core/first-start.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
-import { approvalViews } from '../../core/loop/progress.ts';
+import { approvalViews } from '../../core/queries/progress.ts';
 import { traceOf } from '../../core/program/trace.ts';
 import { QUERIES, type UPDATES } from '../../core/protocol.ts';
 import { answerQuery } from '../../core/queries/queries.ts';

@@ -31,11 +31,11 @@ import {
 import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret, type InterpreterPorts } from '../../core/interpret.ts';
-import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
-import { addEndHooks, hasEndHooks } from '../../core/loop/hooks.ts';
-import type { Ending } from '../../core/loop/next-step.ts';
-import { Inbox } from '../../core/loop/state/inbox.ts';
-import type { RunState } from '../../core/loop/state/run-state.ts';
+import { closeRun, closeUnstarted } from '../../core/kernel/run-loop.ts';
+import { addEndHooks, hasEndHooks } from '../../core/capabilities/hooks.ts';
+import type { Ending } from '../../core/kernel/next-step.ts';
+import { Inbox } from '../../core/kernel/inbox.ts';
+import type { RunState } from '../../core/kernel/run-state.ts';
 import { ACTIVITIES, type SIGNALS } from '../../core/protocol.ts';
 import { begunWork } from '../../core/sessions/run-session.ts';
 import { type MemoryActivities, roundTrip } from './memory-worker.ts';

@@ -6,7 +6,7 @@ import type { CodeCallResult, CodeJournal, JournalCell } from '../../../src/core
 import type { AgentSnapshot } from '../../../src/core/domain/agent.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../../src/core/domain/activity-messages.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
-import { lastDigest } from '../../../src/core/loop/code-cells.ts';
+import { lastDigest } from '../../../src/core/capabilities/code/code-cells.ts';
 import { type JournalQuestion, QUERIES } from '../../../src/core/protocol.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { activityPorts, toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
 import type { ToolCall } from '../../../src/core/domain/content.ts';
-import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
+import { newRunState, recordEvent } from '../../../src/core/kernel/run-state.ts';
 import { defineTool, type ToolOptions } from '../../../src/define/define-tool.ts';
 import { newSnapshot } from '../../fakes/snapshot.ts';
 import type { PerformActivity, RequestingRun } from '../../../src/core/activity-requests/activity-request.ts';

@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type ChildEffects, type ChildEnd, followChild, type MessageProblem, type ReadChild } from '../../../src/core/loop/children.ts';
+import {
+  type ChildEffects,
+  type ChildEnd,
+  followChild,
+  type MessageProblem,
+  type ReadChild,
+} from '../../../src/core/capabilities/children/children.ts';
 import type { ChildCall, ChildOutcome, NextTurnInput } from '../../../src/core/domain/children.ts';
-import { closeUnstarted } from '../../../src/core/loop/close-run.ts';
+import { closeUnstarted } from '../../../src/core/kernel/run-loop.ts';
 
 const HOUR = 3_600_000;
 const START = { kind: 'agent' as const, input: { agent: 'a', input: 'Go' } };

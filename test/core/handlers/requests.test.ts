@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
-import { Inbox } from '../../../src/core/loop/state/inbox.ts';
-import { newRunState } from '../../../src/core/loop/state/run-state.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
+import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import type { SIGNALS } from '../../../src/core/protocol.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 

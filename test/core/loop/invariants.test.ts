@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ContentItem, isToolCall } from '../../../src/core/domain/content.ts';
 import type { Event } from '../../../src/core/domain/record.ts';
-import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 

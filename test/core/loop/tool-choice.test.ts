@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { modelRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import type { AgentSnapshot, ToolChoice } from '../../../src/core/domain/agent.ts';
-import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { points } from '../../../src/core/loop/points.ts';
+import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
+import { points } from '../../../src/core/kernel/points.ts';
 import { runFakeSession, type FakeSession } from '../sessions/fake-session.ts';
 import { sends } from './fakes/callers.ts';
 import { call, called, type FakeRun, type FakeScript, message, runFake, said } from './fakes/fake-ports.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import { emptyWindow, extendWindow } from '../../../src/core/domain/window.ts';
-import type { ModelCall } from '../../../src/core/loop/ports.ts';
-import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
+import type { ModelCall } from '../../../src/core/kernel/ports.ts';
+import { newRunState, recordEvent, type RunState } from '../../../src/core/kernel/run-state.ts';
 import { newEvents } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 

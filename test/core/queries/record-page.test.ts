@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/core/domain/record.ts';
 import { recordPage, type RecordQuestion } from '../../../src/core/queries/queries.ts';
 import type { QueriedRun } from '../../../src/core/queries/run-views.ts';
-import { newRunState } from '../../../src/core/loop/state/run-state.ts';
+import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 

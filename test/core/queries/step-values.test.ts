@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/core/domain/json.ts';
 import { joinPieces, jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
 import type { StepState } from '../../../src/core/domain/program-run.ts';
-import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { beginProgram } from '../../../src/core/first-start.ts';
 import type { QueriedRun } from '../../../src/core/queries/run-views.ts';
 import { stepValues } from '../../../src/core/queries/queries.ts';

@@ -3,8 +3,8 @@ import { type FetchTranscript, TranscriptCache, type TranscriptReference } from 
 import type { ContentItem, ToolResult } from '../../../src/core/domain/content.ts';
 import { jsonBytes } from '../../../src/core/domain/byte-budgets.ts';
 import type { Window } from '../../../src/core/domain/window.ts';
-import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
-import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
+import { newRunState, recordEvent, type RunState } from '../../../src/core/kernel/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
 import { transcriptPage } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { takeUpdate } from '../../../src/core/handlers/requests.ts';
-import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';

@@ -5,17 +5,13 @@ import type { ParentInput, SessionInput } from '../../../src/core/domain/run-inp
 import type { RunResultFields } from '../../../src/core/domain/result.ts';
 import { firstState, openingKind } from '../../../src/core/first-start.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/byte-budgets.ts';
-import type { RunPosition } from '../../../src/core/loop/next-step.ts';
-import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import type { SummaryOutcome } from '../../../src/core/loop/compaction.ts';
-import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
-import {
-  fromContinueAsNewState,
-  readContinueAsNewState,
-  toContinueAsNewState,
-} from '../../../src/core/loop/state/continue-as-new-state.ts';
-import { Inbox } from '../../../src/core/loop/state/inbox.ts';
-import type { RunState } from '../../../src/core/loop/state/run-state.ts';
+import type { RunPosition } from '../../../src/core/kernel/next-step.ts';
+import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/kernel/ports.ts';
+import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
+import { BEGINNING } from '../../../src/core/kernel/run-loop.ts';
+import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
+import { Inbox } from '../../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../../src/core/kernel/run-state.ts';
 import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
 import { begunWork, runSession, type SessionPorts } from '../../../src/core/sessions/run-session.ts';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';

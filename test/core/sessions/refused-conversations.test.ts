@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import type { SummaryOutcome } from '../../../src/core/loop/compaction.ts';
+import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
+import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.ts';
 import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller, type SessionScript } from './fake-session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, called, message, said, tokens } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';

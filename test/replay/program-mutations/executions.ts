@@ -44,7 +44,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not tell a child to report to the next execution',
-    file: 'src/core/loop/children.ts',
+    file: 'src/core/capabilities/children/children.ts',
     find: 'if (!hasEnded() && !(await effects.tell()))',
     replace: 'if (!hasEnded() && !isLeft())',
     history: 'program-with-a-child-across-executions',
@@ -52,7 +52,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'leaves its child running if it is cancelled',
-    file: 'src/core/loop/children.ts',
+    file: 'src/core/capabilities/children/children.ts',
     find: 'await effects.cancel();',
     replace: '',
     history: 'program-cancelled-with-its-child',
@@ -60,7 +60,7 @@ export const EXECUTION_CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not read the result of a child of an earlier execution',
-    file: 'src/core/loop/children.ts',
+    file: 'src/core/capabilities/children/children.ts',
     find: 'if (hasReported()) return readEnded(effects);',
     replace: "if (hasReported()) return { type: 'failed', code: 'child_failed', message: '' };",
     history: 'program-with-a-child-across-executions-3',

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const call = 'const outcome = await ports.callModel(modelCall(state, position));';
   const wait = "await ports.until(() => false, { at: ports.now() + 1, summary: 'waits' });";
   const waitingIf = (condition: string): Mutation => ({
-    file: 'src/core/loop/model-phase.ts',
+    file: 'src/core/kernel/model-phase.ts',
     find: call,
     replace: `if (${condition}) ${wait}\n  ${call}`,
   });

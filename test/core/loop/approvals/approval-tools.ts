@@ -1,6 +1,6 @@
 import type { ApprovalRequirement } from '../../../../src/core/domain/approvals.ts';
 import type { ToolCall } from '../../../../src/core/domain/content.ts';
-import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
 import { responded } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 

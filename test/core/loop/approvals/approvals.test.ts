@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../../src/core/domain/tool-calls.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { approvalAgent as snapshot, asks } from './approval-tools.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { about, approves, pauses, rejects, resumes, responds, sends, together, update } from '../fakes/callers.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision, PendingApproval } from '../../../../src/core/domain/approvals.ts';
-import type { Authorization } from '../../../../src/core/loop/ports.ts';
+import type { Authorization } from '../../../../src/core/kernel/ports.ts';
 import { approvalAgent, asks } from './approval-tools.ts';
 import { call, called, type FakeRun, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { about, approves, awaitsVerdict, refusal, rejects, responds, sends, signal, together, update } from '../fakes/callers.ts';

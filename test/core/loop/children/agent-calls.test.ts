@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { agentsOfCalls } from '../../../../src/core/loop/children.ts';
+import { agentsOfCalls } from '../../../../src/core/capabilities/children/children.ts';
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 import { approves, sends } from '../fakes/callers.ts';

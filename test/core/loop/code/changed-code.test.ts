@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { CodeJournal } from '../../../../src/core/domain/execution.ts';
-import { points } from '../../../../src/core/loop/points.ts';
-import { journalOf } from '../../../../src/core/loop/code-cells.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { points } from '../../../../src/core/kernel/points.ts';
+import { journalOf } from '../../../../src/core/capabilities/code/code-cells.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/domain/code.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
 

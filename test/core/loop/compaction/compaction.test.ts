@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyWindow, extendWindow, type Window } from '../../../../src/core/domain/window.ts';
-import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { call, called, message, responded, returned, said, tokens } from '../fakes/fake-ports.ts';
 import { agent, giving, letters, read, watched } from '../fakes/watched-run.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import { emptyWindow, extendWindow, isEvicted, type Window } from '../../../../src/core/domain/window.ts';
-import { planEviction, planSummary, planUnseenEviction } from '../../../../src/core/loop/compaction.ts';
+import { planEviction, planSummary, planUnseenEviction } from '../../../../src/core/capabilities/compaction.ts';
 import { call, message } from '../fakes/fake-ports.ts';
 
 /** A window of a first message and one exchange for each entry: a text, or calls with results of so many characters. */

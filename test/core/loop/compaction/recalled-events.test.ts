@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_RECALL } from '../../../../src/core/domain/agent.ts';
 import { RECALL_FRAME, type Recalled } from '../../../../src/core/domain/memory.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { call, message, responded, said } from '../fakes/fake-ports.ts';
 import { agent, giving, letters, read, watched } from '../fakes/watched-run.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
-import { windowLimit } from '../../../../src/core/loop/continue-as-new.ts';
+import { windowLimit } from '../../../../src/core/kernel/continue-as-new.ts';
 import { chainedRun } from '../generated-runs/chained-run.ts';
 import { call, called, returned, runFake, said, tokens } from '../fakes/fake-ports.ts';
 import { plannedRun } from '../generated-runs/planned-run.ts';

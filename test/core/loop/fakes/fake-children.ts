@@ -1,6 +1,6 @@
 import type { ChildCall, ChildOutcome, ChildStart, NextTurnInput } from '../../../../src/core/domain/children.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
+import { closeUnstarted } from '../../../../src/core/kernel/run-loop.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { Caller, FakeRun } from './fake-ports.ts';
 

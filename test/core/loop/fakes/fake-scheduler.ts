@@ -1,4 +1,4 @@
-import type { WaitDeadline } from '../../../../src/core/loop/ports.ts';
+import type { WaitDeadline } from '../../../../src/core/kernel/ports.ts';
 
 interface Wait {
   isMet: () => boolean;

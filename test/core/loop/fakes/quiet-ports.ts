@@ -1,4 +1,4 @@
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 
 /** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */

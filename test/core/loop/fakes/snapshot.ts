@@ -1,4 +1,4 @@
-// A run of a snapshot has all capabilities.
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which a run of a snapshot has.
 import '../../../../src/core/capabilities.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 

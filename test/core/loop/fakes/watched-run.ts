@@ -1,7 +1,7 @@
 import type { AgentSnapshot, WindowPolicy } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { Window } from '../../../../src/core/domain/window.ts';
-import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/compaction.ts';
+import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/capabilities/compaction.ts';
 import { type FakeScript, returned, runFake, tokens } from './fake-ports.ts';
 import { testSnapshot, testTool } from './snapshot.ts';
 

@@ -1,11 +1,7 @@
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import type { Position, RunPosition } from '../../../../src/core/loop/next-step.ts';
-import {
-  fromContinueAsNewState,
-  readContinueAsNewState,
-  toContinueAsNewState,
-} from '../../../../src/core/loop/state/continue-as-new-state.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import type { Position, RunPosition } from '../../../../src/core/kernel/next-step.ts';
+import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 
 /** The state at which an execution of a run ended or begins. */
 export interface ExecutionState<At extends RunPosition = Position> {

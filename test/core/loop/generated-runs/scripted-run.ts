@@ -6,8 +6,8 @@ import type { LimitChanges, RunLimits } from '../../../../src/core/domain/limits
 import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
 import type { Spent } from '../../../../src/core/domain/usage.ts';
 import type { Window } from '../../../../src/core/domain/window.ts';
-import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
-import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/compaction.ts';
+import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/kernel/ports.ts';
+import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/capabilities/compaction.ts';
 import type { MessageReceiver } from '../../../../src/core/handlers/decisions.ts';
 import { call, message, tokens } from '../fakes/fake-ports.ts';
 import { FakeScheduler } from '../fakes/fake-scheduler.ts';

@@ -1,7 +1,7 @@
 import { type AgentSnapshot, type ToolSnapshot, TRANSFER_TO_AGENT } from '../../../../src/core/domain/agent.ts';
 import { transferTool } from '../../../../src/core/domain/handoffs.ts';
 import type { ToolCall } from '../../../../src/core/domain/content.ts';
-import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
 

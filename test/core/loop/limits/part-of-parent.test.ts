@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunLimits } from '../../../../src/core/domain/limits.ts';
-import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/loop/limits.ts';
+import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/kernel/limits.ts';
 
 const limits: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };
 const parent = { runId: 'above', depth: 1, checkMs: 1, left: { steps: 8, totalTokens: 100, toolCallsByName: { t: 2 } } };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../../src/core/domain/model.ts';
-import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call, called, type FakeRun, message, responded, runFake, said, tokens } from '../fakes/fake-ports.ts';
 import { pauses, resumes, sends } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

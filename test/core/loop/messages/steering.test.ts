@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, unknownTool } from '../../../../src/core/domain/tool-calls.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { call, called, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { refusal, sends, update } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

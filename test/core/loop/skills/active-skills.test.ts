@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { planEviction } from '../../../../src/core/loop/compaction.ts';
-import { points } from '../../../../src/core/loop/points.ts';
-import { activeSkills } from '../../../../src/core/loop/skills.ts';
+import { planEviction } from '../../../../src/core/capabilities/compaction.ts';
+import { points } from '../../../../src/core/kernel/points.ts';
+import { activeSkills } from '../../../../src/core/capabilities/skills.ts';
 import { emptyWindow, extendWindow } from '../../../../src/core/domain/window.ts';
 import type { SkillSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import { skillTools } from '../../../../src/core/domain/skills.ts';
 import type { ToolCallRecord } from '../../../../src/core/domain/tool-calls.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
@@ -50,7 +50,9 @@ test('each active skill narrows: a tool must be allowed by all of them', () => {
   expect(points.narrowsTool(state, testTool('y'))).toBeUndefined();
   expect(points.narrowsTool(state, testTool('x'))).toBe('the skill "b" is active, and allows only "y"');
   expect(points.narrowsTool(state, testTool('z'))).toBe('the skill "a" is active, and allows only "x", "y"');
-  expect(points.narrowsTool({ ...state, slices: { loadedSkills: ['c'] } }, testTool('y'))).toBe('the skill "c" is active, and allows no tools');
+  expect(points.narrowsTool({ ...state, slices: { loadedSkills: ['c'] } }, testTool('y'))).toBe(
+    'the skill "c" is active, and allows no tools',
+  );
 });
 
 test('the tools of skills, and the transfer to another agent, stay', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { archiveProgress, beginArchiving, endArchiving } from '../../../../src/core/loop/archive.ts';
-import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { archiveProgress, beginArchiving, endArchiving } from '../../../../src/core/capabilities/archive.ts';
+import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
 import { testSnapshot } from '../fakes/snapshot.ts';
 
 const NOW = 1_700_000_000_000;
@@ -58,6 +58,10 @@ test('of many ranges the newest are kept, and of a long message the beginning', 
   expect(archiveProgress(run).notArchived).toHaveLength(50);
   expect(archiveProgress(run).notArchived?.at(-1)).toEqual({ from: 590, through: 595, message: 'gone' });
   for (let from = 600; from < 1_200; from += 10) archives(run, from, from + 5, 'x'.repeat(10_000));
-  expect(archiveProgress(run).notArchived?.at(-1)).toMatchObject({ from: 1_190, through: 1_195, message: expect.stringMatching(/^x+ \[Cut: /) as string });
+  expect(archiveProgress(run).notArchived?.at(-1)).toMatchObject({
+    from: 1_190,
+    through: 1_195,
+    message: expect.stringMatching(/^x+ \[Cut: /) as string,
+  });
   expect(JSON.stringify(archiveProgress(run).notArchived).length).toBeLessThan(3_600);
 });

@@ -1,15 +1,14 @@
+import { type ExecutionOrigin, originProblem } from '../../../../src/core/input-checks.ts';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import {
-  STATE_VERSION,
-  fromContinueAsNewState,
   type ContinueAsNewState,
-  type ExecutionOrigin,
-  originProblem,
+  fromContinueAsNewState,
   readContinueAsNewState,
+  STATE_VERSION,
   toContinueAsNewState,
-} from '../../../../src/core/loop/state/continue-as-new-state.ts';
-import { newRunState } from '../../../../src/core/loop/state/run-state.ts';
+} from '../../../../src/core/kernel/continue-as-new.ts';
+import { newRunState } from '../../../../src/core/kernel/run-state.ts';
 import { call } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 

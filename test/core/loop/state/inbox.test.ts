@@ -3,7 +3,7 @@ import type { Decision, RefusedRequest } from '../../../../src/core/domain/appro
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../../src/core/domain/byte-budgets.ts';
 import type { LimitRaise } from '../../../../src/core/domain/limits.ts';
 import type { QueuedMessage } from '../../../../src/core/domain/content.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 
 function message(id: string, content = id): QueuedMessage {
   return { id, content, timestamp: '2023-11-14T22:13:20.000Z' };

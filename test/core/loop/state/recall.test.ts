@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_RECALL } from '../../../../src/core/domain/agent.ts';
 import { RECALL_FRAME, type Recalled } from '../../../../src/core/domain/memory.ts';
-import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call, called, type FakeRun, message, responded, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 import { agentTo, to } from '../handoffs/agents.ts';

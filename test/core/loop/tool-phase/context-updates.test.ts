@@ -3,7 +3,7 @@ import type { ContextOperation } from '../../../../src/core/domain/deps.ts';
 import type { ApprovalRequirement } from '../../../../src/core/domain/approvals.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { INTERRUPTED_CALL } from '../../../../src/core/domain/tool-calls.ts';
-import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call, called, delivery, type FakeTool, type Caller, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { approves, sends } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, RUNNING_CALL } from '../../../../src/core/domain/tool-calls.ts';
-import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call, called, delivery, message, responded, resultsOf, returned, runFake, said, type FakeTool } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 

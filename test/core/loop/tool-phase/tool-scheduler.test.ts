@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 import { INTERRUPTED_CALL } from '../../../../src/core/domain/tool-calls.ts';
-import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import {
   call,
   called,

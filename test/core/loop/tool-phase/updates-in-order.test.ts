@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSnapshot, ToolSnapshot } from '../../../../src/core/domain/agent.ts';
 import { applyOperations, type ContextOperation } from '../../../../src/core/domain/deps.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
-import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type { ToolOutcome } from '../../../../src/core/kernel/ports.ts';
 import { call, called, delivery, type FakeScript, type FakeTool, resultsOf, runFake, said } from '../fakes/fake-ports.ts';
 import { approves } from '../fakes/callers.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';

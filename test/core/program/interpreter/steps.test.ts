@@ -2,16 +2,17 @@ import { describe, expect, it, test } from 'vitest';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/program-document.ts';
-import type { NotifyOutcome, ToolInvocation, WaitDeadline } from '../../../../src/core/loop/ports.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { NotifyOutcome } from '../../../../src/core/capabilities/notifications.ts';
+import type { ToolInvocation, WaitDeadline } from '../../../../src/core/kernel/ports.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import { beginProgram } from '../../../../src/core/first-start.ts';
 import { runProgram } from '../../../../src/core/interpret.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { VirtualClock } from '../mutants/virtual-clock.ts';
-import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
-import type { RunClock, RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/kernel/continue-as-new.ts';
+import type { RunClock, RunState } from '../../../../src/core/kernel/run-state.ts';
 import type { ProgramPorts } from '../../../../src/core/program/program-run.ts';
 import {
   agent,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { WaitDeadline } from '../../../../src/core/loop/ports.ts';
+import type { WaitDeadline } from '../../../../src/core/kernel/ports.ts';
 
 interface Wait {
   isMet: () => boolean;

@@ -1,10 +1,10 @@
 import type { Event } from '../../../../src/core/domain/record.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
 import type { TurnResultFields } from '../../../../src/core/domain/sessions.ts';
-import type { RunPosition } from '../../../../src/core/loop/next-step.ts';
-import { BEGINNING } from '../../../../src/core/loop/run-loop.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { RunPosition } from '../../../../src/core/kernel/next-step.ts';
+import { BEGINNING } from '../../../../src/core/kernel/run-loop.ts';
+import { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
 import { beginSession, isSession, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
 import { begunWork, runSession, type SessionPorts } from '../../../../src/core/sessions/run-session.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';

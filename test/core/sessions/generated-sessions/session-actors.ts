@@ -1,10 +1,10 @@
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { refuseUpdate, takeUpdate } from '../../../../src/core/handlers/requests.ts';
-import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
-import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/loop/compaction.ts';
-import type { Inbox } from '../../../../src/core/loop/state/inbox.ts';
-import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import type { ModelCallOutcome, ToolInvocation, ToolOutcome } from '../../../../src/core/kernel/ports.ts';
+import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/capabilities/compaction.ts';
+import type { Inbox } from '../../../../src/core/kernel/inbox.ts';
+import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
 import type { InterruptReceipt } from '../../../../src/core/domain/sessions.ts';
 import { isSession, limitsOf } from '../../../../src/core/sessions/open-session.ts';

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/c
 import type { ModelRequest } from '../../../../src/core/domain/model.ts';
 import type { StepError } from '../../../../src/core/domain/verdicts.ts';
 import type { UnitResult } from '../../../../src/core/domain/program-run.ts';
-import { thoughtOf } from '../../../../src/core/loop/next-step.ts';
+import { thoughtOf } from '../../../../src/core/kernel/next-step.ts';
 import { failureText, formatError } from '../../../../src/core/program/step-errors.ts';
 import { FAILURE_CONTEXT } from '../../../../src/core/program/ask-prompt.ts';
 import { interpolate, type Lookup, outputAt } from '../../../../src/core/program/references.ts';

@@ -1,5 +1,5 @@
-import { newRunState } from '../../../../src/core/loop/state/run-state.ts';
-import { limitReached } from '../../../../src/core/loop/limits.ts';
+import { newRunState } from '../../../../src/core/kernel/run-state.ts';
+import { limitReached } from '../../../../src/core/kernel/limits.ts';
 import { applyOperations } from '../../../../src/core/domain/deps.ts';
 import type { JsonObject } from '../../../../src/core/domain/json.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';

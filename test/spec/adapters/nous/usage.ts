@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { addReported, addUsage, type UsageStats } from '../../../../src/core/domain/usage.ts';
 import { newToolCallRecord } from '../../../../src/core/domain/tool-calls.ts';
-import { countToolCall, newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { countToolCall, newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';
 import { list, number, only } from '../fields.ts';

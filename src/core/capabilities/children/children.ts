@@ -1,0 +1,248 @@
+import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
+import { isToolCall } from '../../domain/content.ts';
+import { defined } from '../../domain/defined.ts';
+import type { Event } from '../../domain/record.ts';
+import type { RunResultFields } from '../../domain/result.ts';
+import { anyObject, listOf, TEXT } from '../../domain/shape.ts';
+import { addNotRun } from '../../domain/tool-calls.ts';
+import { addRunUsage, type SpentByDescendants, withChild } from '../../domain/usage.ts';
+import type { ToolInvocation, WaitDeadline } from '../../kernel/ports.ts';
+import { countToolCalls, type RunState, slice, type WithSlices } from '../../kernel/run-state.ts';
+
+// Children: the wait for one.
+
+/** The longest wait for the end of a child that was cancelled, or whose end is on its way. */
+export const END_WAIT_MS = 60_000;
+
+/** Runs a child to its end, or waits for one that an earlier execution has started. */
+export function followChild(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  if (call.turn !== undefined) return followTurn(effects, call, checkMs);
+  return call.start === undefined ? followEarlier(effects, call, checkMs) : followNew(effects, call, call.start);
+}
+
+/**
+ * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run continues in
+ * its next one, it asks the child to report its end to the id of the run.
+ */
+async function followNew(effects: ChildEffects, call: ChildCall, start: ChildStart): Promise<ChildOutcome> {
+  const { isLeft } = call;
+  const isCancelled = (): boolean => isToBeCancelled(effects, call);
+  const problem = await effects.start(start);
+  if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };
+  const hasEnded = (): boolean => effects.end() !== undefined;
+  await effects.wait(() => hasEnded() || isCancelled() || isLeft());
+  if (!hasEnded() && isCancelled()) return cancelAndWait(effects, hasEnded);
+  // A child that has ended cannot be told: its end is on the way to this execution.
+  if (!hasEnded() && !(await effects.tell())) await effects.wait(hasEnded, endWait(effects));
+  const end = effects.end();
+  if (end === undefined) return { type: 'left', seenAt: effects.now() };
+  const isWhole = end.type === 'failed' || (end.type === 'ended' && !end.result.outputTruncated);
+  return isWhole ? end : readEnded(effects);
+}
+
+/** Follows a turn of a session that the run keeps: it reports the end of each turn, and its own, to any execution of the run. */
+async function followTurn(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  const problem = await beginTurn(effects, call);
+  if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
+  return followEarlier(effects, call, checkMs);
+}
+
+type TurnProblem = Pick<ChildOutcome & { type: 'failed' }, 'code' | 'message'>;
+
+/** Begins the turn, unless an earlier execution has. Returns the problem if it does not begin. */
+async function beginTurn(effects: ChildEffects, { start, next }: Pick<ChildCall, 'start' | 'next'>): Promise<TurnProblem | undefined> {
+  const problem = start === undefined ? undefined : await effects.start(start);
+  if (problem !== undefined) return { code: 'child_failed', message: problem };
+  return next === undefined ? undefined : effects.sendNext(next);
+}
+
+/**
+ * Follows a child that an earlier execution has started. It reports its end by a signal. A child that was terminated
+ * cannot report, so from time to time an activity checks that it is alive.
+ */
+async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  const { seenAt: before, isLeft } = call;
+  const isCancelled = (): boolean => isToBeCancelled(effects, call);
+  // The server tells the end of a session to the execution that has started it.
+  const hasReported = (): boolean => effects.hasReported() || effects.end() !== undefined;
+  const isOver = (): boolean => hasReported() || isCancelled() || isLeft();
+  let seenAt = before;
+  for (;;) {
+    if (!isOver()) await effects.wait(isOver, { at: seenAt + checkMs, summary: 'next check that the child is alive' });
+    if (hasReported()) return readEnded(effects);
+    if (isCancelled()) return cancelAndWait(effects, hasReported);
+    if (isLeft()) return { type: 'left', seenAt };
+    const read = await effects.read({ ifEnded: true });
+    if (read.type === 'ended' || (read.type === 'failed' && isGone(read.code))) return read;
+    seenAt = effects.now();
+  }
+}
+
+/** True if the run is cancelled, or gives the child up. */
+function isToBeCancelled(effects: ChildEffects, { isGivenUp }: ChildCall): boolean {
+  return effects.isCancelled() || isGivenUp?.() === true;
+}
+
+/** Cancels a child and waits for its end, for a bounded time. */
+async function cancelAndWait(effects: ChildEffects, hasEnded: () => boolean): Promise<ChildOutcome> {
+  await effects.cancel();
+  await effects.wait(hasEnded, endWait(effects));
+  const read: ReadChild = hasEnded() ? await effects.read() : { type: 'running' };
+  return read.type === 'ended' ? { type: 'cancelled', result: read.result } : { type: 'cancelled' };
+}
+
+async function readEnded(effects: ChildEffects): Promise<EndedChild> {
+  const read = await effects.read();
+  return read.type === 'running' ? { type: 'failed', code: 'internal', message: 'its result cannot be read' } : read;
+}
+
+function endWait(effects: ChildEffects): { at: number; summary: string } {
+  return { at: effects.now() + END_WAIT_MS, summary: 'end of the child' };
+}
+
+/** The codes of a child that has ended without a result. Any other failure says nothing about the child. */
+const GONE: readonly string[] = ['run_terminated', 'run_timed_out', 'run_not_found', 'run_ended'];
+
+/** True for the code of a child that has ended without a result. */
+export function isGone(code: string): boolean {
+  return GONE.includes(code);
+}
+
+// Children: the effects of the wait for one.
+
+type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
+
+/** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */
+export type ChildEnd = EndedChild | { type: 'unread' };
+
+/** The reason why a message did not reach a session. */
+export interface MessageProblem {
+  code: 'run_ended' | 'invalid_input';
+  message: string;
+}
+
+/** A child as an activity finds it. */
+export type ReadChild = EndedChild | { type: 'running' };
+
+/** The effects of the wait for one child, in its workflow or as its history has recorded them. None of them rejects. */
+export interface ChildEffects {
+  /** Starts the child. Returns the problem if it does not start. */
+  start(start: ChildStart): Promise<string | undefined>;
+  /** Sends a session that the run keeps its next message. Returns the problem if that does not arrive: `run_ended` if the session has ended. */
+  sendNext(next: NextTurnInput): Promise<MessageProblem | undefined>;
+  /** Returns the end of a child that this execution has started; undefined while it is running. */
+  end(): ChildEnd | undefined;
+  /** True once the child has told of its end by a signal. */
+  hasReported(): boolean;
+  isCancelled(): boolean;
+  /** Asks the child to report its end by a signal to the id of this run. False if it has ended. */
+  tell(): Promise<boolean>;
+  /** Cancels the child; of a session that the run keeps, the turn alone. */
+  cancel(): Promise<void>;
+  /** Reads the result of the child, or of the turn that is waited for, by an activity, which waits for the end unless the child may continue. */
+  read(options?: { ifEnded?: true }): Promise<ReadChild>;
+  /** Waits until the condition holds or the deadline is over. A cancellation does not end the wait. */
+  wait(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
+  now(): number;
+}
+
+// Capability: agents that run as children of tool calls.
+
+/** Those that run. */
+export const running = slice<RunningAgent[]>('children', listOf(anyObject<RunningAgent>()));
+
+/** Those that are kept between the calls of their tools. */
+export const kept = slice<KeptAgent[]>('kept', listOf(anyObject<KeptAgent>()));
+
+/** The ids of those that have ended in the current step: its record will name them. */
+export const endedInStep = slice<string[]>('endedChildren', listOf(TEXT));
+
+/** The amounts that descendants of the run have used. */
+export const descendants = slice<SpentByDescendants>('descendants', anyObject<SpentByDescendants>());
+
+/** Returns the agents that run as children of tool calls. */
+export function agentsOfCalls(run: WithSlices): readonly RunningAgent[] {
+  return running.of(run) ?? [];
+}
+
+/** Returns the agents that are kept between the calls of their tools. */
+export function keptAgents(run: WithSlices): readonly KeptAgent[] {
+  return kept.of(run) ?? [];
+}
+
+/** Forgets these: the next call of each starts another session. */
+export function forgetKept(run: Required<WithSlices>): void {
+  kept.clear(run);
+}
+
+/** Returns the ids of the children that a run waits for, in the order of the steps of a program or of their starts. */
+export function childrenOf(state: Pick<RunState, 'program' | 'slices'> | undefined): string[] {
+  if (state === undefined) return [];
+  const ofSteps = [...(state.program?.steps.values() ?? [])].flatMap(({ progress }) => progress?.child?.runId ?? []);
+  return [...ofSteps, ...agentsOfCalls(state).map(({ runId }) => runId)];
+}
+
+/** True for a run that may start others. */
+export function mayHaveChildren({ program, snapshot }: Pick<RunState, 'program' | 'snapshot'>): boolean {
+  return program !== undefined || snapshot.tools.some(({ agent }) => agent !== undefined);
+}
+
+// Capability: the agents that wait for a person.
+
+/** An agent that runs as a child, with the name of its tool. */
+interface ShownAgent {
+  tool: string;
+  runId: string;
+}
+
+/** Returns the agents that run as children of tool calls, in the order of their starts. */
+export function runningAgents(state: Pick<RunState, 'slices' | 'window'>): ShownAgent[] {
+  return agentsOfCalls(state).map(({ runId, eventId, index }) => {
+    const call = state.window.events.findLast(({ id }) => id === eventId)?.content[index];
+    return { runId, tool: call !== undefined && isToolCall(call) ? call.name : 'agent' };
+  });
+}
+
+/** Returns the names of the tools whose agents are among those children. */
+export function waitingAgents(state: Pick<RunState, 'slices' | 'window'>, waitingChildren: readonly string[]): string[] {
+  if (waitingChildren.length === 0 || running.of(state) === undefined) return [];
+  const waiting = new Set(waitingChildren);
+  return runningAgents(state)
+    .filter(({ runId }) => waiting.has(runId))
+    .map(({ tool }) => tool);
+}
+
+/** Returns the child of a call that is alive. */
+export function agentOfCall(run: WithSlices, { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>): RunningAgent | undefined {
+  return agentsOfCalls(run).find((child) => child.eventId === eventId && child.index === index);
+}
+
+// Capability: the cost of children.
+
+/** The name under which a program counts the tool calls of the agents that its own agents have called. */
+const CALLS_OF_DESCENDANTS = '(descendants)';
+
+/**
+ * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of its descendants, and
+ * returns its usage for the event. An agent counts what its children have used apart from its own use.
+ */
+export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+  const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants: below } = child;
+  if (state.program === undefined) {
+    descendants.set(state, withChild(descendants.of(state), child));
+    return {};
+  }
+  const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
+  // The steps of a program are the model calls of all its descendants.
+  state.context.currentStep += stepsUsed + (below?.usage.llmCalls ?? 0);
+  state.usage = addRunUsage(state.usage, usage);
+  const ofDescendants = below === undefined || below.toolCalls === 0 ? {} : { [CALLS_OF_DESCENDANTS]: below.toolCalls };
+  for (const [name, calls] of Object.entries({ ...toolCallsByName, ...ofDescendants })) {
+    const counted = countToolCalls(state, name, calls);
+    state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
+  }
+  const notRun = addNotRun(state.toolCallsNotRun, toolCallsNotRun);
+  if (notRun !== undefined) state.toolCallsNotRun = notRun;
+  const { llmCalls: _, estimated, ...reported } = usage;
+  return { usage: reported, ...defined({ estimated }) };
+}

@@ -1,0 +1,287 @@
+import type { RunSegmentOutput } from '../../domain/activity-messages.ts';
+import type { AgentSnapshot } from '../../domain/agent.ts';
+import { jsonBytes } from '../../domain/byte-budgets.ts';
+import { Finalizer, finalText, MultipleFinalAnswers } from '../../domain/code.ts';
+import { isToolCall, type ToolCall } from '../../domain/content.ts';
+import { defined } from '../../domain/defined.ts';
+import { type ErrorCode, errorMessage } from '../../domain/errors.ts';
+import type { CodeCallResult, CodeJournal, JournalCell, Moment } from '../../domain/execution.ts';
+import { canonicalJson, type JsonValue } from '../../domain/json.ts';
+import { anyObject } from '../../domain/shape.ts';
+import type { ToolCallRecord } from '../../domain/tool-calls.ts';
+import type { WindowEvent } from '../../domain/window.ts';
+import type { Capability } from '../../kernel/capability.ts';
+import type { CallsEnd, EndedCalls } from '../../kernel/next-step.ts';
+import type { RunPorts, ToolOutcome } from '../../kernel/ports.ts';
+import { type RunState, slice, type WithSlices } from '../../kernel/run-state.ts';
+
+// Capability: code that the model writes. The names and values that it defines last from cell to cell.
+
+export interface CodePorts extends RunPorts {
+  runSegment(call: SegmentCall): Promise<SegmentOutcome>;
+}
+
+export interface SegmentCall {
+  step: number;
+  /** The call of `run_code`, the offset and the id of its event, and its index in the content. */
+  call: ToolCall;
+  offset: number;
+  index: number;
+  eventId: string;
+  /** The code of the cell. */
+  code: string;
+  moment: Moment;
+  /** The number of cells in the journal before this one. */
+  cell: number;
+  /** The digest of the segment before, of any cell, or of the checkpoint. Absent: the namespace is empty. */
+  after?: string;
+  /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
+  segment: number;
+  calls: number;
+  spentMs: number;
+  /** The segment must not be local. */
+  remote?: true;
+  /** A checkpoint is wanted after the cell. */
+  checkpoint?: true;
+  /** The results of the calls of the segment before. */
+  results?: CodeCallResult[];
+}
+
+export type SegmentOutcome =
+  | Exclude<RunSegmentOutput, { type: 'cold' | 'calls' }>
+  /** `id`: the id of the event of the calls. */
+  | (Omit<Extract<RunSegmentOutput, { type: 'calls' }>, 'calls'> & { id: string; calls: ToolCall[] })
+  /** The segment did not run, or its answer was lost. */
+  | { type: 'failed'; message: string; noWorker?: { code: ErrorCode; message: string } }
+  | { type: 'cancelled' };
+
+/** The code that a run has executed. */
+export interface CodeState {
+  journal: CodeJournal;
+  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
+  journalBytes: number;
+  /** The local segments since the last remote activity, and the bytes that they and their calls produced. */
+  localWork?: { bytes: number; segments: number };
+  /** The event of the calls that the cell in progress waits for. */
+  calls?: WindowEvent;
+  /** The calls that code has made in this step. */
+  records: ToolCallRecord[];
+}
+
+/** None before the first cell. */
+const executed = slice<CodeState>('code', anyObject<CodeState>(), { bytes: continuedCodeBytes });
+
+/** Bytes of JSON of the journal that is carried into the next execution. */
+const CARRIED_JOURNAL_BYTES = 300_000;
+
+/** Bytes of a segment in JSON besides its digest and its results. */
+const SEGMENT_BYTES = 30;
+
+/** Returns the code of the run, which begins with its first cell. */
+export function codeOf(state: RunState): CodeState {
+  const known = executed.of(state);
+  if (known !== undefined) return known;
+  const begun: CodeState = { ...emptyJournal(), records: [] };
+  executed.set(state, begun);
+  return begun;
+}
+
+/** Returns the cells that made the namespace; undefined before the first one. */
+export function journalOf(run: WithSlices): CodeJournal | undefined {
+  return executed.of(run)?.journal;
+}
+
+/** Returns a call that the cell in progress waits for. */
+export function callOfCode(run: WithSlices, callId: string): ToolCall | undefined {
+  return executed
+    .of(run)
+    ?.calls?.content.filter(isToolCall)
+    .find(({ toolCallId }) => toolCallId === callId);
+}
+
+/** Begins a cell, as the last one of the journal. */
+export function beginCell(state: RunState, cell: JournalCell): void {
+  const code = codeOf(state);
+  code.journal.cells.push(cell);
+  code.journalBytes += jsonBytes(cell);
+}
+
+/** Returns the cell in progress, which is the last one of the journal. */
+export function currentCell(state: RunState): JournalCell {
+  const cell = codeOf(state).journal.cells.at(-1);
+  if (cell === undefined) throw new TypeError('The journal of the run has no cell');
+  return cell;
+}
+
+/** Adds a segment to the cell in progress. */
+export function addSegment(state: RunState, digest: string, tools?: string[]): void {
+  currentCell(state).segments.push({ digest, ...defined({ tools }) });
+  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
+}
+
+/** Returns the digest of the last segment in the journal; that of its checkpoint if there is none since. */
+export function lastDigest({ cells, checkpoint }: CodeJournal): string | undefined {
+  const last = cells.findLast(({ segments }) => segments.length > 0);
+  return last?.segments.at(-1)?.digest ?? checkpoint?.sha256;
+}
+
+/** Adds the results of its calls to the segment that has ended last. */
+export function addResults(state: RunState, results: CodeCallResult[]): void {
+  const segment = currentCell(state).segments.at(-1);
+  if (segment === undefined) throw new TypeError('The cell has no segment');
+  segment.results = results;
+  codeOf(state).journalBytes += jsonBytes(results);
+}
+
+/** Removes the cell in progress from the journal: its values are not part of the namespace. */
+export function dropCell(state: RunState): void {
+  const code = codeOf(state);
+  code.journal = { ...code.journal, cells: code.journal.cells.slice(0, -1) };
+  code.journalBytes = jsonBytes(code.journal);
+}
+
+/** Begins a new journal: after a checkpoint, or without the names and values so far. */
+export function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'> = {}): void {
+  Object.assign(codeOf(state), { journal: { ...journal, cells: [] }, journalBytes: jsonBytes(journal) });
+}
+
+export function callsOf({ segments }: JournalCell): number {
+  return segments.reduce((calls, { results = [] }) => calls + results.length, 0);
+}
+
+/** Returns the bytes of JSON that the code of a run takes in the carried state. */
+function continuedCodeBytes({ journalBytes, records, calls }: CodeState): number {
+  return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
+}
+
+/** Forgets the cells between two steps if they are too large to be carried. The model is told with the result of the next cell. */
+function forgetLargeJournal(state: RunState): void {
+  if (!isCarriable(state)) beginJournal(state, { isLost: 'too_large' });
+}
+
+/** False if the journal is too large to be carried. It is forgotten between two steps, and never in the middle of a cell. */
+function isCarriable(state: RunState): boolean {
+  return (executed.of(state)?.journalBytes ?? 0) <= CARRIED_JOURNAL_BYTES;
+}
+
+/** Forgets the cells of a run whose agent runs code in another way from now on, or none. The model is told with the result of the next cell. */
+function forgetCellsOfOtherCode(state: RunState, { code: before }: AgentSnapshot): void {
+  const { snapshot } = state;
+  const code = executed.of(state);
+  if (code === undefined || canonicalJson(toJson(before)) === canonicalJson(toJson(snapshot.code))) return;
+  const { cells, checkpoint, isLost } = code.journal;
+  if (snapshot.code === undefined) executed.clear(state);
+  else if (cells.length > 0 || checkpoint !== undefined || isLost !== undefined) beginJournal(state, { isLost: 'agent_changed' });
+}
+
+function toJson(code: AgentSnapshot['code']): JsonValue {
+  return code === undefined ? null : (JSON.parse(JSON.stringify(code)) as JsonValue);
+}
+
+function emptyJournal(): Pick<CodeState, 'journal' | 'journalBytes'> {
+  return { journal: { cells: [] }, journalBytes: 0 };
+}
+
+// Tool phase: segments and calls inside one workflow task.
+
+/**
+ * Bytes that local segments, and the local calls of their code, may produce one after the other. All that one workflow task produces is
+ * one message of at most 4 MB; the server refuses a larger one, and the task is retried forever.
+ */
+const MAX_LOCAL_BYTES = 1_000_000;
+
+/** Local segments one after the other. The size of the history is known only after a workflow task. */
+const MAX_LOCAL_SEGMENTS = 50;
+
+/** True if the next segment must not be local: it ends the workflow task. */
+export function endsTask(state: RunState): boolean {
+  const { bytes, segments } = executed.of(state)?.localWork ?? { bytes: 0, segments: 0 };
+  return bytes > MAX_LOCAL_BYTES || segments >= MAX_LOCAL_SEGMENTS;
+}
+
+/** Counts a segment that has ended. A remote one begins a new workflow task. */
+export function countSegment(state: RunState, isLocal: boolean, outcome: object): void {
+  const code = codeOf(state);
+  const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
+  if (isLocal) code.localWork = { bytes: bytes + jsonBytes(outcome), segments: segments + 1 };
+  else delete code.localWork;
+}
+
+/** Counts the outcomes of calls of code. A remote one among them begins a new workflow task. */
+export function countCalls(state: RunState, areLocal: boolean, outcomes: readonly unknown[]): void {
+  const code = codeOf(state);
+  const { bytes, segments } = code.localWork ?? { bytes: 0, segments: 0 };
+  if (areLocal) code.localWork = { bytes: bytes + jsonBytes(outcomes), segments };
+  else delete code.localWork;
+}
+
+// Tool phase: the final answer of a cell.
+
+type Outcomes = readonly (ToolOutcome | null)[];
+
+/**
+ * Returns the output of a run whose answers are code, if one of its cells has given a final answer: the value itself if the agent has
+ * an output schema, otherwise its text, cut to the limit of output. In other runs a final answer is a result that the model reads.
+ */
+function finalAnswerOfCode({ state: { snapshot }, outcomes }: EndedCalls): CallsEnd | undefined {
+  if (snapshot.replyFormat !== 'code' || snapshot.code === undefined) return undefined;
+  const found = givenAnswer(outcomes);
+  if (found === undefined) return undefined;
+  if (snapshot.output !== undefined) return { output: found.value };
+  return { output: finalText(found.value, snapshot.code.executor) };
+}
+
+/**
+ * Returns the outcome of a cell, which is an error if the cell has given a final answer, and another cell of the same response has
+ * given that of the run.
+ */
+export function withOneFinalAnswer({ snapshot }: RunState, ports: RunPorts, outcomes: Outcomes, outcome: ToolOutcome): ToolOutcome {
+  if (snapshot.replyFormat !== 'code' || outcome.type !== 'result' || outcome.finalAnswer === undefined) return outcome;
+  const first = givenAnswer(outcomes);
+  const finalizer = new Finalizer();
+  try {
+    if (first !== undefined) finalizer.set(first.value, { now: ports.now() });
+    finalizer.set(outcome.finalAnswer.value, { now: ports.now() });
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof MultipleFinalAnswers)) throw error;
+    const { finalAnswer: _, resultId: __, ...others } = outcome;
+    return { ...others, status: 'error', content: [errorMessage(error), { first: error.first, attempted: error.attempted }] };
+  }
+}
+
+function givenAnswer(outcomes: Outcomes): { value: JsonValue } | undefined {
+  return outcomes.flatMap((outcome) => (outcome?.type === 'result' && outcome.finalAnswer !== undefined ? [outcome.finalAnswer] : []))[0];
+}
+
+/** Forgets the namespace: names and values belong to the agent that ran the code, and to the conversation that shows it. */
+export function forgetCode(state: RunState): void {
+  executed.clear(state);
+}
+
+/** Returns the records of the calls that code has made in a step which ends, and forgets them. */
+function takeRecords(state: RunState): readonly ToolCallRecord[] {
+  const code = executed.of(state);
+  if (code === undefined) return [];
+  const { records } = code;
+  code.records = [];
+  // The next activity is a model call, which is remote.
+  delete code.localWork;
+  return records;
+}
+
+/** What code keeps, and when it is forgotten. The phase of its cells is in `cell-phase.ts`. */
+export const namespace: Omit<Capability, 'name'> = {
+  slices: [executed],
+  eventBeside(run, id) {
+    const calls = executed.of(run)?.calls;
+    return calls?.id === id ? calls : undefined;
+  },
+  recordsBeside: takeRecords,
+  callsEnded: finalAnswerOfCode,
+  beforeContinuing: forgetLargeJournal,
+  mayContinue: isCarriable,
+  agentRefreshed: forgetCellsOfOtherCode,
+  agentSwitched: forgetCode,
+  conversationCleared: forgetCode,
+};

@@ -1,0 +1,463 @@
+import { summaryModelOf } from '../domain/agent.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import type { ContentItem } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { HookRecord } from '../domain/hooks.ts';
+import { isRecall } from '../domain/memory.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { Compaction } from '../domain/record.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
+import type { Spent, UsageStats } from '../domain/usage.ts';
+import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
+import type { Capability } from '../kernel/capability.ts';
+import { windowLimit } from '../kernel/continue-as-new.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
+import { endCancelled, endFailed, type NextStep } from '../kernel/next-step.ts';
+import { points } from '../kernel/points.ts';
+import type { Conversation, RunPorts } from '../kernel/ports.ts';
+import { recordEvent, recordNotices, type RunState } from '../kernel/run-state.ts';
+
+// Capability: a window that is kept within its limit.
+
+export interface CompactionPorts extends RunPorts {
+  summarise(request: SummaryRequest): Promise<SummaryOutcome>;
+}
+
+/** The part of the window to summarise: the events between two others (see `Compaction`). */
+export interface SummaryRequest extends Conversation {
+  head: number | null;
+  tail: number | null;
+  /** The number of events between them. */
+  events: number;
+  /** Bytes of JSON that the text of the summary may have. */
+  maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
+}
+
+export type SummaryOutcome =
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
+  | { type: 'cancelled'; partial?: RecordedResponse };
+
+/** The part of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
+const GOAL = 0.5;
+
+/** The part of the limit above which the older events are summarised, if eviction alone leaves more. */
+const ENOUGH = 0.75;
+
+/** The part of the limit that the newest events of any kind may take beside a summary. */
+const TAIL = 0.25;
+
+/** The part of the limit that a summary may take, and the smallest budget of a summary. */
+const SUMMARY = 0.125;
+const LEAST_SUMMARY_BYTES = 200;
+
+type PlannedEviction = ReturnType<typeof planEviction>;
+
+/** Bytes of the event of a summary beside its text. */
+const SUMMARY_EVENT_BYTES = 100;
+
+/**
+ * Brings a full window back within its bounds: drops what was recalled from a memory, evicts old tool results, then summarises the
+ * older part of the conversation. Each of the three is recorded as an event. Returns the end of the run if even that is not enough.
+ */
+async function compactWindow(state: RunState, ports: CompactionPorts): Promise<NextStep | undefined> {
+  const limit = windowLimit(state) ?? Infinity;
+  const ended = await compact(state, ports, limit);
+  if (ended !== undefined) return ended;
+  const left = windowLimit(state) ?? limit;
+  return state.window.bytes <= left ? undefined : endFailed(state, 'context_length_exceeded', doesNotFit(state, left));
+}
+
+function doesNotFit({ runId, snapshot, window }: RunState, limit: number): string {
+  const agent = `agent "${snapshot.name}"`;
+  return limit <= 0
+    ? `The instructions and tools of ${agent} leave no room for the conversation of run "${runId}": raise "window", or shorten them`
+    : `The conversation of run "${runId}" does not fit the window of ${agent}: ${window.bytes} bytes, over ${limit}, and nothing more can be taken out. ` +
+        'Raise "window", or ask for less at a time';
+}
+
+/**
+ * Compacts a conversation that the provider refused as too long, to well below its current size. Undefined if nothing could be
+ * taken out.
+ */
+export async function shortenConversation(state: RunState, ports: CompactionPorts): Promise<'shortened' | NextStep | undefined> {
+  if (state.snapshot.window === undefined) return undefined;
+  const { bytes } = state.window;
+  const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
+  return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
+}
+
+/**
+ * Replaces all of a conversation but its newest message by a summary, for a provider that refuses it as it is. Undefined if nothing could
+ * be replaced, or the summary failed.
+ */
+async function summariseEarlier(state: RunState, ports: CompactionPorts): Promise<'summarised' | NextStep | undefined> {
+  const { events, bytes } = state.window;
+  const newest = events.at(-1);
+  const isMessage = newest?.content.every((item) => item.type === 'message' && item.role === 'user') === true;
+  const earlier = isMessage ? events.slice(0, -1) : events;
+  if (earlier.length === 0 || state.snapshot.window?.summarise !== true) return undefined;
+  const range = { head: null, tail: isMessage ? newest.offset : null, events: earlier.length };
+  const ended = await summariseRange(state, ports, range, summaryBytes(bytes));
+  if (ended === undefined) return 'summarised';
+  return ended.ending.status === 'error' ? undefined : ended;
+}
+
+/**
+ * Compacts the window. Results that the model has not seen are evicted last, and only if they do not fit beside a summary of all
+ * the rest.
+ */
+async function compact(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
+  const policy = state.snapshot.window;
+  if (policy === undefined) return undefined;
+  const { keepResults } = policy;
+  dropRecalled(state, ports, recalledBeforeTurn(state.window));
+  const isLast = (item: ContentItem): boolean => points.isEvictedLast(state, item);
+  const old = (): PlannedEviction => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
+  if (policy.summarise) {
+    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
+    evictResults(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
+    // Events to summarise are not evicted before: a summary of markers would be empty.
+    const isEnough = (): boolean => bytesWithout(state.window, old()) <= limit * ENOUGH;
+    // What was recalled is in the memory still: no summary repeats it.
+    if (!isEnough()) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
+    const ended = isEnough() ? undefined : await summarise(state, ports, limit);
+    if (ended !== undefined) return ended;
+  }
+  if (state.window.bytes > limit) dropRecalled(state, ports, recalledBefore(state.window, state.seenEvents));
+  if (state.window.bytes > limit * ENOUGH) evictResults(state, ports, old());
+  if (state.window.bytes > limit) {
+    evictResults(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents, isLast }));
+    evictResults(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity, isLast }));
+  }
+  return undefined;
+}
+
+/** Returns the bytes of the window after an eviction. */
+function bytesWithout(window: Window, evicted: PlannedEviction): number {
+  return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
+}
+
+function dropRecalled(state: RunState, ports: CompactionPorts, dropped: number[]): void {
+  if (dropped.length > 0) recordCompaction(state, ports, { content: [], compaction: { dropped } });
+}
+
+function evictResults(state: RunState, ports: CompactionPorts, evicted: PlannedEviction): void {
+  if (evicted.length > 0) recordCompaction(state, ports, { content: [], compaction: { evicted } });
+}
+
+/** Returns the bytes that are left of `limit` beside the first message and a summary. */
+function roomBeside({ window, session }: RunState, limit: number): number {
+  const head = (session === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
+  return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
+}
+
+/** Returns the bytes that the text of a summary may have. */
+function summaryBytes(limit: number): number {
+  return Math.min(BYTE_BUDGETS.summary, Math.max(LEAST_SUMMARY_BYTES, Math.floor(limit * SUMMARY)));
+}
+
+async function summarise(state: RunState, ports: CompactionPorts, limit: number): Promise<NextStep | undefined> {
+  const maxBytes = summaryBytes(limit);
+  const unseenBytes = roomBeside(state, limit);
+  const keptBytes = unseenBytes - limit * (1 - ENOUGH);
+  const range = planSummary(state.window, {
+    tailBytes: Math.min(limit * TAIL, keptBytes),
+    keptBytes,
+    keepResults: state.snapshot.window?.keepResults ?? 0,
+    unseenBytes,
+    unseenFrom: state.seenEvents,
+    leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
+    // What a conversation of months began with is not what it is about.
+    isWhole: state.session !== undefined,
+  });
+  return range === undefined ? undefined : await summariseRange(state, ports, range, maxBytes);
+}
+
+/** Replaces a part of the window by a summary. Returns the end of the run if there is none. */
+async function summariseRange(
+  state: RunState,
+  ports: CompactionPorts,
+  range: SummaryRange,
+  maxBytes: number,
+): Promise<Extract<NextStep, { type: 'finish' }> | undefined> {
+  const { through, lastEventId } = state.window;
+  const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
+  const model = summaryModelOf(state.snapshot);
+  if (outcome.type === 'cancelled') {
+    if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+    return endCancelled(state);
+  }
+  if (outcome.type === 'failed') {
+    recordFailedCall(state, ports, model, outcome);
+    return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
+  }
+  const { id, text, usage, failedAttempts, hooks } = outcome;
+  const spending = spend(state, { model, usage, answer: text, failedAttempts });
+  const { head, tail } = range;
+  const content: ContentItem[] = [
+    { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${points.endOfSummary(state)}` },
+  ];
+  recordCompaction(state, ports, {
+    id,
+    ...spending,
+    content,
+    compaction: { summarised: { head, tail }, ...defined({ hooks }) },
+  });
+  return undefined;
+}
+
+/** Records a compaction, and drops the provider's token count of the window before it. */
+function recordCompaction(state: RunState, ports: CompactionPorts, event: Omit<Parameters<typeof recordEvent>[2], 'author'>): void {
+  recordEvent(state, ports, { author: state.snapshot.name, ...event });
+  delete state.measured;
+}
+
+// Capability: the entries of a memory that a compaction takes out.
+
+/** Returns the offsets of the events with entries that were recalled for an earlier turn: they are dropped before anything else. */
+function recalledBeforeTurn(window: Pick<Window, 'events'>): number[] {
+  return recalledBefore(window, window.events.findLast(isMessageOfUser)?.offset ?? 0);
+}
+
+/** Returns the offsets of the events with recalled entries before an offset. */
+function recalledBefore({ events }: Pick<Window, 'events'>, offset: number): number[] {
+  return events.filter((event) => event.offset < offset && isRecall(event)).map((event) => event.offset);
+}
+
+function isMessageOfUser(event: WindowEvent): boolean {
+  return event.author === 'user' && event.content.some((item) => item.type === 'message' && item.role === 'user');
+}
+
+// Capability: the events that a compaction takes out.
+
+/** The goal of an eviction: the size to reach, and the events that stay. */
+interface EvictionGoal {
+  /** The bytes to reach. */
+  bytes: number;
+  /** The number of newest results that stay. */
+  keepResults: number;
+  /** The offset from which on events stay unchanged. */
+  keepFrom: number;
+  /** True for results that are evicted after all others. Default: none. */
+  isLast?: (item: ContentItem) => boolean;
+}
+
+type Evicted = NonNullable<Compaction['evicted']>;
+
+/** A tool result that can be evicted, and the bytes that its eviction saves. */
+interface Evictable {
+  at: [offset: number, index: number];
+  saved: number;
+  item: ContentItem;
+}
+
+/** Selects the tool results to evict, oldest first, until the events reach the goal or nothing is left to evict. */
+export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>, goal: EvictionGoal): Evicted {
+  const all = events.flatMap(evictableResults);
+  const evictable = all.slice(0, Math.max(0, all.length - goal.keepResults)).filter(({ at: [offset] }) => offset < goal.keepFrom);
+  const evicted: Evicted = [];
+  let left = bytes;
+  const { isLast = () => false } = goal;
+  const inOrder = [...evictable.filter(({ item }) => !isLast(item)), ...evictable.filter(({ item }) => isLast(item))];
+  for (const { at, saved } of inOrder) {
+    if (left <= goal.bytes) break;
+    evicted.push(at);
+    left -= saved;
+  }
+  return evicted;
+}
+
+/** Returns the results of an event that are larger than the marker that would replace them. */
+function evictableResults({ offset, content }: WindowEvent): Evictable[] {
+  return content.flatMap((item, index) => {
+    if (item.type !== 'tool_result' || isEvicted(item)) return [];
+    const saved = jsonBytes(item) - jsonBytes(evictedResult(item));
+    return saved > 0 ? [{ at: [offset, index], saved, item }] : [];
+  });
+}
+
+/**
+ * Selects the results to evict among the events that the model has not seen, oldest first. None if these events fit beside the
+ * first message and a summary (`mostBytes`), or if evicting all their results would not make them fit. Otherwise it evicts down to
+ * `goalBytes` if that can be reached, else down to `mostBytes`.
+ */
+export function planUnseenEviction(
+  { events }: Window,
+  unseenFrom: number,
+  bounds: { mostBytes: number; goalBytes: number } & Pick<EvictionGoal, 'isLast'>,
+): Evicted {
+  const unseen = unseenExchanges(exchangesOf(events.slice(headOf(events).length), unseenFrom));
+  const bytes = bytesOfExchanges(unseen);
+  if (bytes <= bounds.mostBytes) return [];
+  const newest = { events: unseen.flatMap((exchange) => exchange.events), bytes };
+  const evictable = newest.events.flatMap(evictableResults).reduce((total, { saved }) => total + saved, 0);
+  if (bytes - evictable > bounds.mostBytes) return [];
+  // If the goal is out of reach, keeping the newest results is worth more than coming closer to it.
+  const reachable = bytes - evictable <= bounds.goalBytes;
+  const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
+  return planEviction(newest, { ...bounds, bytes: down, keepResults: 0, keepFrom: Infinity });
+}
+
+/** Returns the events that are never summarised: the first of the window and, if a run was started with calls, their results. */
+function headOf(events: readonly WindowEvent[]): readonly WindowEvent[] {
+  const others = events.findIndex(({ content }, index) => index > 0 && !content.some(({ type }) => type === 'tool_result'));
+  return others < 0 ? events : events.slice(0, others);
+}
+
+/** The events to summarise: those between two that stay. */
+interface SummaryRange {
+  head: number | null;
+  tail: number | null;
+  events: number;
+}
+
+/** The bounds of the events that stay after a summary. Bytes count all events after the summary. */
+interface SummaryGoal {
+  /** The bytes up to which all events stay. */
+  tailBytes: number;
+  /** The bytes up to which the newest results stay; `keepResults` is their largest number. */
+  keptBytes: number;
+  keepResults: number;
+  /** The bytes up to which unseen events stay: those from `unseenFrom` on, with the calls that they answer. */
+  unseenBytes: number;
+  unseenFrom: number;
+  /** True if the first message may be summarised, too. */
+  isWhole?: boolean;
+  /** The bytes up to which older events are not worth a summary, which may be as large itself. */
+  leastBytes: number;
+}
+
+/**
+ * Selects the older part of the window: all events between the first message and a tail. A call is never separated from its results.
+ * Undefined if there is nothing to summarise.
+ */
+export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange | undefined {
+  const head = goal.isWhole === true ? [] : headOf(events);
+  if (events.length === 0) return undefined;
+  const others = events.slice(head.length);
+  const exchanges = exchangesOf(others, goal.unseenFrom);
+  const older = exchanges.slice(0, exchanges.length - tailLength(exchanges, goal));
+  if (bytesOfExchanges(older) <= goal.leastBytes) return undefined;
+  const count = older.reduce((total, exchange) => total + exchange.events.length, 0);
+  return { head: head.at(-1)?.offset ?? null, tail: others[count]?.offset ?? null, events: count };
+}
+
+/** Returns the number of newest exchanges that stay. */
+function tailLength(exchanges: readonly Exchange[], goal: SummaryGoal): number {
+  let bytes = 0;
+  let results = 0;
+  let count = 0;
+  for (const exchange of exchanges.toReversed()) {
+    const kept = exchange.results > 0 && results < goal.keepResults ? goal.keptBytes : goal.tailBytes;
+    bytes += exchange.bytes;
+    if (bytes > (exchange.unseen ? goal.unseenBytes : kept)) break;
+    results += exchange.results;
+    count += 1;
+  }
+  return count;
+}
+
+/** An event with the events that belong to it: the results of its calls. */
+interface Exchange {
+  events: WindowEvent[];
+  bytes: number;
+  /** The number of results that have not been evicted. */
+  results: number;
+  /** True if the model has not seen all of it. */
+  unseen: boolean;
+}
+
+function exchangesOf(events: readonly WindowEvent[], unseenFrom: number): Exchange[] {
+  const exchanges: Exchange[] = [];
+  for (const event of events) {
+    const { content, offset } = event;
+    const results = content.filter((item) => item.type === 'tool_result');
+    const own = {
+      events: [event],
+      bytes: windowEventBytes(event),
+      results: results.filter((result) => !isEvicted(result)).length,
+      unseen: offset >= unseenFrom,
+    };
+    const before = results.length === 0 ? undefined : exchanges.pop();
+    exchanges.push(before === undefined ? own : joinExchanges(before, own));
+  }
+  return exchanges;
+}
+
+function joinExchanges(before: Exchange, next: Exchange): Exchange {
+  return {
+    events: [...before.events, ...next.events],
+    bytes: before.bytes + next.bytes,
+    results: before.results + next.results,
+    unseen: before.unseen || next.unseen,
+  };
+}
+
+/** Returns the exchanges at the end that the model has not seen. Only the end counts, because an older unseen event may be a summary. */
+function unseenExchanges(exchanges: readonly Exchange[]): Exchange[] {
+  return exchanges.slice(exchanges.findLastIndex(({ unseen }) => !unseen) + 1);
+}
+
+function bytesOfExchanges(exchanges: readonly Exchange[]): number {
+  return exchanges.reduce((total, { bytes }) => total + bytes, 0);
+}
+
+// Capability: repairs a conversation that the provider of a session refuses.
+
+/** Bytes of a refusal that a session remembers. */
+const REFUSAL_BYTES = 300;
+
+/** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
+function isRefusal(code: ErrorCode): boolean {
+  return code === 'model_bad_request' || code === 'model_unprocessable';
+}
+
+/**
+ * Handles the refusal of a request. What is in the conversation of a session stays there, and would be refused in every later turn. So the
+ * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
+ * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
+ */
+async function repairConversation(state: RunState, ports: CompactionPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
+  const { session } = state;
+  if (session === undefined) return undefined;
+  const refusal = wordsOf(refused);
+  if (session.refusal !== refusal) {
+    session.refusal = refusal;
+    return undefined;
+  }
+  const { bytes, events } = state.window;
+  const compacted = (await summariseEarlier(state, ports)) ?? (await shortenConversation(state, ports));
+  if (compacted === undefined) return undefined;
+  if (compacted !== 'summarised' && compacted !== 'shortened') return unlessFailed(compacted);
+  session.compactedAt = session.turns;
+  const what = `${events.length} events with ${bytes} bytes are now ${state.window.events.length} with ${state.window.bytes}`;
+  const message = `The provider refused the conversation twice, so it was compacted: ${what}`;
+  recordNotices(state, ports, [{ code: 'conversation_repaired', message }]);
+  return 'repaired';
+}
+
+/** A compaction that failed does not hide what the provider said. */
+function unlessFailed(next: NextStep): NextStep | undefined {
+  return next.type === 'finish' && next.ending.status === 'error' ? undefined : next;
+}
+
+/** Returns the words of a refusal without ids and places, which differ from request to request. */
+function wordsOf(message: string): string {
+  const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
+  return jsonTextPrefix(words, REFUSAL_BYTES);
+}
+
+export const compaction: Capability<CompactionPorts> = {
+  name: 'compaction',
+  makesRoom: compactWindow,
+  shortens: shortenConversation,
+  repairs: (state, ports, { code, message }) => (isRefusal(code) ? repairConversation(state, ports, message) : undefined),
+  responseArrives({ session }, _, response) {
+    if (session !== undefined) delete session.refusal;
+    return response;
+  },
+};

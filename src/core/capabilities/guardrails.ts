@@ -1,0 +1,237 @@
+import type { ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import {
+  blockedText,
+  type GuardrailNote,
+  type GuardrailReport,
+  guardrailsOf,
+  type GuardrailSpent,
+  guardsAnswers,
+  refusalIn,
+} from '../domain/guardrails.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { Event } from '../domain/record.ts';
+import { ANY_JSON, COUNT } from '../domain/shape.ts';
+import { addEstimated, addReported, priced } from '../domain/usage.ts';
+import type { AfterModelCall, BesideModelCall, Capability, MadeCalls } from '../kernel/capability.ts';
+import { recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
+import { endCancelled, type Ending, type NextStep } from '../kernel/next-step.ts';
+import type { Conversation, ModelCallOutcome, RunPorts } from '../kernel/ports.ts';
+import { recordEvent, type RunClock, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+
+// Capability: checks of messages, of calls, and of answers.
+
+export interface GuardrailPorts extends RunPorts {
+  /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
+  checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;
+}
+
+/** A check by all guardrails of a type, by reference. */
+export interface GuardrailCheck extends Conversation {
+  type: 'input' | 'output';
+  /** For input: the offset of the first event that is not checked yet. */
+  from?: number;
+}
+
+/** The outcome of a check by guardrails. */
+export type GuardrailOutcome =
+  | { type: 'checked'; report: GuardrailReport }
+  /** The activity failed for good. */
+  | { type: 'failed'; code: ErrorCode; message: string; report?: never }
+  | { type: 'cancelled'; report?: GuardrailReport };
+
+const guardsInput = (snapshot: RunState['snapshot']): boolean => guardrailsOf(snapshot, 'input').length > 0;
+
+/** The offset of the first message that no check has read. None: all are checked, or the agent has no guardrails for input. */
+const uncheckedFrom = slice<number>('uncheckedFrom', COUNT, { initial: (snapshot) => (guardsInput(snapshot) ? 0 : undefined) });
+
+/** The answer that is being checked. */
+const pendingAnswer = slice<JsonValue>('pendingAnswer', ANY_JSON, { isPassing: true });
+
+/** Returns the answer that an activity is checking; undefined if there is none. */
+export function answerBeingChecked(run: WithSlices): JsonValue | undefined {
+  return pendingAnswer.of(run);
+}
+
+// Capability: the record of checks, and their cost.
+
+/** Adds the cost of checks to the usage of the run, and returns the report with its price. */
+function spendOnGuardrails(state: RunState, { findings, spent }: GuardrailReport): GuardrailReport {
+  if (spent === undefined) return { findings };
+  return { findings, spent: spent.map((one) => spendOnModel(state, one)) };
+}
+
+function spendOnModel(state: RunState, { model, calls, reported, estimated }: GuardrailSpent): GuardrailSpent {
+  const cost = {
+    ...(reported === undefined ? {} : { reported: priced(state.snapshot.prices, model, reported) }),
+    ...(estimated === undefined ? {} : { estimated: priced(state.snapshot.prices, model, estimated) }),
+  };
+  const usage = addEstimated(addReported(state.usage, cost.reported ?? null), cost.estimated);
+  state.usage = { ...usage, llmCalls: usage.llmCalls + calls };
+  return { model, calls, ...cost };
+}
+
+/** Records checks in a separate event, unless they have found nothing and cost nothing. */
+function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | undefined): void {
+  if (report === undefined || (report.findings.length === 0 && report.spent === undefined)) return;
+  const { blocked } = report;
+  const guardrails = { ...spendOnGuardrails(state, report), ...defined({ blocked }) };
+  recordEvent(state, clock, { author: state.snapshot.name, content: [], guardrails });
+}
+
+/** Returns the report of checks, also if their activity failed: then each guardrail has failed. */
+function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
+  if (outcome.type !== 'failed') return outcome.report ?? { findings: [] };
+  const findings = guardrailsOf(snapshot, type).map(({ name, failOpen }) => ({
+    name,
+    type,
+    outcome: failOpen ? ('failed_open' as const) : ('failed' as const),
+    message: outcome.message,
+  }));
+  return { findings };
+}
+
+/** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
+function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
+  const refusal = refusalIn(report);
+  if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {
+    const ending: Ending = { status: 'error', stopReason: 'error', output: '', error: outcome };
+    return { type: 'finish', ending };
+  }
+  if (refusal === undefined) return undefined;
+  const { name, type, message } = refusal;
+  const ending: Ending = {
+    status: 'error',
+    stopReason: 'guardrail',
+    output: blockedText(refusal),
+    error: { code: 'guardrail_tripped', message },
+    parts: { guardrail: { name, type, message } },
+  };
+  return { type: 'finish', ending };
+}
+
+// Capability: the check of messages that the model has not read.
+
+/**
+ * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
+ * Undefined if there are none.
+ */
+function beginInputCheck(state: RunState, ports: GuardrailPorts): Promise<GuardrailOutcome> | undefined {
+  const from = uncheckedFrom.of(state);
+  if (from === undefined) return undefined;
+  const { through, lastEventId } = state.window;
+  return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
+    if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
+    return outcome;
+  });
+}
+
+/**
+ * Waits for the check that runs in parallel with the model call. If the messages do not pass, the call counts as given up: its answer is no
+ * step, and no tool of it starts.
+ */
+async function endInputCheck(
+  state: RunState,
+  ports: RunPorts,
+  checking: Promise<GuardrailOutcome>,
+  answered?: ModelCallOutcome,
+): Promise<AfterModelCall> {
+  const outcome = await checking;
+  const report = reportOf(state, 'input', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const from = uncheckedFrom.of(state) ?? state.window.through;
+  uncheckedFrom.clear(state);
+  // After the answer, so that its offset is the one that its activity expects.
+  if (ended === undefined) return { record: () => recordReport(state, ports, report) };
+  if (answered !== undefined) recordUnread(state, ports, answered);
+  const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
+  return { instead: ended };
+}
+
+function checkBesideModelCall(state: RunState, ports: GuardrailPorts): BesideModelCall | undefined {
+  const checking = beginInputCheck(state, ports);
+  return checking === undefined ? undefined : { ended: (outcome) => endInputCheck(state, ports, checking, outcome) };
+}
+
+/** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
+function checkInputFirst(state: RunState, ports: GuardrailPorts): Promise<NextStep | undefined> | undefined {
+  const checking = beginInputCheck(state, ports);
+  return checking === undefined ? undefined : endInputAlone(state, ports, checking);
+}
+
+async function endInputAlone(state: RunState, ports: RunPorts, checking: Promise<GuardrailOutcome>): Promise<NextStep | undefined> {
+  const checked = await endInputCheck(state, ports, checking);
+  if ('instead' in checked) return checked.instead;
+  checked.record();
+  return undefined;
+}
+
+/** Records what arrived of a model call whose messages did not pass, and its cost. */
+function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcome): void {
+  const { model } = state.snapshot;
+  if (outcome.type === 'failed') recordFailedCall(state, ports, model, outcome);
+  else if (outcome.type === 'response') recordInterrupted(state, ports, model, outcome.response);
+  else if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+}
+
+/** Returns the offsets of the messages that did not pass, and of everything after them. */
+function offsetsFrom({ window }: RunState, from: number): number[] {
+  return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
+}
+
+// Capability: the check of an answer before it counts.
+
+/** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
+async function checkAnswer(state: RunState, ports: GuardrailPorts, answer: JsonValue): Promise<NextStep | undefined> {
+  const { through, lastEventId } = state.window;
+  pendingAnswer.set(state, answer);
+  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
+  pendingAnswer.clear(state);
+  const report = reportOf(state, 'output', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const blocked = ended === undefined || outcome.type === 'cancelled' ? undefined : answerOffsets(state);
+  recordReport(state, ports, { ...report, ...defined({ blocked }) });
+  return ended;
+}
+
+/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
+function answerOffsets({ window }: RunState): number[] {
+  const { events } = window;
+  const index = events.findLastIndex(({ content }) =>
+    content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),
+  );
+  return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
+}
+
+/** Returns the ending without an output that no check has passed: an agent with guardrails for its answers shows no partial answer either. */
+function withoutUncheckedOutput({ snapshot }: RunState, ending: Ending): Ending {
+  return guardsAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
+}
+
+function reportedOn(state: RunState, { guardrails }: MadeCalls): Partial<Event> {
+  return guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
+}
+
+function isRefused({ guardrails }: MadeCalls, { toolCallId }: ToolCall): boolean {
+  return (
+    guardrails !== undefined && refusalIn({ findings: guardrails.findings.filter(({ callId }) => callId === toolCallId) }) !== undefined
+  );
+}
+
+export const guardrails: Capability<GuardrailPorts> = {
+  name: 'guardrails',
+  slices: [uncheckedFrom, pendingAnswer],
+  messagesTaken(state) {
+    if (guardsInput(state.snapshot) && uncheckedFrom.of(state) === undefined) uncheckedFrom.set(state, state.window.through);
+  },
+  beforeRoomIsMade: checkInputFirst,
+  duringModelCall: checkBesideModelCall,
+  answerParts: ({ snapshot }) => (guardsAnswers(snapshot) ? { guarded: true } : {}),
+  madeParts: reportedOn,
+  refuses: isRefused,
+  isAnswerChecked: ({ snapshot }) => guardsAnswers(snapshot),
+  answerGiven: checkAnswer,
+  endingShown: withoutUncheckedOutput,
+};

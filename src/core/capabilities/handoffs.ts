@@ -1,0 +1,260 @@
+import { type AgentSnapshot, DEFAULT_MAX_HANDOFFS } from '../domain/agent.ts';
+import { jsonBytes, newest } from '../domain/byte-budgets.ts';
+import type { Resolved } from '../domain/children.ts';
+import { isToolCall, type ToolCall } from '../domain/content.ts';
+import {
+  cannotTakeOver,
+  type HandoffState,
+  noHandoffsLeft,
+  ONE_TRANSFER,
+  PINNED_SNAPSHOTS,
+  RUN_ENDS,
+  transferred,
+} from '../domain/handoffs.ts';
+import type { RunLimits } from '../domain/limits.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { anyObject } from '../domain/shape.ts';
+import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
+import { snapshotBytes } from '../domain/snapshot-sizes.ts';
+import { points } from '../kernel/points.ts';
+import { callResult, type RunPorts, type ToolInvocation, type ToolOutcome } from '../kernel/ports.ts';
+import { recordNotices, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+
+// Capability: agents that take over a run.
+
+export interface HandoffPorts extends RunPorts {
+  /** Resolves an agent that takes over. */
+  resolveHandoff(agent: string): Promise<Resolved>;
+}
+
+/** The agents of the run, once it has been handed over, or from the start if their order is that of a flow. */
+const handedOver = slice<HandoffState>('handoffs', anyObject<HandoffState>(), { initial: handoffsOfFlow, bytes: carriedBytes });
+
+function handoffsOfFlow({ flow, name, handoffs: policy }: AgentSnapshot): HandoffState | undefined {
+  if (flow === undefined || flow.kind === 'parallel') return undefined;
+  const max = policy?.max ?? DEFAULT_MAX_HANDOFFS;
+  return { first: flow.name, max, count: 0, pinned: [], usage: [[name, noUsage()]], ofFlow: true };
+}
+
+/** Returns the bytes of the carried snapshots of the agents that do not act, and of their usage. */
+function carriedBytes({ pinned, next, usage }: HandoffState): number {
+  const snapshots = next === undefined ? pinned : [...pinned, next];
+  return snapshots.reduce((sum, one) => sum + snapshotBytes(one), jsonBytes(usage));
+}
+
+/** Returns the number of times that the run has been handed over. */
+export function handoffCount(run: WithSlices): number {
+  return handedOver.of(run)?.count ?? 0;
+}
+
+// Tool phase: the call of an agent that hands the run over.
+
+/**
+ * Prepares the transfer to another agent, which takes over once the step has ended. The agent is resolved by an activity, unless the
+ * run has its snapshot already. If it cannot take over, the model reads the problem, and the run continues with the same agent.
+ */
+async function transfer(state: RunState, ports: HandoffPorts, { call }: ToolInvocation): Promise<ToolOutcome> {
+  const { agent } = call.arguments;
+  const name = typeof agent === 'string' ? agent : '';
+  const { count, max } = handoffsOf(state);
+  if (count >= max) return callResult('error', noHandoffsLeft(max));
+  const resolved = await findAgent(state, ports, name);
+  if (resolved.type === 'cancelled') return { type: 'cancelled' };
+  if (resolved.type === 'failed') return callResult('error', cannotTakeOver(name, resolved.message));
+  const handoffs = handoffsOf(state);
+  handoffs.next = resolved.snapshot;
+  delete handoffs.notices;
+  if (resolved.notices !== undefined) handoffs.notices = resolved.notices;
+  return { ...callResult('success', transferred(name)), transferTo: name };
+}
+
+/** Returns the handoffs of the run, which begin with its first transfer. */
+function handoffsOf(state: RunState): HandoffState {
+  const { snapshot, usage } = state;
+  const known = handedOver.of(state);
+  if (known !== undefined) return known;
+  const begun: HandoffState = {
+    first: snapshot.name,
+    max: snapshot.handoffs?.max ?? DEFAULT_MAX_HANDOFFS,
+    count: 0,
+    pinned: [],
+    ...(choosesOnce(state) ? { acted: [snapshot.name] } : {}),
+    usage: [[snapshot.name, usage]],
+  };
+  handedOver.set(state, begun);
+  return begun;
+}
+
+/** Returns an agent that takes over: the one that acts, one that the run has had, or one that an activity resolves. */
+export async function findAgent(state: RunState, ports: HandoffPorts, name: string): Promise<Resolved> {
+  const snapshot = [state.snapshot, ...(handedOver.of(state)?.pinned ?? [])].find((one) => one.name === name);
+  if (snapshot === undefined) return ports.resolveHandoff(name);
+  const problem = depsProblem(state, snapshot);
+  return problem === undefined ? { type: 'resolved', snapshot } : { type: 'failed', code: 'invalid_input', message: problem };
+}
+
+/** Returns why the deps, which may have changed since, do not fit an agent. */
+function depsProblem({ deps }: RunState, { deps: schema }: AgentSnapshot): string | undefined {
+  const problems = schema === undefined ? [] : checkJson(schema, deps);
+  return problems.length === 0 ? undefined : `the deps do not fit it: ${problemsText(problems)}`;
+}
+
+// Tool phase: the change of the agent after a step with a transfer.
+
+/** Hands the run over if one of the calls of a step has transferred it. */
+function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): void {
+  const handoffs = handedOver.of(state);
+  const next = handoffs?.next;
+  const isTransferred = outcomes.some((outcome) => outcome?.type === 'result' && outcome.transferTo !== undefined);
+  if (handoffs === undefined || next === undefined || !isTransferred) return;
+  const { notices } = handoffs;
+  delete handoffs.next;
+  delete handoffs.notices;
+  handoffs.count += 1;
+  switchAgent(state, ports, next);
+  recordNotices(state, ports, notices);
+}
+
+/**
+ * Lets the agent act that takes over: its instructions, tools and answers count from here on, over the same window. The limits stay
+ * those of the run; limits of single tools are added on the first turn of an agent, and never widen any.
+ */
+export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapshot): void {
+  const { snapshot: before, session } = state;
+  const handoffs = handedOver.of(state);
+  state.outputRetries = 0;
+  if (handoffs === undefined || next.name === before.name) return;
+  handoffs.pinned = newest([...handoffs.pinned.filter(({ name }) => name !== next.name), before], PINNED_SNAPSHOTS);
+  const isFirstTurn = !handoffs.usage.some(([name]) => name === next.name);
+  if (isFirstTurn) {
+    handoffs.usage.push([next.name, noUsage()]);
+    state.limits = narrowedByTool(state.limits, next.limits);
+    if (session?.unraised !== undefined) session.unraised = narrowedByTool(session.unraised, next.limits);
+  }
+  state.snapshot = next;
+  // The provider counted the tokens of another request.
+  delete state.measured;
+  points.agentSwitched(state, isFirstTurn);
+  ports.switchAgent(next);
+}
+
+/** Adds the limits of single tools of an agent, the lower one if both have it. */
+function narrowedByTool(limits: RunLimits, { toolCallsByName = {} }: RunLimits): RunLimits {
+  const names = Object.keys(toolCallsByName);
+  if (names.length === 0) return limits;
+  const known = new Map(Object.entries(limits.toolCallsByName ?? {}));
+  for (const [name, most] of Object.entries(toolCallsByName)) known.set(name, Math.min(most, known.get(name) ?? Infinity));
+  return { ...limits, toolCallsByName: Object.fromEntries(known) };
+}
+
+// Tool phase: the calls of a response that hand the run over.
+
+/** True for a call of the tool by which the agent hands the run over. */
+function isTransfer({ snapshot }: Pick<RunState, 'snapshot'>, { name }: ToolCall): boolean {
+  return snapshot.handoffs !== undefined && snapshot.tools.some((tool) => tool.name === name && tool.handoff === true);
+}
+
+/** Denies a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
+function checkTransfer({ run, call, tool, made, isLast = false }: GatedCall): GateAnswer {
+  if (!tool?.handoff) return undefined;
+  if (isLast) return deny('not_started', RUN_ENDS);
+  const { content, problems = {} } = made;
+  const first = content.filter(isToolCall).find((one) => isTransfer(run, one) && !Object.hasOwn(problems, one.toolCallId));
+  return first?.toolCallId === call.toolCallId ? undefined : deny('not_started', ONE_TRANSFER);
+}
+
+/** Returns the name of the agent that acts, for a step of a run that may have several. */
+function agentOfStep(run: OfRun): { agent?: string } {
+  return run.snapshot.handoffs === undefined && handedOver.of(run) === undefined ? {} : { agent: run.snapshot.name };
+}
+
+/** True if other agents than the one that the run is named after have acted, or may by the order of a flow. */
+export function hasSeveralAgents(run: WithSlices): boolean {
+  const handoffs = handedOver.of(run);
+  return handoffs !== undefined && (handoffs.count > 0 || handoffs.ofFlow === true);
+}
+
+/** Returns the name of the agent, or of the flow, that the run began with, by which it is found. */
+export function firstAgent(run: { snapshot: AgentSnapshot } & WithSlices): string {
+  const { snapshot } = run;
+  return handedOver.of(run)?.first ?? snapshot.flow?.name ?? snapshot.name;
+}
+
+/** Returns the agent that acts, unless the run began with it. */
+function laterAgent(state: RunState): string | undefined {
+  const handoffs = handedOver.of(state);
+  return handoffs === undefined || handoffs.first === state.snapshot.name ? undefined : state.snapshot.name;
+}
+
+/** Adds to the usage of the agent that acts, if the run has been handed over. */
+function addSpent(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
+  const ofAgent = handedOver.of(state)?.usage.find(([name]) => name === state.snapshot.name);
+  if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
+}
+
+/** Returns the agent that the run is named after; of a run with several, also the one that acted last, and the usage of each. */
+function agentsOf(state: RunState): Partial<RunResultFields> {
+  const agentName = firstAgent(state);
+  const handoffs = handedOver.of(state);
+  if (handoffs === undefined || !hasSeveralAgents(state)) return { agentName };
+  return { agentName, lastAgent: state.snapshot.name, usageByAgent: Object.fromEntries(handoffs.usage) };
+}
+
+// Shared state: the steps in which the choice of a tool holds.
+
+type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
+type ActingRun = OfRun & Pick<RunState, 'context' | 'session'>;
+
+/** True if the agent requires a call of a tool in the first step of a turn alone, and the next step is one. */
+function isFirstStep(state: ActingRun): boolean {
+  if (!choosesOnce(state)) return false;
+  const { snapshot, context, session } = state;
+  const handoffs = handedOver.of(state);
+  // In a run of several agents, each has a first step of its own.
+  if (handoffs !== undefined) return !(handoffs.acted ?? []).includes(snapshot.name);
+  return context.currentStep === (session?.turn?.stepsBefore ?? 0);
+}
+
+/** Notes that the agent has answered in this turn. */
+function noteActed(state: ActingRun): void {
+  const { snapshot } = state;
+  const handoffs = handedOver.of(state);
+  if (handoffs !== undefined && isFirstStep(state)) handoffs.acted = [...(handoffs.acted ?? []), snapshot.name];
+}
+
+/** Notes that an agent, or each one, begins a turn. */
+export function forgetActed(run: WithSlices, name?: string): void {
+  const handoffs = handedOver.of(run);
+  if (handoffs?.acted === undefined) return;
+  const left = name === undefined ? [] : handoffs.acted.filter((one) => one !== name);
+  if (left.length > 0) handoffs.acted = left;
+  else delete handoffs.acted;
+}
+
+/** True if the choice of the agent holds for the first step of a turn alone. */
+function choosesOnce({ snapshot: { settings } }: Pick<RunState, 'snapshot'>): boolean {
+  const { toolChoice } = settings;
+  return toolChoice === 'required' || (typeof toolChoice === 'object' && !('every' in toolChoice && toolChoice.every));
+}
+
+export const handoffs: Capability<HandoffPorts> = {
+  name: 'handoffs',
+  slices: [handedOver],
+  gates: [{ name: 'handoffs', place: 'rules', check: checkTransfer }],
+  modelCallParts: (state) => (isFirstStep(state) ? { firstStep: true } : {}),
+  responseArrives(state, _, response) {
+    noteActed(state);
+    return response;
+  },
+  runsLast: isTransfer,
+  startsCall: (state, ports, invocation) => (invocation.tool.handoff ? transfer(state, ports, invocation) : undefined),
+  stepParts: agentOfStep,
+  stepEnded: handOver,
+  turnBegins: (state) => forgetActed(state),
+  spent: addSpent,
+  laterAgent,
+  resultParts: agentsOf,
+  statusParts: (state) => (hasSeveralAgents(state) ? { currentAgent: state.snapshot.name } : {}),
+};

@@ -1,0 +1,130 @@
+import type { ToolSnapshot } from '../domain/agent.ts';
+import { callDigest } from '../domain/approvals.ts';
+import type { JsonObject } from '../domain/json.ts';
+import {
+  checkAllPermissions,
+  isNarrowing,
+  type PermissionChange,
+  PERMISSIONS,
+  type Permissions,
+  type PermissionVerdict,
+  SET_PERMISSIONS,
+} from '../domain/permissions.ts';
+import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
+import { points } from '../kernel/points.ts';
+import type { Authorization, RunPorts } from '../kernel/ports.ts';
+import { noteError, recordEvent, type RunState, slice } from '../kernel/run-state.ts';
+
+// Capability: rules about the calls of a run.
+
+type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
+
+/** The permissions that were set while the run went on, instead of those of its agent. */
+const changed = slice<Permissions>('permissions', PERMISSIONS);
+
+/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and its ancestors. */
+export function permissionsOf(run: OfRun): readonly Permissions[] {
+  const pinned = run.snapshot.permissions ?? [];
+  const own = changed.of(run);
+  return own === undefined ? pinned : [own, ...pinned.slice(1)];
+}
+
+/** True if a caller has set other permissions than the run began with. */
+export function hasChangedPermissions(run: OfRun): boolean {
+  return changed.of(run) !== undefined;
+}
+
+/**
+ * Returns the verdict on a call of a tool with these arguments: of what narrows the tools of the run first. `denied` is the text for the model, `asked`
+ * the reason for the person who decides.
+ */
+export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
+  const { name, category } = tool;
+  const narrowed = points.narrowsTool(run, tool);
+  const layers = permissionsOf(run);
+  if (narrowed === undefined && layers.length === 0) return {};
+  const verdict = narrowed === undefined ? checkAllPermissions(layers, { tool: name, category, arguments: args }) : { denied: narrowed };
+  if (verdict.denied === undefined) return verdict;
+  return { ...verdict, denied: `The permissions of this run do not allow this call of "${name}": ${verdict.denied}.` };
+}
+
+/** Denies a call, or asks about it, as the permissions say. */
+function checkCall({ run, call, tool }: GatedCall): GateAnswer {
+  const { denied, asked } = tool === undefined ? {} : permissionVerdict(run, tool, call.arguments);
+  if (denied !== undefined) return deny('refused', denied);
+  if (asked === undefined) return undefined;
+  return { type: 'ask', requirement: { digest: callDigest(call.name, call.arguments), reason: asked } };
+}
+
+// Capability: changes of these rules.
+
+/** Returns the policy that a change replaces. */
+export function ownPermissions(state: OfRun): Permissions {
+  return permissionsOf(state)[0] ?? { mode: 'default' };
+}
+
+/**
+ * Applies the changes that have come and narrow the permissions, and records them. One that widens waits for the worker, unless a
+ * later one narrows: each change replaces the whole policy, so the earlier one has no effect any more.
+ */
+function takeNarrowings(state: RunState, ports: RunPorts): void {
+  const { inbox } = ports;
+  for (;;) {
+    const [change] = inbox.permissionChanges;
+    const own = ownPermissions(state);
+    if (change === undefined || !inbox.permissionChanges.some(({ permissions }) => isNarrowing(own, permissions))) return;
+    inbox.takePermissionChange();
+    if (isNarrowing(own, change.permissions)) applyPermissionChange(state, ports, change);
+    else refusePermissionChange(state, ports, change, 'a later change narrows them, and takes the place of this one');
+  }
+}
+
+/** Applies the changes that have come: the worker first authorizes each one that widens. */
+async function settlePermissions(state: RunState, ports: RunPorts): Promise<undefined> {
+  for (takeNarrowings(state, ports); ports.inbox.permissionChanges.length > 0; takeNarrowings(state, ports)) {
+    const [change] = ports.inbox.permissionChanges;
+    if (change === undefined) return undefined;
+    const verdict = await authorizePermissionChange(state, ports, change);
+    if (verdict.type === 'cancelled') return undefined;
+    ports.inbox.takePermissionChange();
+    if (verdict.type === 'authorized') applyPermissionChange(state, ports, { ...change, verifiedBy: verdict.as });
+    else refusePermissionChange(state, ports, change, verdict.reason);
+  }
+  return undefined;
+}
+
+function applyPermissionChange(state: RunState, clock: RunPorts, change: PermissionChange): void {
+  changed.set(state, change.permissions);
+  recordEvent(state, clock, { author: change.verifiedBy ?? change.by ?? 'user', content: [], permissions: change });
+}
+
+function refusePermissionChange(state: RunState, clock: RunPorts, { id, by }: PermissionChange, reason: string): void {
+  const message = `The permissions were not changed: ${reason}`;
+  noteError(state, message);
+  const refused = { request: 'setPermissions', id, ...(by === null ? {} : { by }), code: 'not_authorized', message };
+  recordEvent(state, clock, { author: by ?? 'user', content: [], refused });
+}
+
+function authorizePermissionChange(
+  state: RunState,
+  ports: RunPorts,
+  { id, permissions, by, at }: PermissionChange,
+): Promise<Authorization> {
+  // A change that narrowed when it was accepted may widen what another one left.
+  if (!state.snapshot.authorize)
+    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize" hook' });
+  const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
+  return ports.authorize(
+    { id, type: 'approve', ...about, arguments: permissions, by, source: 'update', at },
+    { kind: 'limit', ...about, key: id, step: state.context.currentStep + 1, requestedAt: ports.now() },
+  );
+}
+
+export const permissions: Capability = {
+  name: 'permissions',
+  slices: [changed],
+  gates: [{ name: 'permissions', place: 'rules', again: true, check: checkCall }],
+  stepBegins: (state, ports) => (ports.inbox.permissionChanges.length > 0 ? settlePermissions(state, ports) : undefined),
+  // Calls that have not begun must not run by permissions that a caller has narrowed before.
+  gateOpens: takeNarrowings,
+};

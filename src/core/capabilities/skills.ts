@@ -1,0 +1,63 @@
+import { LOAD_SKILL, type SkillSnapshot, type ToolSnapshot } from '../domain/agent.ts';
+import type { ContentItem, ToolCall } from '../domain/content.ts';
+import { listOf, TEXT } from '../domain/shape.ts';
+import type { Capability } from '../kernel/capability.ts';
+import { type RunState, slice } from '../kernel/run-state.ts';
+
+// Capability: instructions that the model reads when it needs them.
+
+type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
+
+/** The names of the skills that the model has loaded, in order. */
+const loaded = slice<string[]>('loadedSkills', listOf(TEXT));
+
+/** Notes that the model has read a skill by a call: the skill is active for all later responses. */
+function noteLoaded(run: OfRun, { name, arguments: { skill } }: ToolCall): void {
+  if (name !== LOAD_SKILL || typeof skill !== 'string' || run.snapshot.skills === undefined) return;
+  const names = loaded.of(run) ?? [];
+  if (!names.includes(skill)) loaded.set(run, [...names, skill]);
+}
+
+/** Returns the active skills of the agent that acts: those that have been active since its start, and those that the model has loaded. */
+export function activeSkills(run: OfRun): SkillSnapshot[] {
+  const { skills = [] } = run.snapshot;
+  const names = loaded.of(run) ?? [];
+  return skills.filter(({ name, active }) => active || names.includes(name));
+}
+
+/**
+ * Returns the reason why an active skill does not allow a call: each one only narrows, so a tool must be allowed by all of them. The
+ * tools that read skills, and the transfer to another agent, are always allowed.
+ */
+function narrowed(run: OfRun, { name, ofSkills, handoff }: ToolSnapshot): string | undefined {
+  if (run.snapshot.skills === undefined || ofSkills || handoff) return undefined;
+  const skill = activeSkills(run).find(({ allowedTools }) => allowedTools !== undefined && !allowedTools.includes(name));
+  if (skill === undefined) return undefined;
+  const allowed = skill.allowedTools?.map((tool) => `"${tool}"`).join(', ');
+  return `the skill "${skill.name}" is active, and allows ${allowed ? `only ${allowed}` : 'no tools'}`;
+}
+
+/** True for the text of a skill, in a run that has skills. */
+function isSkillText({ snapshot }: OfRun, item: ContentItem): boolean {
+  return snapshot.skills !== undefined && item.type === 'tool_result' && item.name === LOAD_SKILL && item.status === 'success';
+}
+
+/** Returns the line that names the loaded skills, whose texts may be summarised away. */
+function loadedLine(run: OfRun): string {
+  const names = activeSkills(run).flatMap(({ name, active }) => (active ? [] : [name]));
+  return names.length === 0
+    ? ''
+    : `\nLoaded skills, which still hold: ${names.join(', ')}. Read one again with ${LOAD_SKILL} if its text is gone.`;
+}
+
+export const skills: Capability = {
+  name: 'skills',
+  slices: [loaded],
+  narrowsTool: narrowed,
+  callRecorded(state, call, { isError }) {
+    if (!isError) noteLoaded(state, call);
+  },
+  isEvictedLast: isSkillText,
+  endOfSummary: loadedLine,
+  conversationCleared: (state) => loaded.clear(state),
+};

@@ -1,0 +1,351 @@
+import { alreadyDecided, decider, type Decision, type PendingApproval, RAISE_LIMITS, type RefusedRequest } from '../domain/approvals.ts';
+import type { ToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import type { JsonObject } from '../domain/json.ts';
+import type { LimitChanges, LimitReached } from '../domain/limits.ts';
+import { isoTime } from '../domain/time.ts';
+import { rejectedCall } from '../domain/tool-calls.ts';
+import { fitsContinueAsNew } from './continue-as-new.ts';
+import { asRewritten, deniedAgain } from './gate.ts';
+import type { Verdict } from '../domain/awaited-verdicts.ts';
+import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
+import { takeRequests } from './messages.ts';
+import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
+import { points } from './points.ts';
+import {
+  type Authorization,
+  callResult,
+  notRunResult,
+  type RunPorts,
+  type ToolInvocation,
+  unknownResult,
+  type WaitDeadline,
+} from './ports.ts';
+import { deadlineOf, decide, decidedOf, isAskedAbout, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
+import type { PreparedCall, ToolBatch } from './tool-calls.ts';
+
+// Tool phase: calls that need a decision.
+
+/** Lets each call that needs a decision begin to wait, unless a remembered decision holds for it. */
+export function askForDecisions(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): void {
+  const { state } = acting;
+  const { approvals, snapshot } = state;
+  for (const [position, one] of batch.prepared.entries()) {
+    if (one.type !== 'execute' || one.requirement === undefined || batch.outcomes[position] !== null) continue;
+    const { call, tool, eventId, index, step } = one.invocation;
+    const callId = call.toolCallId;
+    if (pendingOf(approvals, callId) !== undefined || approvals.approved.some((approved) => approved.callId === callId)) continue;
+    const { digest, reason, ...deadline } = one.requirement;
+    const remembered = settleRemembered(state, ports, { callId, toolName: tool.name, digest });
+    if (remembered !== undefined) {
+      applyDecision(acting, batch, remembered, false);
+      continue;
+    }
+    const now = ports.now();
+    requestDecision(state, ports, {
+      kind: tool.answer === undefined ? 'tool' : 'question',
+      callId,
+      toolName: tool.name,
+      digest,
+      key: `${eventId}/${index}`,
+      step,
+      requestedAt: now,
+      ...deadlineOf({ ...snapshot.approvals, ...tool.approval, ...deadline }, now),
+      ...defined({ reason }),
+    });
+  }
+}
+
+/** Applies the decisions that have come. This is done first: an approver whose decision was accepted must see it applied. */
+export async function takeDecisions(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<void> {
+  const { state } = acting;
+  takeRequests(state, ports);
+  points.gateOpens(state, ports);
+  const { pending } = state.approvals;
+  for (const decision of await settleDecisions(state, ports)) {
+    applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));
+  }
+}
+
+/** Returns the call if it may start: it needs no decision, or has been approved, possibly with other arguments. */
+export function startable(
+  { approvals }: RunState,
+  { invocation, requirement }: PreparedCall & { type: 'execute' },
+): ToolInvocation | undefined {
+  const { call } = invocation;
+  if (isAskedAbout(approvals.pending, call.toolCallId)) return undefined;
+  if (requirement === undefined) return invocation;
+  const approved = approvals.approved.find(({ callId }) => callId === call.toolCallId);
+  return approved === undefined ? undefined : asEdited(invocation, approved.arguments);
+}
+
+/** Returns an approved call with the arguments of the approver, if there are any. */
+export function asEdited(invocation: ToolInvocation, edited: JsonObject | undefined): ToolInvocation {
+  return edited === undefined ? invocation : { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
+}
+
+/** Applies a decision to its call; or to the outcome of the call, if that was unknown. */
+function applyDecision(
+  { state, calls, response }: ToolBatchContext,
+  { outcomes }: ToolBatch,
+  { type, callId, toolName, arguments: edited, reason, content }: Decision,
+  isAboutOutcome: boolean,
+): void {
+  const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
+  const call = calls[index];
+  if (type === 'approve') {
+    state.approvals.approved.push({ callId, ...defined({ arguments: edited }) });
+    // A rule may have changed while the call waited.
+    const denied = call && deniedAgain(state, { call: withArguments(asRewritten(response, call), edited), made: response, place: '' });
+    if (denied !== undefined) outcomes[index] = notRunResult('refused', denied);
+  }
+  if (type === 'reject') outcomes[index] = isAboutOutcome ? unknownResult(toolName, reason) : notRunResult('refused', rejectedCall(reason));
+  if (type === 'respond') {
+    // The answer to a question is what its call is for, and a lost call has run.
+    const isInstead = !isAboutOutcome && !isQuestion(state, toolName);
+    const given = { ...callResult('success', ...(content === undefined ? [] : [content])), durationMs: null };
+    outcomes[index] = isInstead ? { ...given, notRun: 'answered' } : given;
+  }
+}
+
+function isQuestion({ snapshot }: RunState, toolName: string): boolean {
+  return snapshot.tools.some(({ name, answer }) => name === toolName && answer !== undefined);
+}
+
+function withArguments(call: ToolCall, edited: JsonObject | undefined): ToolCall {
+  return edited === undefined ? call : { ...call, arguments: edited };
+}
+
+// Shared state: asks a person at a limit, before a model call and before tool calls.
+
+/**
+ * Handles a reached limit: ends the run, or asks a person to raise the limit. Returns undefined once it is raised, by an approval or
+ * by `raise`. `currentLimit` returns the limit that is reached now, if any.
+ */
+export async function askAtLimit(
+  state: RunState,
+  ports: RunPorts,
+  position: Position,
+  currentLimit: () => LimitReached | undefined,
+): Promise<NextStep | undefined> {
+  awaitAgain(state, ports);
+  for (;;) {
+    const { received } = ports.inbox;
+    takeRequests(state, ports);
+    const [decision] = await settleDecisions(state, ports);
+    if (decision?.type === 'approve') raiseLimits(state, decision.arguments as LimitChanges);
+    const reached = currentLimit();
+    if (reached === undefined || ports.cancelRequested()) break;
+    if (decision?.type === 'reject') return endAfterRejection(state, ports, reached);
+    const raise = raisable(state, reached);
+    if (state.limits.onLimit !== 'ask' || raise === undefined) return endAtLimit(state, reached.stopReason);
+    // The limit was raised and another one is reached: the pending approval is replaced.
+    if (state.approvals.pending[0]?.reason !== reached.message) {
+      state.approvals.pending = [];
+      requestDecision(state, ports, limitApproval(state, ports, raise));
+    }
+    showWaiting(state, ports);
+    if (ports.continueDue(WAITING) && fitsContinueAsNew(state)) return { type: 'continue', position };
+    await waitForChange(state, ports, { received, ended: () => 0 });
+  }
+  state.approvals.pending = [];
+  showWaiting(state, ports);
+  return undefined;
+}
+
+function endAfterRejection(state: RunState, ports: RunPorts, { stopReason }: LimitReached): NextStep {
+  state.approvals.pending = [];
+  showWaiting(state, ports);
+  return endAtLimit(state, stopReason);
+}
+
+/** Returns the pending approval that asks a person to raise a limit. */
+export function limitApproval(
+  { window, snapshot, context }: RunState,
+  ports: RunPorts,
+  { message, proposal }: LimitReached,
+): PendingApproval {
+  const callId = `limit-${window.through}`;
+  return {
+    kind: 'limit',
+    callId,
+    toolName: RAISE_LIMITS,
+    // The proposal follows from the record, which the number of its events identifies.
+    digest: `${callId}/${JSON.stringify(proposal)}`,
+    key: callId,
+    step: context.currentStep + 1,
+    requestedAt: ports.now(),
+    // Always rejected at the deadline, because a limit approved by its deadline would be raised again and again.
+    ...deadlineOf({ ...snapshot.approvals, onDeadline: 'reject' }, ports.now()),
+    reason: message,
+    proposal,
+  };
+}
+
+// Shared state: applies decisions, for calls (tool phase) and for limits (both phases).
+
+/**
+ * Applies the received decisions in their order, then the deadlines that are over, and returns all decisions that took effect.
+ * If the snapshot says so, the worker first checks each approver. Each decision is recorded as an event, and so is each one that
+ * `authorizeDecisions` refuses.
+ */
+export async function settleDecisions(state: RunState, ports: RunPorts): Promise<Decision[]> {
+  const settled: Decision[] = [];
+  const { decisions } = ports.inbox;
+  const count = decisions.length;
+  // Awaits only if necessary, because every promise in the sandbox costs a stack trace.
+  const verdicts = state.snapshot.authorize && count > 0 ? await authorizeDecisions(state, ports, decisions) : [];
+  for (const [index, decision] of ports.inbox.takeDecisions(count).entries()) {
+    const applied = settleDecision(state, ports, decision, verdicts[index]);
+    if (applied !== undefined) settled.push(applied, ...settleAlike(state, ports, applied));
+  }
+  for (const waiting of state.approvals.pending.filter(({ deadlineAt = Infinity }) => deadlineAt <= ports.now())) {
+    settled.push(recordDecision(state, ports, decisionByDeadline(waiting, ports.now())));
+  }
+  return settled;
+}
+
+/** Applies a remembered decision to the calls that wait already. */
+function settleAlike(state: RunState, ports: RunPorts, { remember }: Decision): Decision[] {
+  if (remember === undefined) return [];
+  const waiting = state.approvals.pending.filter(({ kind }) => kind === 'tool');
+  return waiting.map((one) => settleRemembered(state, ports, one)).filter((one) => one !== undefined);
+}
+
+function authorizeDecisions(state: RunState, ports: RunPorts, decisions: readonly Decision[]): Promise<Authorization[]> {
+  return Promise.all(
+    decisions.map((decision) => {
+      const waiting = pendingOf(state.approvals, decision.callId);
+      return waiting === undefined ? Promise.resolve<Authorization>({ type: 'authorized', as: '' }) : ports.authorize(decision, waiting);
+    }),
+  );
+}
+
+/** Applies one decision and returns it as recorded; undefined if it has no effect. */
+function settleDecision(state: RunState, ports: RunPorts, decision: Decision, verdict: Authorization | undefined): Decision | undefined {
+  if (verdict?.type === 'cancelled') return undefined;
+  if (verdict?.type === 'refused') {
+    refuseDecision(state, ports, decision, {
+      code: 'not_authorized',
+      message: `Not authorized to decide call "${decision.callId}": ${verdict.reason}`,
+    });
+    return undefined;
+  }
+  // Another decision may have been applied during the check, or a message may have given the call up.
+  if (pendingOf(state.approvals, decision.callId) === undefined) {
+    const decided = decidedOf(state.approvals, decision.callId);
+    const gone = { code: 'unknown_call', message: `Call "${decision.callId}" of run "${state.runId}" does not wait any more` };
+    refuseDecision(state, ports, decision, decided === undefined ? gone : alreadyDecided(state.runId, decided));
+    return undefined;
+  }
+  return recordDecision(state, ports, verdict === undefined ? decision : { ...decision, verifiedBy: verdict.as });
+}
+
+function recordDecision(state: RunState, ports: RunPorts, decision: Decision): Decision {
+  decide(state.approvals, decision, points.laterAgent(state));
+  recordEvent(state, ports, { author: decider(decision), content: [], decision });
+  settleVerdict(state, ports, decision.id, { type: 'decided', decision });
+  return decision;
+}
+
+function refuseDecision(
+  state: RunState,
+  ports: RunPorts,
+  { id, type, callId, by }: Decision,
+  why: Pick<RefusedRequest, 'code' | 'message'>,
+): void {
+  const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
+  recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
+  settleVerdict(state, ports, id, { type: 'refused', ...why });
+}
+
+function decisionByDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
+  return {
+    id: `deadline of ${key}`,
+    type: onDeadline === 'approve' ? 'approve' : 'reject',
+    callId,
+    toolName,
+    digest,
+    ...(onDeadline === 'approve' && proposal !== undefined ? { arguments: { ...proposal } } : {}),
+    ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
+    by: null,
+    source: 'deadline',
+    at: isoTime(now),
+  };
+}
+
+/** Reports the outcome of a decision to its sender, who waits for it only if the worker checks approvers. */
+function settleVerdict({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
+  if (snapshot.authorize) inbox.verdicts.settle(id, verdict);
+}
+
+/** Applies the remembered decision for a call and returns the new decision; undefined if there is none. */
+export function settleRemembered(
+  state: RunState,
+  ports: RunPorts,
+  { callId, toolName, digest }: Pick<PendingApproval, 'callId' | 'toolName' | 'digest'>,
+): Decision | undefined {
+  const remembered = rememberedFor(state.approvals, toolName, { digest, agent: points.laterAgent(state) });
+  if (remembered === undefined) return undefined;
+  const { id, digest: _, agent: __, ...rest } = remembered;
+  const at = isoTime(ports.now());
+  return recordDecision(state, ports, { ...rest, id: `${id} for ${callId}`, callId, digest, source: 'remembered', at });
+}
+
+// Shared state: waits for decisions, for calls (tool phase) and for limits (both phases).
+
+/** The growth of the history of a waiting run, which receives only decisions and messages. */
+export const WAITING = { events: 4, bytes: 1_000 };
+
+/** Adds a pending approval. */
+export function requestDecision(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
+  state.approvals.pending.push(waiting);
+  points.decisionAwaited(state, ports, waiting);
+}
+
+/** Waits for the pending approvals of the execution before. */
+export function awaitAgain(state: RunState, ports: RunPorts): void {
+  for (const waiting of state.approvals.pending) points.decisionAwaited(state, ports, waiting);
+}
+
+/** Sets the status according to the pending approvals, of the run and of its children, and informs observers. */
+export function showWaiting(state: RunState, ports: RunPorts): void {
+  const isWaiting = state.approvals.pending.length > 0 || ports.inbox.hasWaitingChild;
+  const status = isWaiting ? 'pending_confirmation' : 'running';
+  if (status === state.status && status === 'running') return;
+  state.status = status;
+  ports.recorded?.(state);
+}
+
+/** The requests and ended calls that the loop has handled before it waits. */
+interface HandledSoFar {
+  /** The inbox's count of requests, before any was taken from it. */
+  received: number;
+  /** Returns the number of calls that have ended. */
+  ended: () => number;
+}
+
+/**
+ * Waits until a request arrives, `ended` has grown, the run is cancelled, or the nearest deadline is over, of a pending approval or
+ * of the run itself. Returns at once if a request has arrived since `received` was read, for example while the worker checked an
+ * approver or evaluated a predicate.
+ */
+export async function waitForChange(state: RunState, ports: RunPorts, handled: HandledSoFar): Promise<void> {
+  const { received } = ports.inbox;
+  if (received > handled.received) return;
+  const { ended } = handled;
+  const before = ended();
+  await ports.until(() => ports.inbox.received > received || ended() > before, nearestDeadline(state, ports.now()));
+}
+
+/** Returns the next deadline. The deadline of the run ends a wait only if it ends the run without asking a person. */
+export function nearestDeadline(state: RunState, now: number): WaitDeadline | undefined {
+  const { limits, startedAt, approvals } = state;
+  const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>
+    deadlineAt === undefined ? [] : [{ at: deadlineAt, summary: `deadline of the decision on ${toolName}` }],
+  );
+  if (limits.deadlineMs !== undefined && hasFixedDeadline(state)) {
+    deadlines.push({ at: startedAt + limits.deadlineMs, summary: 'deadline of the run' });
+  }
+  return deadlines.filter(({ at }) => at > now).toSorted((a, b) => a.at - b.at)[0];
+}

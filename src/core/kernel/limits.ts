@@ -1,0 +1,281 @@
+import { jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { Event } from '../domain/record.ts';
+import {
+  addEstimated,
+  addReported,
+  addUsage,
+  type AggregatedUsage,
+  dollars,
+  type EstimatedUsage,
+  priced,
+  type Spent,
+  type UsageStats,
+} from '../domain/usage.ts';
+import { BYTES_PER_TOKEN, sizesOf } from '../domain/snapshot-sizes.ts';
+import { points } from './points.ts';
+import { recordEvent, type RunClock, type RunState } from './run-state.ts';
+
+// Shared state: the limits of a run, for both phases.
+
+/** The amounts that are compared with the limits of a run. */
+interface Used {
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+  costUsd: number;
+  toolCalls: number;
+}
+
+/** Returns the amounts that a run, or its present turn, has used, with those that others have used for it, except their steps. Estimated usage counts like reported usage. */
+export function usedAmounts(state: RunState): Used {
+  const started = [...state.toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0);
+  const own = { steps: state.context.currentStep, usage: state.usage, toolCalls: started };
+  const { steps, usage, toolCalls } = points.withOthers(state, own);
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
+  return {
+    steps,
+    inputTokens: usage.promptTokens + promptTokens,
+    outputTokens: usage.completionTokens + completionTokens,
+    totalTokens: usage.totalTokens + totalTokens,
+    costUsd: (usage.costUsd ?? 0) + costUsd,
+    toolCalls,
+  };
+}
+
+const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens', totalTokens: 'tokens' } as const;
+
+/**
+ * Returns the limit that prevents the next model call; undefined if there is none. Must be called before the call. `final`: the
+ * step limit no longer applies.
+ */
+export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
+  const { limits, snapshot } = state;
+  const spent = usedAmounts(state);
+  if (!final && spent.steps >= limits.steps) {
+    const proposal = { steps: limits.steps + Math.max(1, snapshot.limits.steps) };
+    return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.steps} steps are used`, proposal };
+  }
+  if (isOver(state, now)) return deadlineReached(state);
+  for (const [name, unit] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {
+    const limit = limits[name];
+    if (limit === undefined || spent[name] < limit) continue;
+    const proposal = { [name]: spent[name] + (snapshot.limits[name] ?? limit) };
+    return { stopReason: 'token_budget', message: `${spent[name]} of ${limit} ${unit} are used`, proposal };
+  }
+  if (limits.costUsd !== undefined && spent.costUsd >= limits.costUsd) {
+    const proposal = { costUsd: spent.costUsd + (snapshot.limits.costUsd ?? limits.costUsd) };
+    return { stopReason: 'cost_budget', message: `${dollars(spent.costUsd)} of ${dollars(limits.costUsd)} are spent`, proposal };
+  }
+  return undefined;
+}
+
+/** True once the deadline of the run is over. */
+function isOver({ limits, startedAt }: RunState, now: number): boolean {
+  return limits.deadlineMs !== undefined && now >= startedAt + limits.deadlineMs;
+}
+
+/**
+ * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call
+ * instead.
+ */
+export function endsByDeadline(state: RunState, now: number): boolean {
+  return hasFixedDeadline(state) && isOver(state, now);
+}
+
+function deadlineReached({ limits, snapshot }: RunState): LimitReached {
+  const { deadlineMs = 0 } = limits;
+  const proposal = { deadlineMs: deadlineMs + (snapshot.limits.deadlineMs ?? deadlineMs) };
+  return { stopReason: 'deadline', message: `the deadline of ${deadlineMs / 1000} s from the start is over`, proposal };
+}
+
+/**
+ * Reserves the calls of a response before any of them starts. Returns the indexes of the calls that are over a limit, and that
+ * limit.
+ */
+export function reserveCalls(state: RunState, names: readonly (string | undefined)[]): { refused: Set<number>; reached?: LimitReached } {
+  const { limits, toolCallsStarted, snapshot } = state;
+  const counts = new Map(toolCallsStarted);
+  const refused = new Set<number>();
+  const proposal: LimitChanges = {};
+  let total = usedAmounts(state).toolCalls;
+  names.forEach((name, index) => {
+    if (name === undefined) return;
+    const ofTool = byName(limits, name);
+    const isFull = limits.toolCalls !== undefined && total >= limits.toolCalls;
+    if (!isFull && (ofTool === undefined || (counts.get(name) ?? 0) < ofTool)) {
+      total += 1;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      return;
+    }
+    refused.add(index);
+    if (isFull) proposal.toolCalls = (limits.toolCalls ?? 0) + Math.max(names.length, snapshot.limits.toolCalls ?? 0);
+    else
+      proposal.toolCallsByName = {
+        ...limits.toolCallsByName,
+        [name]: (ofTool ?? 0) + Math.max(names.length, byName(snapshot.limits, name) ?? 0),
+      };
+  });
+  if (refused.size === 0) return { refused };
+  const message = `${refused.size} of ${names.length} tool calls that the model asks for are over the limit of tool calls`;
+  return { refused, reached: { stopReason: 'tool_call_limit', message, proposal } };
+}
+
+/** Returns the limit of a tool. Only own properties count, because models invent names of tools. */
+function byName({ toolCallsByName }: RunLimits, name: string): number | undefined {
+  return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
+}
+
+/** Raises limits of a run. */
+export function raiseLimits(state: RunState, changes: LimitChanges): void {
+  if (Object.keys(changes).length === 0) return;
+  points.limitsRaised(state);
+  state.limits = raised(state.limits, changes);
+}
+
+/** Applies changes to limits, except those that would lower one. Limits of single tools are changed one by one. */
+export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
+  const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };
+  return { ...limits, ...higher({ ...limits }, changes), ...(Object.keys(byTool).length === 0 ? {} : { toolCallsByName: byTool }) };
+}
+
+/** Returns the changes that do not lower a value. */
+function higher<Changes extends Record<string, number>>(now: Record<string, unknown>, changes: Changes): Changes {
+  const entries = Object.entries(changes).filter(([name, value]) => !Object.hasOwn(now, name) || value >= Number(now[name]));
+  return Object.fromEntries(entries) as Changes;
+}
+
+// Shared state: the part of the limits of its parent that a run has been given. No raise exceeds it.
+
+type OfParent = Pick<RunState, 'limits' | 'parent'>;
+
+/** Returns why changes of the limits would exceed the part that the run has been given; undefined if they do not. */
+export function abovePart(state: OfParent, changes: LimitChanges): string | undefined {
+  const { limits, parent } = state;
+  const within = withinPart(state, changes);
+  for (const [name, most] of limitNumbers(within)) {
+    if (most === limitNumbers(changes).get(name)) continue;
+    return (
+      `limit "${name}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
+      'which started it: a child keeps its part. Raise the limit of the root: the runs that start after that get more of it'
+    );
+  }
+  return undefined;
+}
+
+/** Returns a reached limit with a proposal within that part; undefined if the limit cannot be raised. */
+export function raisable(state: OfParent, reached: LimitReached): LimitReached | undefined {
+  if (state.parent?.left === undefined) return reached;
+  const proposal = withinPart(state, reached.proposal);
+  const now = limitNumbers(state.limits);
+  return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
+}
+
+/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the parent. */
+export function hasFixedDeadline({ limits, parent }: OfParent): boolean {
+  return limits.onLimit !== 'ask' || (parent?.left?.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
+}
+
+/** Returns changes of which none exceeds the part. */
+function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
+  const most = limitNumbers(parent?.left ?? {});
+  const bound = (name: string, value: number): number => {
+    // The final attempt is one of the steps that the run has been given.
+    const final = name === 'steps' && limits.finalAttempt ? 1 : 0;
+    return Math.min(value, (most.get(name) ?? Infinity) - final);
+  };
+  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(toolLimitName(tool), value)]);
+  return {
+    ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, bound(name, value)])),
+    ...(toolCallsByName === undefined ? {} : { toolCallsByName: Object.fromEntries(byTool) }),
+  };
+}
+
+// Model phase: the cost of model calls.
+
+/** The fields of the event of a model call that hold its cost. */
+type Spending = Pick<Event, 'usage' | 'estimated' | 'failedAttempts'>;
+
+/** A model call that has ended. */
+interface SpentCall {
+  /** `provider/model`. */
+  model: string;
+  /** The usage that the provider reported, or null. */
+  usage: UsageStats | null;
+  /** The answer, or the part of it that arrived. */
+  answer: unknown;
+  failedAttempts?: Spent | undefined;
+}
+
+/**
+ * Adds the cost of a model call and its failed attempts to the usage of the run, and returns it for the event. Usage that the
+ * provider did not report is estimated.
+ */
+export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
+  const estimated = usage === null ? priced(state.snapshot.prices, model, estimateOf(state, answer)) : undefined;
+  const reported = usage === null ? null : priced(state.snapshot.prices, model, usage);
+  addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
+  return {
+    usage: reported,
+    ...defined({ estimated }),
+    ...spendAttempts(state, model, failedAttempts),
+  };
+}
+
+/** Adds to the usage of the run, and wherever else it counts. */
+function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
+  state.usage = add(state.usage);
+  points.spent(state, add);
+}
+
+/** Adds the cost of failed attempts. */
+function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
+  if (spent === undefined) return {};
+  const reported = spent.reported === undefined ? undefined : priced(state.snapshot.prices, model, spent.reported);
+  const estimated = spent.estimated === undefined ? undefined : priced(state.snapshot.prices, model, spent.estimated);
+  addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
+  return { failedAttempts: defined({ reported, estimated }) };
+}
+
+/** Records the cost of a model call that failed in the end, if it is known. */
+export function recordFailedCall(
+  state: RunState,
+  clock: RunClock,
+  model: string,
+  { code, spent }: { code: ErrorCode; spent?: Spent },
+): void {
+  if (spent === undefined) return;
+  const attempts = spendAttempts(state, model, spent);
+  recordEvent(state, clock, { author: state.snapshot.name, content: [], ...attempts, failed: { code } });
+}
+
+/** Records the part that had arrived of an answer that was given up. It counts as usage, not as a step. */
+export function recordInterrupted(
+  state: RunState,
+  clock: RunClock,
+  model: string,
+  { id, content, usage, failedAttempts }: RecordedResponse,
+): void {
+  const spending = spend(state, { model, usage, answer: content, failedAttempts });
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...points.answerParts(state), interrupted: true });
+}
+
+/** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */
+function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
+  const promptTokens = estimatedPromptTokens(state);
+  const completionTokens = estimatedTokens(jsonBytes(answer));
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+/** Estimates the tokens of a request with the current window. */
+function estimatedPromptTokens({ snapshot, window }: RunState): number {
+  return Math.ceil((window.bytes + sizesOf(snapshot).request) / BYTES_PER_TOKEN);
+}
+
+function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}

@@ -1,0 +1,259 @@
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
+import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals.ts';
+import type { SpilledContent, ToolCall, ToolResult } from '../domain/content.ts';
+import type { ContextOperation } from '../domain/deps.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { HookRecord } from '../domain/hooks.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import type { StopReason, TerminalStatus } from '../domain/run.ts';
+import {
+  type FinishReason,
+  INTERRUPTED_CALL,
+  type NotRun,
+  OVER_CALL_LIMIT,
+  RUNNING_CALL,
+  unknownOutcome,
+  type Verified,
+} from '../domain/tool-calls.ts';
+import type { Spent } from '../domain/usage.ts';
+import type { Window } from '../domain/window.ts';
+import type { Inbox } from './inbox.ts';
+import type { RunClock, RunState } from './run-state.ts';
+
+// Shared state: the effects of all phases.
+
+/** The conversation by reference: the window of the run after `through` events. */
+export interface Conversation {
+  /** The number of events of the record. */
+  through: number;
+  /** The id of the last of them. The activity that assembles the conversation checks it. */
+  lastEventId: string;
+}
+
+/** One model call, by reference. */
+export interface ModelCall extends Conversation {
+  /** 1-based. */
+  step: number;
+  /** The ids of the tool results in the last event, in order, if activities produced all of them. */
+  resultIds?: string[];
+  /** The ids of all events that are new to the model but the last one, so that the history contains them. */
+  earlierIds?: string[];
+  /** The number of events since the last response that are not in the window: calls of code, and their results. */
+  skippedEvents?: number;
+  /** The digest of the events since the last response, if the process of the worker has them from the workflow. */
+  news?: string;
+  /** The call is given what the memory of the agent has about the newest message. */
+  recall?: true;
+  /** The number of events that the model has not seen yet. */
+  newEvents: number;
+  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  firstStep?: true;
+  /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
+  final: boolean;
+}
+
+/** The outcome of a model call. Failures are data too, and are not thrown. */
+export type ModelCallOutcome =
+  | { type: 'response'; response: RecordedResponse }
+  | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
+  | { type: 'cancelled'; partial?: RecordedResponse }
+  /** The call was given up for a message that interrupts it. */
+  | { type: 'interrupted'; partial?: RecordedResponse };
+
+/** One tool call that may run: the tool exists and the arguments fit. */
+export interface ToolInvocation {
+  step: number;
+  call: ToolCall;
+  tool: ToolSnapshot;
+  /** Offset of the event of the call; `index` is the index of the call in the content of that event. */
+  offset: number;
+  index: number;
+  eventId: string;
+  /** A decision or a gate changed the arguments of `call`: they are not the model's. */
+  edited?: true;
+}
+
+export type ToolOutcome =
+  | {
+      type: 'result';
+      status: 'success' | 'error';
+      content: JsonValue[];
+      /** The location of the whole content, if `content` is only its preview. */
+      spilled?: SpilledContent;
+      /** The call did not run, for this reason. */
+      notRun?: NotRun;
+      /** Milliseconds, or null if the tool never started. */
+      durationMs: number | null;
+      /** The id in the caches of transcripts. Absent if no activity produced the result. */
+      resultId?: string;
+      /** Keys to set in the run's state. */
+      state?: JsonObject;
+      /** The changes of deps by the call; once they are applied, only those that were applied. */
+      contextUpdate?: ContextOperation[];
+      /** The changes of deps are applied. */
+      applied?: true;
+      /** The tool asks the model to try again. */
+      asksRetry?: true;
+      /** The outcome is unknown: the call may have taken effect. */
+      isUnknown?: true;
+      /** The report of the tool, if the answer of the call was lost. */
+      verified?: Verified;
+      /** The answers of hooks about the result. */
+      hooks?: HookRecord[];
+      /** No worker had the tool until the end of the wait: the run ends. */
+      noWorker?: { code: ErrorCode; message: string };
+      /** The final answer of a cell. */
+      finalAnswer?: { value: JsonValue };
+      /** The agent that takes over once the step has ended. */
+      transferTo?: string;
+      /** The run that the call has started as a child. */
+      childRunId?: string;
+      /** The result of that run, if it is also the result of this one; or the way in which an agent of a parallel flow ended, if it did not complete. */
+      ended?: EndOfFinalAgent;
+      /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
+      recordedAt?: string;
+    }
+  /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
+  | { type: 'cancelled'; recordedAt?: string; isUnknown?: true; childRunId?: string }
+  /**
+   * The call may have started, and its outcome is unknown. `reason` describes how its answer was lost. Only for tools with the
+   * effect `once`.
+   */
+  | { type: 'lost'; reason: string; recordedAt?: never };
+
+export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
+
+interface EndOfFinalAgent {
+  /** The name of the tool. */
+  tool: string;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  output: JsonValue;
+  finishReason?: FinishReason;
+  error?: { code: string; message: string };
+}
+
+/** The outcome of checking that an approver may decide. `as` is the verified identity. */
+export type Authorization =
+  | { type: 'authorized'; as: string }
+  | { type: 'refused'; reason: string }
+  /** The check was not completed, because the run is cancelled. */
+  | { type: 'cancelled' };
+
+/** The latest end of a wait. */
+export interface WaitDeadline {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** The summary of the timer in the Temporal UI. */
+  summary: string;
+}
+
+/** The approximate growth of the history by the next commands of the run. */
+export interface Growth {
+  events: number;
+  bytes: number;
+}
+
+/** The question if agents that are alive are left to the next execution, although nothing is to be started. */
+export interface Leaving {
+  leavesAgents: true;
+}
+
+/**
+ * The ids of behaviour that was changed after a release: a run that began before such a change must keep the old behaviour when it is
+ * replayed. Nothing is released yet, so there are none. Once there is one, this is a union of ids such as `'late-arrivals'`.
+ */
+type LoopChange = never;
+
+/** Every effect of the loop itself; capabilities have more. Ports must not reject: what goes wrong is an outcome. */
+export interface RunPorts extends RunClock {
+  callModel(call: ModelCall): Promise<ModelCallOutcome>;
+  runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
+  /**
+   * Asks the tool for the outcome of a call whose answer was lost for `reason`: its result, an error if it did not happen, or
+   * `lost` again. Only for tools with `verify`.
+   */
+  verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Called when another agent takes over: the requests of the run are from here on those of this agent. */
+  switchAgent(snapshot: AgentSnapshot): void;
+  /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
+  reevaluateApproval(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
+  /** Gives up the model call in flight, if there is one. Its outcome is `interrupted`, or the answer if it has arrived. */
+  abortModelCall(): void;
+  /** Has the worker check that the approver may decide. Only if the snapshot says so. */
+  authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
+  /** True once the run is to end as cancelled. */
+  cancelRequested(): boolean;
+  /** The requests of callers to the run. */
+  readonly inbox: Inbox;
+  /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must not change anything. */
+  until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
+  /** True if the growth would make this execution too large, so that the run should continue in the next. */
+  continueDue(growth: Growth, leaving?: Leaving): boolean;
+  /** True if the run may show the changed behaviour. Must be called only when the behaviour would make a difference. */
+  allows(change: LoopChange): boolean;
+  /** Called after each change of the record; for observers. Must not change anything. */
+  recorded?(state: RunState): void;
+  /** Called after a change outside of the record that observers show. Must not change anything. */
+  noted?(state: RunState): void;
+}
+
+// Tool phase: results that no tool gave.
+
+type Result = ToolOutcome & { type: 'result' };
+
+/** A result that no tool gave. */
+export function callResult(status: 'success' | 'error', ...content: JsonValue[]): Result {
+  return { type: 'result', status, content, durationMs: 0 };
+}
+
+/** An error result of a call that did not run. */
+export function notRunResult(reason: NotRun, ...content: JsonValue[]): Result {
+  return { ...callResult('error', ...content), durationMs: null, notRun: reason };
+}
+
+/** The result of a call that never started. */
+export function interruptedResult(): Result {
+  return notRunResult('not_started', INTERRUPTED_CALL);
+}
+
+/** The result of a call that was running when the run was cancelled. */
+export function runningResult(): Result {
+  return { ...callResult('error', RUNNING_CALL), durationMs: null };
+}
+
+/** The result of a call that may have taken effect, or not. */
+export function unknownResult(toolName: string, reason?: string): Result {
+  const text = unknownOutcome(toolName);
+  return { ...callResult('error', reason === undefined ? text : `${text} ${reason}`), durationMs: null };
+}
+
+/** True for the result of a call that the limits had no room for. */
+export function isOverLimit(outcome: ToolOutcome | null | undefined): boolean {
+  return outcome?.type === 'result' && outcome.durationMs === null && outcome.content[0] === OVER_CALL_LIMIT;
+}
+
+// Tool phase: calls that no worker could make.
+
+/** The reason to end the run if no worker could make a call; undefined if there is no such call. */
+export function noWorker(outcomes: readonly (ToolOutcome | null)[]): (ToolOutcome & { type: 'result' })['noWorker'] {
+  const found = outcomes.find((outcome) => outcome?.type === 'result' && outcome.noWorker !== undefined);
+  return found?.type === 'result' ? found.noWorker : undefined;
+}
+
+// Tool phase: results that are in the window already.
+
+/** The results of calls of a response that are in the window already, by the id of the call. */
+export function recordedResults({ events }: Pick<Window, 'events'>, responseId: string): Map<string, ToolResult> {
+  const index = events.findIndex(({ id }) => id === responseId);
+  const after = index < 0 ? [] : events.slice(index + 1);
+  return new Map(
+    after.flatMap(({ content }) => content.filter((item) => item.type === 'tool_result').map((item) => [item.toolCallId, item] as const)),
+  );
+}
+
+/** Returns a result that is in the record, in the form that is carried to the next execution: its content is in the window, and of its update only its presence is needed. */
+export function withoutRecorded(result: Result): Result {
+  return { ...result, content: [], ...(result.contextUpdate === undefined ? {} : { contextUpdate: [] }) };
+}

@@ -1,0 +1,264 @@
+import { isToolCall } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import { limitValues } from '../domain/limits.ts';
+import { unitResults } from '../domain/program-run.ts';
+import type { RunResultFields } from '../domain/result.ts';
+import { isoTime } from '../domain/time.ts';
+import { noUsage } from '../domain/usage.ts';
+import { askAtLimit, settleDecisions } from './approvals.ts';
+import type { CallOfPhase } from './capability.ts';
+import { isFinalAnswer, noteRewrites, problemOf } from './gate.ts';
+import { takeMessages } from './messages.ts';
+import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
+import {
+  endAtLimit,
+  endCancelled,
+  endFailed,
+  type Ending,
+  type NextStep,
+  type Position,
+  type RunPosition,
+  type ToolBatchContext,
+  type ToolsPosition,
+} from './next-step.ts';
+import { points } from './points.ts';
+import { interruptedResult, noWorker, type RunPorts, type ToolOutcome } from './ports.ts';
+import type { RunClock, RunState } from './run-state.ts';
+import { finalOutput, findEvent, prepareCalls, recordResults, recordToolStep } from './tool-calls.ts';
+import { isStopped, scheduleCalls } from './tool-scheduler.ts';
+
+// The loop: model phase and tool phase in turn, then closing.
+
+/** The end of the loop in one execution: the run is over, or continues from a position in the next. */
+export type LoopEnd<At extends RunPosition = RunPosition> =
+  | { type: 'finished'; result: RunResultFields }
+  | { type: 'continue'; position: At };
+
+/** The end of a turn in one execution: with an answer or another ending, or the turn continues in the next. */
+export type TurnEnd = { type: 'finish'; ending: Ending } | { type: 'continue'; position: Position };
+
+export const BEGINNING: Position = { type: 'call_model', final: false };
+
+/**
+ * Runs the agent loop: calls the model and its tools until a phase ends the run. It is pure: every effect goes through `ports`,
+ * every decision is taken from recorded data, and a failure of a model or a tool is never thrown.
+ */
+export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd<Position>> {
+  const end = await runTurn(state, ports, from);
+  if (end.type === 'continue') return end;
+  // Accepted messages belong to the record, even if no model reads them any more.
+  takeMessages(state, ports);
+  return { type: 'finished', result: closeRun(state, ports, end.ending) };
+}
+
+/** Runs the loop from a message to its answer, or to another ending. */
+export async function runTurn(state: RunState, ports: RunPorts, from: Position): Promise<TurnEnd> {
+  let next: NextStep = from;
+  while (next.type !== 'continue' && next.type !== 'finish') {
+    if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
+    else if (next.type === 'check_output')
+      next = (await points.answerGiven(state, ports, next.answered.output)) ?? acceptAnswer(state, ports, next.answered, true);
+    else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await points.phase(next.phase).run(state, ports, next);
+    ports.recorded?.(state);
+  }
+  return next;
+}
+
+// Tool phase: its steps in order.
+
+/**
+ * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
+ * results in the order of the model, and the step. If the history is full in the middle of it, the run continues in the
+ * next execution with the calls that have no outcome yet.
+ */
+async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
+  state.phase = 'tools';
+  // Awaited only on demand: in the sandbox every promise costs a stack trace.
+  const reviewed = points.callsMade(state, ports, from);
+  const position = reviewed === undefined ? from : await reviewed;
+  points.gateOpens(state, ports);
+  noteRewrites(state, position.response);
+  const acting = batchContext(state, position);
+  const apart = points.callsOfPhases(acting, position.outcomes);
+  const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, apart);
+  if (instead !== undefined) return instead;
+  // Decisions that came too late are refused, and their senders are told.
+  if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
+  const limited = isOverLimit ? { overLimit: true as const } : {};
+  delete state.rewrites;
+  if (position.within !== undefined) {
+    const { within } = position;
+    return points.phase(within.phase).callsEnded(acting, ports, { ...within, tools: { ...within.tools, ...limited } }, outcomes);
+  }
+  const [first] = apart;
+  if (first !== undefined) {
+    // Calls that wait for them are given up with them.
+    if (isStopped(state, ports, { outcomes }))
+      for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interruptedResult();
+    recordResults(acting, ports, outcomes);
+    if (outcomes.includes(null)) return { type: 'run_phase', ...first, tools: { ...position, outcomes, ...limited } };
+  } else recordResults(acting, ports, outcomes);
+  recordToolStep(acting, outcomes);
+  state.approvals.approved = [];
+
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
+  const missing = noWorker(outcomes);
+  if (missing !== undefined) return endFailed(state, missing.code, missing.message);
+  return afterTools(acting, ports, outcomes, isOverLimit);
+}
+
+/** The outcomes of the calls of a response, null for those in a phase of their own; or the next step, if the calls have not all ended. */
+interface CallsRun {
+  outcomes: (ToolOutcome | null)[];
+  isOverLimit: boolean;
+  instead?: NextStep;
+}
+
+/** Runs the calls of a response but those in a phase of their own (`apart`). A call that runs last waits for all others, and so for these. */
+async function runCalls(
+  acting: ToolBatchContext,
+  ports: RunPorts,
+  position: ToolsPosition,
+  apart: readonly CallOfPhase[],
+): Promise<CallsRun> {
+  const { state, response, calls } = acting;
+  const last = calls.flatMap((call, index) => (points.runsLast(state, call) ? [index] : []));
+  const left = apart.length === 0 ? [] : [...apart.map(({ index }) => index), ...last];
+  const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
+  const before = indexes.map((index) => position.outcomes[index] ?? null);
+  const isLast = position.overLimit === true || hasAnswer(acting);
+  const some = { ...acting, calls: left.length === 0 ? calls : calls.filter((_, index) => !left.includes(index)), isLast };
+  let ready = prepareCalls(some, before);
+  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
+  if (ready.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (ready = prepareCalls(some, before)).reached);
+    // After a refusal the calls that fit are executed, and then the limit ends the run.
+    if (next !== undefined) {
+      const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
+      return { outcomes: [], isOverLimit: false, instead };
+    }
+  }
+  const { prepared, reached } = ready;
+  const isOverLimit = reached !== undefined || position.overLimit === true;
+  const ended = await scheduleCalls(some, ports, { response, prepared, outcomes: before });
+  const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
+  for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+  if (!ended.includes(null)) return { outcomes, isOverLimit };
+  const open: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
+  return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
+}
+
+function batchContext(state: RunState, { response, final, within }: ToolsPosition): ToolBatchContext {
+  const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
+  return {
+    state,
+    response,
+    calls: response.content.filter(isToolCall),
+    offset,
+    final,
+    caller: within && points.phase(within.phase).caller,
+  };
+}
+
+function hasAnswer({ state, response, calls }: ToolBatchContext): boolean {
+  return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
+}
+
+function afterTools(acting: ToolBatchContext, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
+  const { state, response, calls, final } = acting;
+  if (final) return endAtLimit(state);
+  if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
+  const end = points.callsEnded({ state, calls, outcomes });
+  if (end !== undefined)
+    return 'status' in end ? { type: 'finish', ending: end } : finishWithAnswer(state, ports, { ...end, final: false });
+  const answers = calls.filter((call) => isFinalAnswer(state, call));
+  const valid = answers.find((call) => problemOf(response, call) === undefined);
+  if (valid !== undefined) return finishWithAnswer(state, ports, { output: finalOutput(response, valid), final: false });
+  if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
+  if (answers.length === 0 || mayRetryOutput(state)) {
+    points.stepEnded(state, ports, outcomes);
+    return { type: 'call_model', final: false };
+  }
+  const problem = answers.map((call) => problemOf(response, call)).join('; ');
+  return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+}
+
+// Closing: the result of a run.
+
+export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
+  state.status = ending.status;
+  return {
+    ...closeUnstarted(
+      { runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt },
+      clock,
+      points.endingShown(state, ending),
+    ),
+    steps: state.steps,
+    ...countsOf(state),
+    limits: limitValues(state.limits),
+    ...finishOf(state, ending),
+    ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
+    ...points.resultParts(state),
+  };
+}
+
+/** Returns the finish reason of the answer. Empty for a run without a step, and for a program, whose steps have theirs. */
+function finishOf(
+  { lastStep, program }: RunState,
+  { finishReason = lastStep?.finishReason }: Ending,
+): Pick<RunResultFields, 'finishReason'> {
+  return finishReason === undefined || program !== undefined ? {} : { finishReason };
+}
+
+/** Returns the amounts that a run has used, with those that others have used for it, as its result has them. */
+export function countsOf(
+  state: RunState,
+): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'descendants'> {
+  const { context, usage, toolCallsTotal, toolCallsByName, toolCallsNotRun } = state;
+  return {
+    stepsUsed: context.currentStep,
+    usage,
+    toolCallsTotal,
+    toolCallsByName: Object.fromEntries(toolCallsByName),
+    ...defined({ toolCallsNotRun }),
+    ...points.countParts(state),
+  };
+}
+
+/** The known facts about a run whose agent was never resolved. */
+interface UnstartedRun {
+  runId: string;
+  agentName: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** Returns the result of a run that ended before its first step, without a record. */
+export function closeUnstarted(
+  { runId, agentName, startedAt }: UnstartedRun,
+  clock: Pick<RunClock, 'now'>,
+  { output, status, stopReason, error, verdict, parts }: Ending,
+): RunResultFields {
+  const endedAt = clock.now();
+  return {
+    version: 1,
+    runId,
+    agentName,
+    output,
+    status,
+    stopReason,
+    steps: [],
+    stepsUsed: 0,
+    usage: noUsage(),
+    toolCallsTotal: 0,
+    toolCallsByName: {},
+    startTime: isoTime(startedAt),
+    endTime: isoTime(endedAt),
+    durationSeconds: (endedAt - startedAt) / 1000,
+    error: error?.message ?? null,
+    ...defined({ errorCode: error?.code }),
+    limits: { steps: 0 },
+    ...defined({ verdict }),
+    ...parts,
+  };
+}

@@ -1,0 +1,336 @@
+import { DEFAULT_POLICY, type ToolSnapshot } from '../domain/agent.ts';
+import type { ApprovalRequirement } from '../domain/approvals.ts';
+import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
+import { noteChanges, undoneKey } from '../domain/changes.ts';
+import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
+import { defined } from '../domain/defined.ts';
+import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
+import type { JsonValue } from '../domain/json.ts';
+import type { LimitReached } from '../domain/limits.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import { setState } from '../domain/record.ts';
+import { isoTime } from '../domain/time.ts';
+import { FINAL_ANSWER, noRetriesLeft, resultText, type ToolCallRecord } from '../domain/tool-calls.ts';
+import type { WindowEvent } from '../domain/window.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
+import { asRewritten, gate, problemOf } from './gate.ts';
+import { reserveCalls } from './limits.ts';
+import { thoughtOf, type ToolBatchContext } from './next-step.ts';
+import { points } from './points.ts';
+import {
+  callResult,
+  interruptedResult,
+  isOverLimit,
+  notRunResult,
+  runningResult,
+  type RunPorts,
+  type ToolInvocation,
+  type ToolOutcome,
+  unknownResult,
+} from './ports.ts';
+import { countToolCall, isAskedAbout, noteError, recordEvent, recordStep, type RunState } from './run-state.ts';
+
+// Tool phase: calls before they are scheduled.
+
+/** Returns an event of the window, or the event of calls that are not in it. */
+export function findEvent(state: Pick<RunState, 'window' | 'slices'>, id: string): WindowEvent | undefined {
+  return points.eventBeside(state, id) ?? state.window.events.findLast((event) => event.id === id);
+}
+
+/** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
+export type PreparedCall =
+  /** `askedAgain`: true if its predicate was called a second time, with the current deps. */
+  | { type: 'execute'; invocation: ToolInvocation; requirement?: ApprovalRequirement; askedAgain?: true }
+  | { type: 'immediate'; outcome: ToolOutcome };
+
+/** The calls of a response after their gate, and the limit that some of them are over. */
+export interface PreparedCalls {
+  prepared: PreparedCall[];
+  reached?: LimitReached;
+}
+
+/**
+ * Prepares the calls of a response, and reserves room within the limits for those that may start. `outcomes` are those that some of them
+ * have already, by index.
+ */
+export function prepareCalls(acting: ToolBatchContext, outcomes: readonly (ToolOutcome | null)[]): PreparedCalls {
+  const { state, calls } = acting;
+  const prepared = calls.map((call) => prepareCall(acting, call));
+  const names = prepared.map((one, index) =>
+    one.type === 'execute' && outcomes[index] === null && !hasStarted(state, one.invocation) ? one.invocation.call.name : undefined,
+  );
+  const { refused, reached } = reserveCalls(state, names);
+  if (reached === undefined) return { prepared };
+  const last: ToolBatchContext = { ...acting, isLast: true };
+  return { prepared: calls.map((call, index) => prepareCall(last, call, refused.has(index))), reached };
+}
+
+/** True for a call that counts against the limits already: a person is asked about its outcome, or an earlier execution has started it. */
+function hasStarted(state: RunState, invocation: ToolInvocation): boolean {
+  return isAskedAbout(state.approvals.pending, invocation.call.toolCallId) || points.hasStarted(state, invocation);
+}
+
+/** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
+function prepareCall(
+  { state, response, offset, final, isLast = false }: ToolBatchContext,
+  asked: ToolCall,
+  hasNoRoom = false,
+): PreparedCall {
+  const { id: eventId, content } = response;
+  const index = content.indexOf(asked);
+  const verdict = gate(state, { call: asked, made: response, place: `${eventId}/${index}`, final, isLast, hasNoRoom });
+  if (verdict.type === 'deny') {
+    const { reason, text, durationMs } = verdict;
+    return { type: 'immediate', outcome: { ...notRunResult(reason, text), durationMs } };
+  }
+  const { call, tool, requirement } = verdict;
+  if (tool === undefined) return { type: 'immediate', outcome: callResult('success', finalOutput(response, call)) };
+  const step = state.context.currentStep + 1;
+  const invocation = { step, call, tool, offset, index, eventId, ...(call === asked ? {} : { edited: true as const }) };
+  return { type: 'execute', invocation, ...defined({ requirement }) };
+}
+
+/** Returns the output of a valid `final_answer` call. */
+export function finalOutput(response: RecordedResponse, call: ToolCall): JsonValue {
+  const first = response.content.filter(isToolCall).find((one) => one.name === FINAL_ANSWER && problemOf(response, one) === undefined);
+  // The recorded output belongs to the first answer that fits.
+  return call === first && response.output?.type === 'parsed' ? response.output.value : (call.arguments['output'] ?? null);
+}
+
+// Tool phase: the calls of one response.
+
+/** The calls of one response, and their outcomes so far by index; null for a call that has none yet. */
+export interface ToolBatch {
+  response: RecordedResponse;
+  prepared: PreparedCall[];
+  outcomes: (ToolOutcome | null)[];
+  /** The outcomes of calls of the response that have run before these. */
+  earlier?: readonly (ToolOutcome | null)[];
+}
+
+/**
+ * True for calls that must not overlap. One call alone is a sequence. A call that the limits refused in the execution before
+ * counts as little as it did there.
+ */
+export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
+  if (prepared.length === 1 || !snapshot.parallel) return true;
+  return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));
+}
+
+/** True if a call needs a decision, or if a person may have to be asked about the outcome of one. */
+export function needsDecisions({ snapshot }: RunState, { prepared }: ToolBatch): boolean {
+  return prepared.some((one) => {
+    if (one.type !== 'execute') return false;
+    return one.requirement !== undefined || (snapshot.onUnknownOutcome === 'ask' && one.invocation.tool.effect === 'once');
+  });
+}
+
+// Tool phase: the start of one call.
+
+export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  countStart(state, invocation);
+  const instead = points.startsCall(state, ports, invocation);
+  if (instead !== undefined) return instead;
+  const started = invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
+  return points.awaitsResult(state, invocation.tool) ? withResultReviewed(state, ports, invocation, started) : started;
+}
+
+async function withResultReviewed(
+  state: RunState,
+  ports: RunPorts,
+  invocation: ToolInvocation,
+  started: Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  const outcome = await started;
+  const reviewed = points.afterResult(state, ports, { invocation, outcome });
+  return reviewed === undefined ? outcome : (await reviewed).outcome;
+}
+
+/** Counts a call that starts. From here on it counts against the limits, however it ends. */
+export function countStart(state: RunState, { call: { name } }: ToolInvocation): void {
+  state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
+}
+
+/** Starts a call whose effect happens once, and never starts it again: if its answer is lost, the tool's `verify` is called, or its outcome is unknown. */
+async function startOnce(ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tool } = invocation;
+  const started = await ports.runTool(invocation);
+  if (started.type !== 'lost') return started;
+  const found = tool.verify && !ports.cancelRequested() ? await ports.verify(invocation, started.reason) : started;
+  if (found.type === 'result') return found;
+  return found.type === 'cancelled' ? { type: 'cancelled', isUnknown: true } : { ...unknownResult(tool.name), isUnknown: true };
+}
+
+// Tool phase: changes that calls make to the run.
+
+type Result = ToolOutcome & { type: 'result' };
+
+/**
+ * Applies the changes that a call makes to the run, once: its state, its deps, and how often its tool has asked the model to try
+ * again. Calls that overlap may each keep within the bounds and break them together, and one may undo what another has changed
+ * meanwhile: such a call becomes an error result, and changes nothing. `seen` is the number of changes when the call started.
+ */
+export function applyChanges(state: RunState, prepared: PreparedCall, outcome: ToolOutcome, seen: number): ToolOutcome {
+  if (outcome.type !== 'result' || outcome.applied || prepared.type !== 'execute') return outcome;
+  const { tool, call } = prepared.invocation;
+  const { state: changes, asksRetry, ...kept } = outcome;
+  const undone = undoneKey(state, outcome, seen);
+  if (undone !== undefined) return conflictingChange(outcome, tool, undone);
+  const problem = changes && stateProblem(state.context.state, changes);
+  if (problem !== undefined) return refusedChange(outcome, `Tool '${call.name}' keeps too much. ${problem}`);
+  const updated = updatedDeps(state, outcome);
+  if (!updated.ok)
+    return refusedChange(outcome, `The update of the deps by tool '${call.name}' was refused, and changed nothing: ${updated.problem}`);
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
+  state.deps = updated.deps;
+  noteChanges(state, outcome);
+  const result: Result = { ...kept, applied: true };
+  if (asksRetry) return withinRetries(state, tool.modelRetries ?? DEFAULT_POLICY.modelRetries, call.name, result);
+  if (result.status === 'success') state.modelRetries.delete(call.name);
+  return result;
+}
+
+/** Returns the deps after an update; or the problem, if the update cannot be applied or its result does not fit. */
+function updatedDeps(
+  { deps, snapshot }: Pick<RunState, 'deps' | 'snapshot'>,
+  { contextUpdate }: Pick<Result, 'contextUpdate'>,
+): UpdatedDeps {
+  if (contextUpdate === undefined) return { ok: true, deps };
+  const updated = applyOperations(deps, contextUpdate);
+  if (!updated.ok) return updated;
+  const bytes = jsonBytes(updated.deps);
+  if (bytes > BYTE_BUDGETS.deps) return { ok: false, problem: `the deps would be ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}` };
+  const problems = snapshot.deps === undefined ? [] : checkJson(snapshot.deps, updated.deps);
+  return problems.length === 0 ? updated : { ok: false, problem: `deps: ${problemsText(problems)}` };
+}
+
+/** Limits the number of times in a row that a tool may ask the model to try again. */
+function withinRetries({ modelRetries }: RunState, allowed: number, name: string, result: Result): Result {
+  const before = modelRetries.get(name) ?? 0;
+  if (before < allowed) {
+    modelRetries.set(name, before + 1);
+    return result;
+  }
+  return refusedChange(result, noRetriesLeft(name, allowed, resultText(result.content)));
+}
+
+/** Returns the result of a call whose change would undo another one. A call that acts once must not be made again for it, and its result is kept. */
+function conflictingChange(outcome: Result, { name, effect }: ToolSnapshot, key: string): Result {
+  const problem = `The update by tool '${name}' was refused, and changed nothing: another call changed "${key}" while this one was running.`;
+  if (effect !== 'once') return refusedChange(outcome, `${problem} Call the tool again.`);
+  const { content, spilled } = outcome;
+  const refused = refusedChange(outcome, `${problem} The call itself took effect: do not make it again. Its result:`);
+  return { ...refused, content: [...refused.content, ...content], ...defined({ spilled }) };
+}
+
+/** Returns an error result instead of the one of the activity. It has no result id: no worker's cache has it. */
+function refusedChange({ durationMs }: Result, message: string): Result {
+  return { type: 'result', status: 'error', content: [message], durationMs, applied: true };
+}
+
+// Tool phase: results in the record.
+
+type Outcomes = readonly (ToolOutcome | null)[];
+
+/**
+ * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
+ * response wait for a decision, that is a part of them; marks each with the time, for the step.
+ */
+export function recordResults(
+  { state, calls, response, caller }: ToolBatchContext,
+  ports: RunPorts,
+  outcomes: (ToolOutcome | null)[],
+): void {
+  const recordedAt = isoTime(ports.now());
+  const results: ToolResult[] = [];
+  const resultIds: string[] = [];
+  const contextUpdates: RecordedUpdate[] = [];
+  calls.forEach((call, index) => {
+    const outcome = outcomes[index];
+    if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
+    // Only a model reads texts beside a result.
+    const result = caller !== undefined ? resultOf(call, outcome) : points.resultAsRead(response, call, resultOf(call, outcome));
+    results.push(toolResult(call, result));
+    if (result.resultId !== undefined) resultIds.push(result.resultId);
+    if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
+    outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : result), recordedAt };
+  });
+  const isPartial = outcomes.includes(null);
+  const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
+  if (results.length === 0 && (isPartial || calls.length > 0)) return;
+  recordEvent(state, ports, {
+    author: state.snapshot.name,
+    content: results,
+    // Made of the id that the history holds: no activity has an input that names it.
+    ...(caller !== undefined ? { caller, id: `${response.id}/results-${before}` } : {}),
+    ...(isPartial ? { partial: true as const } : {}),
+    ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
+  });
+  if (caller === undefined && resultIds.length === results.length) state.resultIds = resultIds;
+}
+
+/** Records one step with one record per call. All results are in the record already. */
+export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): void {
+  const { state, response, final } = acting;
+  const records = recordsOf(acting, outcomes);
+  for (const record of records) countToolCall(state, record);
+  for (const [index, call] of acting.calls.entries()) {
+    const record = records[index];
+    if (record !== undefined) points.callRecorded(state, call, record);
+  }
+  recordStep(state, {
+    ...points.stepParts(state, response),
+    thought: thoughtOf(response.content),
+    toolCalls: [...records, ...points.recordsBeside(state)],
+    usage: response.usage,
+    finishReason: 'tool_calls',
+    ...defined({ warnings: response.warnings }),
+    ...(final ? { final: true } : {}),
+  });
+}
+
+/** Returns the records of calls, in their order. */
+export function recordsOf(acting: ToolBatchContext, outcomes: Outcomes): ToolCallRecord[] {
+  return acting.calls.map((call, index) => toolCallRecord(acting, call, resultOf(call, outcomes[index] ?? interruptedResult())));
+}
+
+/** Returns the result that is recorded for a call with that outcome. */
+export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
+  if (outcome.type === 'result') return outcome;
+  const instead = outcome.type === 'lost' || outcome.isUnknown ? unknownResult(name) : runningResult();
+  return {
+    ...instead,
+    ...defined({ recordedAt: outcome.recordedAt }),
+    ...(outcome.type === 'cancelled' && outcome.childRunId !== undefined ? { childRunId: outcome.childRunId } : {}),
+  };
+}
+
+function isRecorded(outcome: ToolOutcome): boolean {
+  return outcome.recordedAt !== undefined;
+}
+
+function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }: Result): ToolResult {
+  return { type: 'tool_result', toolCallId, name, status, content, ...defined({ spilled }) };
+}
+
+function toolCallRecord({ state, response }: ToolBatchContext, call: ToolCall, settled: Result): ToolCallRecord {
+  const { status, content, notRun, durationMs, spilled, verified, childRunId, recordedAt = '' } = settled;
+  const isError = status === 'error';
+  const result = resultText(content);
+  if (isError) noteError(state, result);
+  const tool = state.snapshot.tools.find(({ name }) => name === call.name);
+  return {
+    toolName: call.name,
+    ...defined({ toolVersion: tool?.version, capability: tool?.capability }),
+    callId: call.toolCallId,
+    arguments:
+      state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,
+    result,
+    isError,
+    ...defined({ notRun }),
+    durationMs,
+    timestamp: recordedAt,
+    ...defined({ spilled, verified, childRunId }),
+    ...points.recordParts(response, call, settled),
+  };
+}

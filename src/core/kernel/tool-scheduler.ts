@@ -1,0 +1,513 @@
+import { isOfUser, type ToolSnapshot } from '../domain/agent.ts';
+import { changesSoFar } from '../domain/changes.ts';
+import type { CallsLeft } from '../domain/children.ts';
+import { defined } from '../domain/defined.ts';
+import { askForDecisions, awaitAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
+import type { LeftCall, LongCalls } from './capability.ts';
+import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-as-new.ts';
+import { endsByDeadline } from './limits.ts';
+import type { ToolBatchContext } from './next-step.ts';
+import { points } from './points.ts';
+import { interruptedResult, noWorker, type RunPorts, type ToolInvocation, type ToolOutcome, unknownResult } from './ports.ts';
+import { deadlineOf, isAskedAbout, type RunState } from './run-state.ts';
+import {
+  applyChanges,
+  countStart,
+  needsDecisions,
+  type PreparedCall,
+  recordResults,
+  runsInSequence,
+  startTool,
+  type ToolBatch,
+} from './tool-calls.ts';
+
+// Tool phase: the scheduler of calls.
+
+/**
+ * The reason why a call that may start has not: the history of this execution is full, too many bytes are in flight, or it must
+ * follow a call that is running.
+ */
+type HeldBack = 'history' | 'bytes' | 'order' | undefined;
+
+/**
+ * Schedules the calls of one response, in sequence or together. Each turn applies the decisions that have
+ * come, gives up calls that must not start any more, starts those that may, and waits. In every batch:
+ *
+ * - after a cancellation, a message that steers, the deadline of the run, or a call that no worker could make, no
+ *   further call starts: those that have not started are interrupted, and those that are running are waited for;
+ * - if the history of this execution is full, calls that have not started are left to the next one, with null as
+ *   their outcome, and so are calls that wait for a decision;
+ * - calls that may outlast this execution do not keep the run in it: they are left to the next one, which waits for them
+ *   from its beginning;
+ * - a call of a tool that says what it changes starts after the calls before it, and the calls after it start after it;
+ * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
+ *   delays no other.
+ */
+class ToolScheduler {
+  readonly #acting: ToolBatchContext;
+  readonly #ports: RunPorts;
+  readonly #batch: ToolBatch;
+  readonly #inSequence: boolean;
+  /** True if calls that overlap may have to follow one another. */
+  readonly #isOrdered: boolean;
+  /** The number of changes of the run when each call started, by index. */
+  readonly #seen = new Map<number, number>();
+  /** The indexes of the calls that have had to follow another one. */
+  readonly #held = new Set<number>();
+  readonly #inFlight: InFlight;
+  /** Undefined if no call of the agent that acts can be one. */
+  readonly #long: LongCalls | undefined;
+  #hasDecisions = false;
+
+  constructor(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch) {
+    this.#acting = acting;
+    this.#ports = ports;
+    this.#batch = batch;
+    this.#inSequence = runsInSequence(acting.state, batch);
+    this.#isOrdered = !this.#inSequence && batch.prepared.some((one) => one.type === 'execute' && declaresUpdates(one.invocation.tool));
+    this.#inFlight = new InFlight((index, outcome) => {
+      if (outcome.type !== 'left') batch.outcomes[index] = outcome;
+    });
+    this.#long = points.longCalls(acting.state, ports);
+  }
+
+  /** Returns the outcome of each call by index; null for those that are left to the next execution. */
+  async execute(): Promise<(ToolOutcome | null)[]> {
+    const ports = this.#ports;
+    const batch = this.#batch;
+    const { state } = this.#acting;
+    this.#followLongCalls();
+    if (!ports.cancelRequested() && needsDecisions(state, batch)) this.#beginDecisions();
+    for (;;) {
+      const { received } = ports.inbox;
+      if (this.#hasDecisions) await takeDecisions(this.#acting, ports, batch);
+      if (!this.#isStopped()) {
+        if (this.#hasDecisions) askAboutOutcomes(this.#acting, ports, batch);
+        this.#applyChanges();
+        // Only on demand: in the sandbox every promise costs a stack trace. Meanwhile calls may have ended, and messages may have come.
+        if (this.#hasPredicateToAsk()) {
+          await this.#askPredicate();
+          continue;
+        }
+      }
+      if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
+      const heldBack = this.#start();
+      if (this.#hasDecisions || this.#long?.hasWaited) showWaiting(state, ports);
+      if (this.#isWaitingLong) this.#leaveLongCalls(heldBack);
+      if (this.#inFlight.count === 0) {
+        if (heldBack !== undefined || this.#long?.isLeaving) return batch.outcomes;
+        this.#applyChanges();
+        if (!batch.outcomes.includes(null)) return batch.outcomes;
+        // Only decisions are waited for: approvers see the results so far.
+        this.#recordSoFar();
+        if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
+      }
+      await this.#wait(heldBack, received);
+    }
+  }
+
+  /** True if no further call may start. A cancellation also applies to calls that need no execution. Other reasons matter only if a call is still to start. */
+  #isStopped(): boolean {
+    const { prepared, outcomes } = this.#batch;
+    const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
+    return this.#ports.cancelRequested() || (isWaiting && isStopped(this.#acting.state, this.#ports, this.#batch));
+  }
+
+  /** Starts the calls that may start, in the order of the model. Returns the reason if one of them was held back. */
+  #start(): HeldBack {
+    const { state } = this.#acting;
+    const { prepared, outcomes } = this.#batch;
+    const held: number[] = [];
+    let isFull: boolean | undefined;
+    if (this.#long?.isLeaving) return 'history';
+    for (const [index, one] of prepared.entries()) {
+      if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
+      if (this.#inSequence && this.#inFlight.count > 0) return undefined;
+      if (one.type === 'immediate') {
+        outcomes[index] = one.outcome;
+        continue;
+      }
+      const invocation = startable(state, one);
+      if (invocation === undefined) continue;
+      // Checked for each call: a tool in this process may send a message as soon as it has started.
+      if (isStopped(state, this.#ports, this.#batch)) {
+        giveUp(state, this.#ports, this.#batch, this.#inFlight);
+        return undefined;
+      }
+      if (this.#long?.includes(one.invocation.tool) && this.#long.isHeldBack(one.invocation)) continue;
+      // Checked once for all calls: the history does not grow before the calls are waited for.
+      isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
+      if (isFull) continue;
+      if (this.#isHeld(index, held)) {
+        held.push(index);
+        continue;
+      }
+      const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
+      if (!this.#inFlight.hasRoomFor(bytes)) return 'bytes';
+      this.#seen.set(index, changesSoFar(state));
+      this.#inFlight.add(index, bytes, this.#started(invocation));
+    }
+    if (isFull) return 'history';
+    return held.length === 0 ? undefined : 'order';
+  }
+
+  /**
+   * True if a call must follow one that is running, or an earlier one that is held. A call that was held also waits for local calls:
+   * a replay hands over the ends of several at once, and calls after them would start in another order.
+   */
+  #isHeld(index: number, earlier: readonly number[]): boolean {
+    if (!this.#isOrdered) return false;
+    const tool = toolAt(this.#batch, index);
+    const others = [...this.#inFlight.indexes, ...earlier].map((other) => toolAt(this.#batch, other));
+    const isHeld = others.some((other) => mustFollow(tool, other)) || (this.#held.has(index) && this.#runsLocally());
+    if (isHeld) this.#held.add(index);
+    return isHeld;
+  }
+
+  #runsLocally(): boolean {
+    return [...this.#inFlight.indexes].some((index) => toolAt(this.#batch, index).tier === 'local');
+  }
+
+  #started(invocation: ToolInvocation): Promise<SettledCall> {
+    const long = this.#long;
+    if (!long?.includes(invocation.tool)) return startTool(this.#acting.state, this.#ports, invocation);
+    countStart(this.#acting.state, invocation);
+    return long.run(invocation, this.#callsLeft(long));
+  }
+
+  get #isWaitingLong(): boolean {
+    return this.#long !== undefined && this.#long.waiting > 0;
+  }
+
+  /** Waits for the calls that an earlier execution has started, also if the run was cancelled or steered since. */
+  #followLongCalls(): void {
+    const long = this.#long;
+    if (long === undefined) return;
+    for (const [index, one] of this.#batch.prepared.entries()) {
+      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !long.isRunning(one.invocation)) continue;
+      this.#inFlight.add(index, 0, long.run(one.invocation));
+    }
+  }
+
+  /** Leaves the calls that may outlast this execution to the next one, once this one is full and no other call is running. */
+  #leaveLongCalls(heldBack: HeldBack): void {
+    const long = this.#long;
+    if (long === undefined || long.isLeaving || this.#inFlight.count > long.waiting) return;
+    if (hasMuchToRecord(this.#batch.outcomes)) this.#recordSoFar();
+    if (heldBack === 'history' || continueBeforeTool(this.#acting.state, this.#ports, this.#batch, { leavesAgents: true })) long.leave();
+  }
+
+  #recordSoFar(): void {
+    this.#applyChanges();
+    recordResults(this.#acting, this.#ports, this.#batch.outcomes);
+    this.#ports.recorded?.(this.#acting.state);
+  }
+
+  /** The calls that may still start, the one that starts now included. */
+  #callsLeft(long: LongCalls): CallsLeft {
+    const { prepared, outcomes } = this.#batch;
+    const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
+    const agents = left.filter((one) => one.type === 'execute' && long.includes(one.invocation.tool));
+    return { all: left.length, agents: agents.length };
+  }
+
+  #wait(heldBack: HeldBack, received: number): Promise<void> {
+    const calls = this.#inFlight;
+    if (!this.#hasDecisions && !this.#isWaitingLong)
+      return heldBack === 'bytes' || (heldBack === 'order' && !this.#runsLocally()) ? calls.one() : calls.all();
+    // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
+    if (this.#ports.cancelRequested()) return calls.one();
+    void calls.watch();
+    return waitForChange(this.#acting.state, this.#ports, { received, ended: () => calls.ended });
+  }
+
+  #beginDecisions(): void {
+    this.#hasDecisions = true;
+    awaitAgain(this.#acting.state, this.#ports);
+    askForDecisions(this.#acting, this.#ports, this.#batch);
+  }
+
+  /** Applies the changes of the calls that have ended, in call order, never in completion order. */
+  #applyChanges(): void {
+    const { state } = this.#acting;
+    const { prepared, outcomes } = this.#batch;
+    for (const [index, one] of prepared.entries()) {
+      if (this.#inFlight.has(index) && mayUpdate(toolAt(this.#batch, index))) return;
+      const outcome = outcomes[index];
+      if (outcome) outcomes[index] = applyChanges(state, one, outcome, this.#seen.get(index) ?? changesSoFar(state));
+    }
+  }
+
+  /** True if the predicate of the next call is to be called again: calls and predicates see the changes of the calls before them. */
+  #hasPredicateToAsk(): boolean {
+    if (this.#inSequence && this.#inFlight.count > 0) return false;
+    return (
+      isToReevaluate(this.#batch.prepared[this.#next()], this.#batch) && !continueBeforeTool(this.#acting.state, this.#ports, this.#batch)
+    );
+  }
+
+  /** Calls the predicate of the next call again. */
+  async #askPredicate(): Promise<void> {
+    const index = this.#next();
+    const one = this.#batch.prepared[index];
+    if (!isToReevaluate(one, this.#batch)) return;
+    const reevaluated = await reevaluatePredicate(this.#ports, one);
+    this.#batch.prepared[index] = reevaluated;
+    if (reevaluated.requirement === undefined) return;
+    if (this.#hasDecisions) askForDecisions(this.#acting, this.#ports, this.#batch);
+    else this.#beginDecisions();
+  }
+
+  /** The index of the first call that may start, among calls that overlap of the first whose predicate is to be called again; -1 if there is none. */
+  #next(): number {
+    const { prepared, outcomes } = this.#batch;
+    const ready: number[] = [];
+    return prepared.findIndex((one, index) => {
+      if (one.type !== 'execute' || outcomes[index] !== null || this.#inFlight.has(index)) return false;
+      if (startable(this.#acting.state, one) === undefined) return false;
+      const isNext = this.#inSequence || (isToReevaluate(one, this.#batch) && !this.#isHeld(index, ready));
+      ready.push(index);
+      return isNext;
+    });
+  }
+}
+
+function toolAt({ prepared }: ToolBatch, index: number): ToolSnapshot {
+  const one = prepared[index];
+  if (one?.type !== 'execute') throw new TypeError(`Call ${index} of the response is not one to execute`);
+  return one.invocation.tool;
+}
+
+/**
+ * True if a call must not start before another one of the response has ended: it would not see what that one changes, or its own
+ * change could come before that of an earlier call. Calls whose tools name different keys may overlap, and so may calls of tools
+ * that say nothing: what they change is checked when they end.
+ */
+function mustFollow(tool: ToolSnapshot, other: ToolSnapshot): boolean {
+  const [own, others] = [updatesOf(tool), updatesOf(other)];
+  if (others === undefined) return isDeclared(own);
+  if (!isDeclared(others)) return false;
+  return !isDeclared(own) || own === true || others === true || own.some((key) => others.includes(key));
+}
+
+/** True if the tool says that its calls change deps or state. */
+function declaresUpdates(tool: ToolSnapshot): boolean {
+  return isDeclared(updatesOf(tool));
+}
+
+/** True if a call of the tool may change deps or state. */
+function mayUpdate(tool: ToolSnapshot): boolean {
+  return updatesOf(tool) !== false;
+}
+
+function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[] {
+  return updates !== undefined && updates !== false;
+}
+
+/** Returns what a tool says of its updates. Calls that no function of the user runs change nothing. */
+function updatesOf(tool: ToolSnapshot): ToolSnapshot['updates'] {
+  return isOfUser(tool) ? tool.updates : false;
+}
+
+// Tool phase: the turns of the calls of a response.
+
+/**
+ * Runs the calls of a response, and those that run last after all others, whose results they see. Returns the outcome of each call by index; null for those that are left to the next execution.
+ */
+export async function scheduleCalls(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+  const { state, calls } = acting;
+  const isLater = calls.map((call) => points.runsLast(state, call));
+  if (!isLater.includes(true)) return runTogether(acting, ports, batch);
+  const outcomes = [...batch.outcomes];
+  for (const later of [false, true]) {
+    const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
+    // The run ends because no worker had a tool.
+    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interruptedResult());
+    const some: ToolBatch = {
+      response: batch.response,
+      prepared: pick(batch.prepared, indexes),
+      outcomes: indexes.map((index) => outcomes[index] ?? null),
+      earlier: later ? outcomes : [],
+    };
+    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, ports, some);
+    for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+    if (ended.includes(null)) return outcomes;
+  }
+  return outcomes;
+}
+
+/** Runs calls as the scheduler does. Calls around one with a phase of its own, or before those that run last, have their outcomes if the response continues. */
+async function runTogether(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch): Promise<(ToolOutcome | null)[]> {
+  const isDone = !batch.outcomes.includes(null);
+  return isDone ? batch.outcomes : new ToolScheduler(acting, ports, batch).execute();
+}
+
+function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
+  return indexes.flatMap((index) => {
+    const item = items[index];
+    return item === undefined ? [] : [item];
+  });
+}
+
+// Tool phase: predicates of approval after the deps have changed.
+
+type ExecutableCall = PreparedCall & { type: 'execute' };
+
+/** True for a call whose predicate was called before earlier calls changed the deps. */
+function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch): one is ExecutableCall {
+  if (one?.type !== 'execute' || one.requirement !== undefined || one.askedAgain) return false;
+  return one.invocation.tool.approval?.when === 'predicate' && outcomes.some(hasChangedDeps);
+}
+
+/** Calls the predicate of a call again, with the current deps. */
+async function reevaluatePredicate(ports: RunPorts, one: ExecutableCall): Promise<ExecutableCall> {
+  const requirement = await ports.reevaluateApproval(one.invocation);
+  return { ...one, askedAgain: true, ...defined({ requirement }) };
+}
+
+function hasChangedDeps(outcome: ToolOutcome | null): boolean {
+  return outcome?.type === 'result' && outcome.applied === true && outcome.contextUpdate !== undefined;
+}
+
+// Tool phase: calls whose outcome is unknown.
+
+/** The reason that the person reads. */
+const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
+
+/** Asks a person about the calls whose outcome is unknown, if the agent says so. Those calls wait for the answer. */
+function askAboutOutcomes({ state }: ToolBatchContext, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
+  if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
+  for (const [position, one] of prepared.entries()) {
+    const outcome = outcomes[position];
+    if (one.type !== 'execute' || outcome?.type !== 'result' || !outcome.isUnknown || outcome.applied) continue;
+    outcomes[position] = null;
+    const { call, tool, eventId, index, step } = one.invocation;
+    const now = ports.now();
+    requestDecision(state, ports, {
+      kind: 'outcome',
+      callId: call.toolCallId,
+      toolName: tool.name,
+      digest: `outcome/${eventId}/${index}`,
+      key: `${eventId}/${index}/outcome`,
+      step,
+      requestedAt: now,
+      // A deadline cannot say that the call took effect.
+      ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
+      reason: REASON,
+    });
+  }
+}
+
+// Tool phase: the rule by which no further call starts.
+
+/**
+ * True if no further call of the batch may start. The run is cancelled or over its deadline, a message
+ * steers it elsewhere, or a call that no worker could make ends it.
+ */
+export function isStopped(state: RunState, ports: RunPorts, { outcomes }: Pick<ToolBatch, 'outcomes'>): boolean {
+  return ports.cancelRequested() || ports.inbox.isSteered || noWorker(outcomes) !== undefined || endsByDeadline(state, ports.now());
+}
+
+/** Gives up the calls that have not started, and the decisions that they wait for. Calls that are running are left to end. */
+function giveUp(state: RunState, ports: RunPorts, { prepared, outcomes }: ToolBatch, running: InFlight): void {
+  const { pending } = state.approvals;
+  state.approvals.pending = [];
+  for (const [index, one] of prepared.entries()) {
+    if (outcomes[index] !== null || running.has(index)) continue;
+    if (one.type === 'immediate') outcomes[index] = ports.cancelRequested() ? interruptedResult() : one.outcome;
+    // A call about whose outcome a person is asked has started.
+    else if (isAskedAbout(pending, one.invocation.call.toolCallId)) outcomes[index] = unknownResult(one.invocation.tool.name);
+    else outcomes[index] = interruptedResult();
+  }
+}
+
+// Tool phase: calls that are running.
+
+/** The outcome of a call; `left` for one that the next execution waits for. */
+type SettledCall = ToolOutcome | LeftCall;
+
+/**
+ * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
+ * of commands, its state on the server 8 MB of inputs, and as many results may come back at once.
+ */
+const MAX_BYTES_IN_FLIGHT = 3_000_000;
+
+interface RunningCall {
+  bytes: number;
+  outcome: Promise<SettledCall>;
+  /** Resolves when the call has ended. Absent until calls are watched one by one. */
+  ended?: Promise<void>;
+}
+
+/** The calls of a response that are running, by index, and the bytes that they may bring. */
+class InFlight {
+  /** The number of calls that have ended. */
+  ended = 0;
+  readonly #running = new Map<number, RunningCall>();
+  readonly #onEnd: (index: number, outcome: SettledCall) => void;
+  #bytes = 0;
+
+  /** `onEnd` receives the outcome of each call. */
+  constructor(onEnd: (index: number, outcome: SettledCall) => void) {
+    this.#onEnd = onEnd;
+  }
+
+  /** The number of calls that are running. */
+  get count(): number {
+    return this.#running.size;
+  }
+
+  /** The indexes of the calls that are running. */
+  get indexes(): MapIterator<number> {
+    return this.#running.keys();
+  }
+
+  has(index: number): boolean {
+    return this.#running.has(index);
+  }
+
+  /** True if a call of that size may start besides those that are running. One alone always may. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#running.size === 0 || this.#bytes + bytes <= MAX_BYTES_IN_FLIGHT;
+  }
+
+  /** Holds the bytes of a call until it has ended. The call must not reject. */
+  add(index: number, bytes: number, outcome: Promise<SettledCall>): void {
+    this.#bytes += bytes;
+    this.#running.set(index, { bytes, outcome });
+  }
+
+  /** Makes each running call report its own end. Only on demand: in the sandbox every promise costs a stack trace. */
+  watch(): Promise<void>[] {
+    return [...this.#running].map(([index, call]) => (call.ended ??= call.outcome.then((outcome) => this.#end(index, outcome))));
+  }
+
+  /** Waits until one of the calls has ended. */
+  async one(): Promise<void> {
+    await Promise.race(this.watch());
+  }
+
+  /** Waits until all calls have ended. Not async, and a single call is put into no array: in the sandbox every promise costs a stack trace. */
+  all(): Promise<void> {
+    const [only] = this.#running.size === 1 ? this.watch() : [];
+    return only ?? this.#allTogether();
+  }
+
+  async #allTogether(): Promise<void> {
+    const running = [...this.#running];
+    const outcomes = await Promise.all(running.map(([, { outcome }]) => outcome));
+    for (const [position, [index]] of running.entries()) {
+      const outcome = outcomes[position];
+      if (outcome !== undefined) this.#end(index, outcome);
+    }
+  }
+
+  #end(index: number, outcome: SettledCall): void {
+    const call = this.#running.get(index);
+    if (call === undefined) return;
+    this.#running.delete(index);
+    this.#bytes -= call.bytes;
+    this.ended += 1;
+    this.#onEnd(index, outcome);
+  }
+}

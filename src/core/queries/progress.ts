@@ -1,0 +1,96 @@
+import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
+import { jsonBytes } from '../domain/byte-budgets.ts';
+import { defined } from '../domain/defined.ts';
+import type { JsonObject } from '../domain/json.ts';
+import { jsonTextPrefix } from '../domain/text.ts';
+import { isoTime } from '../domain/time.ts';
+import { noUsage } from '../domain/usage.ts';
+import type { StatusView } from '../domain/views.ts';
+import { rewrittenArguments } from '../kernel/gate.ts';
+import { usedAmounts } from '../kernel/limits.ts';
+import { points } from '../kernel/points.ts';
+import type { RunState } from '../kernel/run-state.ts';
+import { findEvent } from '../kernel/tool-calls.ts';
+
+// Shared state: the progress of a run.
+
+/** The status of a run without what its state does not know: ids, times, its queue, and what waits outside of the loop. */
+type RunProgress = Omit<
+  StatusView,
+  | 'version'
+  | 'runId'
+  | 'agentName'
+  | 'about'
+  | 'status'
+  | 'executions'
+  | 'queued'
+  | 'session'
+  | 'children'
+  | 'waitingChildren'
+  | 'missing'
+  | 'running'
+  | 'startTime'
+>;
+
+/** Returns the progress of a run in that state; without a state, of a run that has not begun. */
+export function progressOf(state: RunState | undefined): RunProgress {
+  if (state === undefined) {
+    return { currentStep: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
+  }
+  const { context, limits, usage, toolCallsTotal, toolCallsNotRun, window, approvals, lastError } = state;
+  return {
+    currentStep: context.currentStep,
+    usage,
+    toolCallsTotal,
+    ...defined({ toolCallsNotRun }),
+    toolCallsStarted: usedAmounts(state).toolCalls,
+    events: window.through,
+    waitingFor: approvals.pending.map(({ toolName }) => toolName),
+    limits,
+    ...points.statusParts(state),
+    ...defined({ lastError }),
+  };
+}
+
+// Shared state: pending decisions as a person sees them.
+
+/** Bytes of JSON of the arguments of one call in a list of pending approvals. */
+const MAX_ARGUMENT_BYTES = 20_000;
+
+/** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
+export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>): ApprovalView[] {
+  const { approvals, snapshot } = state;
+  return approvals.pending.map((waiting) => {
+    const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
+    return { ...withIsoTimes(waiting), ...boundedArguments(argumentsOf(state, waiting)), ...defined({ answer }) };
+  });
+}
+
+/**
+ * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
+ * that has started may have been approved with edited arguments.
+ */
+function argumentsOf(
+  state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'rewrites'>,
+  { kind, callId, proposal, key }: PendingApproval,
+): JsonObject {
+  if (kind === 'limit') return { ...proposal };
+  const approved = state.approvals.approved.find((one) => one.callId === callId);
+  if (approved?.arguments !== undefined) return approved.arguments;
+  const rewritten = rewrittenArguments(state, callId);
+  if (rewritten !== undefined) return rewritten;
+  const [eventId, index] = key.split('/');
+  const event = findEvent(state, eventId ?? '');
+  const call = event?.content[Number(index)];
+  return call?.type === 'tool_call' ? call.arguments : {};
+}
+
+/** Returns a pending approval with its times as they are shown. */
+function withIsoTimes({ requestedAt, deadlineAt, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
+  return { ...waiting, requestedAt: isoTime(requestedAt), ...(deadlineAt === undefined ? {} : { deadlineAt: isoTime(deadlineAt) }) };
+}
+
+function boundedArguments(whole: JsonObject): Pick<ApprovalView, 'arguments' | 'argumentsCut'> {
+  if (jsonBytes(whole) <= MAX_ARGUMENT_BYTES) return { arguments: whole };
+  return { arguments: { text: jsonTextPrefix(JSON.stringify(whole), MAX_ARGUMENT_BYTES) }, argumentsCut: true };
+}
