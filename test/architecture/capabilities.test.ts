@@ -37,10 +37,10 @@ test('a capability is named outside its own files and folders only', () => {
 
 /** The files outside its rooms that name a capability: at present, and as few as they should become. */
 const NAMED: { name: string; now: number; goal: number }[] = [
-  { name: 'guardrail', now: 37, goal: 15 },
-  { name: 'permission', now: 47, goal: 15 },
-  { name: 'hook', now: 59, goal: 25 },
-  { name: 'skill', now: 15, goal: 10 },
+  { name: 'guardrail', now: 28, goal: 15 },
+  { name: 'permission', now: 43, goal: 15 },
+  { name: 'hook', now: 52, goal: 25 },
+  { name: 'skill', now: 8, goal: 10 },
   // A limit, as any other: its words and its check stand in one table.
   { name: 'costUsd', now: 14, goal: 12 },
 ];
