@@ -176,8 +176,8 @@ async function summariseRange(
     recordFailedCall(state, ports, model, outcome);
     return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   }
-  const { id, text, usage, failedAttempts, hooks } = outcome;
-  const spending = spend(state, { model, usage, answer: text, failedAttempts });
+  const { id, text, usage, failedAttempts, answeredBy, hooks } = outcome;
+  const spending = spend(state, { model: answeredBy ?? model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
   const content: ContentItem[] = [
     { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${loadedSkillsLine(state)}` },
@@ -185,6 +185,7 @@ async function summariseRange(
   recordCompaction(state, ports, {
     id,
     ...spending,
+    ...defined({ answeredBy }),
     content,
     compaction: { summarised: { head, tail }, ...defined({ hooks }) },
   });

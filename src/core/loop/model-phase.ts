@@ -1,5 +1,6 @@
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
+import { hasLargerModel, originOf } from '../domain/fallback.ts';
 import { type GuardrailReport, guardsAnswers } from '../domain/guardrails.ts';
 import { type Recalled, recallEvent } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
@@ -119,7 +120,8 @@ async function afterFailure(
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
     // The provider has answered and refused nothing: the context was full before the answer ended, and another one may be shorter.
-    if (spent !== undefined) return { ...position, shortened: true };
+    // A list may have a model with a larger context.
+    if (spent !== undefined || hasLargerModel(state.snapshot)) return { ...position, shortened: true };
   }
   if (isRefusal(code) && !position.shortened && limitReached(state, ports.now(), position) === undefined) {
     const repaired = await repairConversation(state, ports, message);
@@ -158,6 +160,7 @@ function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCa
     // A conversation that was too long has no room for more.
     ...(isFirstStep(state) ? { firstStep: true as const } : {}),
     ...(recallDue(state) && !shortened ? { recall: true } : {}),
+    ...(shortened ? { shortened } : {}),
     newEvents: countNewEvents(window, seenEvents),
     final,
   };
@@ -183,9 +186,9 @@ function recordResponse(
   { recalled, ...recorded }: RecordedResponse,
   { final, input }: Responded,
 ): NextStep {
-  const { id, content, providerItems, notices, finishReason, failedAttempts } = recorded;
+  const { id, content, providerItems, notices, finishReason, failedAttempts, answeredBy } = recorded;
   const { model, name: author } = state.snapshot;
-  const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
+  const spending = spend(state, { model: answeredBy ?? model, usage: recorded.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
   const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
   noteActed(state);
@@ -195,6 +198,7 @@ function recordResponse(
     author,
     content,
     ...spending,
+    ...defined({ answeredBy }),
     ...(guardsAnswers(state.snapshot) ? { guarded: true } : {}),
     ...defined({ providerItems, notices }),
     ...guardrails,
@@ -209,6 +213,7 @@ function recordResponse(
 
   recordStep(state, {
     ...agentOfStep(state),
+    ...originOf(recorded),
     thought: thoughtOf(content),
     toolCalls: [],
     usage,

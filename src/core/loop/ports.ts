@@ -44,6 +44,8 @@ export interface ModelCall extends Conversation {
   newEvents: number;
   /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
   firstStep?: true;
+  /** The conversation was too long for the call before, and has been shortened: a model with a larger context may be asked. */
+  shortened?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }
@@ -176,7 +178,15 @@ export interface SummaryRequest extends Conversation {
 }
 
 export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
+  | {
+      type: 'summary';
+      id: string;
+      text: string;
+      usage: UsageStats | null;
+      failedAttempts?: Spent;
+      answeredBy?: string;
+      hooks?: HookRecord[];
+    }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 

@@ -14,6 +14,7 @@ import {
   type AggregatedUsage,
   type EstimatedUsage,
   priced,
+  pricedSpent,
   type Spent,
   type UsageStats,
   withChild,
@@ -59,11 +60,12 @@ function addSpending(state: RunState, add: (total: AggregatedUsage) => Aggregate
   if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
 }
 
-/** Adds the cost of failed attempts. */
+/** Adds the cost of failed attempts. Those of a list come with it: each was made by another model. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
-  const reported = spent.reported === undefined ? undefined : priced(state.snapshot.prices, model, spent.reported);
-  const estimated = spent.estimated === undefined ? undefined : priced(state.snapshot.prices, model, spent.estimated);
+  const { prices, fallback } = state.snapshot;
+  const isListed = fallback?.models.some((one) => one.model === model) === true;
+  const { reported, estimated } = isListed ? spent : pricedSpent(spent, prices?.[model]);
   addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
   return { failedAttempts: defined({ reported, estimated }) };
 }
@@ -85,11 +87,19 @@ export function recordInterrupted(
   state: RunState,
   clock: RunClock,
   model: string,
-  { id, content, usage, failedAttempts }: RecordedResponse,
+  { id, content, usage, failedAttempts, answeredBy }: RecordedResponse,
 ): void {
-  const spending = spend(state, { model, usage, answer: content, failedAttempts });
+  const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts });
   const guarded = guardsAnswers(state.snapshot) ? { guarded: true as const } : {};
-  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...guarded, interrupted: true });
+  recordEvent(state, clock, {
+    id,
+    author: state.snapshot.name,
+    content,
+    ...spending,
+    ...defined({ answeredBy }),
+    ...guarded,
+    interrupted: true,
+  });
 }
 
 /** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */

@@ -5,6 +5,7 @@ import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { applyOperations, type RecordedUpdate, stateProblem, type UpdatedDeps } from '../domain/deps.ts';
+import { originOf } from '../domain/fallback.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { LimitReached } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
@@ -282,6 +283,7 @@ export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): vo
   delete state.endedChildren;
   recordStep(state, {
     ...agentOfStep(state),
+    ...originOf(response),
     thought: thoughtOf(response.content),
     toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
     usage: response.usage,
