@@ -112,7 +112,12 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
 }
 
 /** Tells the operator once for each run what the provider says about its requests. */
-function logWarnings(runtime: ActivityRuntime, input: CallModelInput, { model }: AgentSnapshot, { warnings = [], answeredBy = model }: RecordedResponse): void {
+function logWarnings(
+  runtime: ActivityRuntime,
+  input: CallModelInput,
+  { model }: AgentSnapshot,
+  { warnings = [], answeredBy = model }: RecordedResponse,
+): void {
   const said = runtime.secrets.redact(warnings.join('; '));
   if (said !== '') runtime.logOnce(`Run "${runIdOf(input)}": the provider of model "${answeredBy}" warns: ${said}`);
 }
