@@ -291,11 +291,15 @@ function checkPrices(prices: PriceTable): PriceTable {
     if (typeof price !== 'object' || price === null) {
       throw new UsageError(`${owner} are ${JSON.stringify(price)}: write {input, output, cachedInput} in US dollars per million tokens`);
     }
-    requireKnown(owner, price, { input: true, output: true, cachedInput: true });
-    const { input, output, cachedInput = input } = price;
+    requireKnown(owner, price, { input: true, output: true, cachedInput: true, cacheWrite: true, batch: true });
+    const { input, output, cachedInput = input, cacheWrite = 1, batch = 1 } = price;
     for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
       if (Number.isFinite(dollars) && dollars >= 0) continue;
       throw new UsageError(`${owner}: "${name}" is ${String(dollars)}: write US dollars per million tokens`);
+    }
+    for (const [name, factor] of Object.entries({ cacheWrite, batch })) {
+      if (Number.isFinite(factor) && factor >= 0) continue;
+      throw new UsageError(`${owner}: "${name}" is ${String(factor)}: write a factor on the price, such as 1.25`);
     }
   }
   return prices;

@@ -49,6 +49,8 @@ export type { MemoryOptions, RecallOptions } from './define/memory.ts';
 export type { MemoryNote } from './core/domain/record.ts';
 export type { ResourcesOption } from './define/agent-definition.ts';
 export type { AgentOptions } from './define/define-agent.ts';
+export type { FallbackDefinition, FallbackOptions, ModelOption } from './define/model-list.ts';
+export type { FallbackPolicy, ListedModel, SkippedModel, TriedModel } from './core/domain/fallback.ts';
 export type {
   ApprovalAnswer,
   ApprovalContext,

@@ -4,7 +4,7 @@ import {
   type AgentSnapshot,
   type FlowPolicy,
   type OutputSnapshot,
-  summaryModelOf,
+  summaryModelsOf,
   type ToolSnapshot,
   type WindowPolicy,
 } from '../../src/core/domain/agent.ts';
@@ -13,6 +13,7 @@ import { narrowLimits, type RunLimits } from '../../src/core/domain/limits.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
+import type { FallbackPolicy } from '../../src/core/domain/fallback.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model.ts';
@@ -61,7 +62,10 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   instructions: string[];
   /** The values that its code has from the start, by the deps of this run. */
   injected?: JsonObject | undefined;
+  /** What all models of the agent can do. */
   capabilities: ModelCapabilities;
+  /** The models of the agent, if it has several. */
+  fallback?: FallbackPolicy | undefined;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
   /** What capabilities pin for this run, over what follows from the definition of the agent. */
@@ -97,6 +101,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...defined({ description: agent.description }),
     instructions,
     model: agent.model,
+    ...defined({ fallback: inputs.fallback }),
     tools,
     parallel: agent.parallel,
     settings: agent.settings,
@@ -237,7 +242,7 @@ const ANSWER_SHARE = 0.125;
 /** The share of the remaining tokens that may be used: tokens are estimated between two calls. */
 const USED_SHARE = 0.9;
 
-/** Returns how far the window of an agent may grow: the agent's own setting, otherwise what its model accepts. */
+/** Returns how far the window of an agent may grow: the agent's own setting, otherwise what the smallest of its models accepts. */
 export function windowPolicy({ window, model, settings }: AnyAgent, capabilities: ModelCapabilities): WindowPolicy {
   const context = contextTokens(model, capabilities);
   const answer = Math.min(settings.maxOutputTokens ?? context * ANSWER_SHARE, context / 2);
@@ -402,8 +407,9 @@ export function pricesOf(
 
 /** Returns the models that a run may call. The model for summaries also gives a session its title. */
 function modelsOf(agent: AnyAgent, isSession: boolean): string[] {
-  const { model, window } = agent;
-  return window.summarise !== false || isSession ? [...new Set([model, summaryModelOf(agent)])] : [model];
+  const { model, fallback, window } = agent;
+  const own = fallback?.models ?? [model];
+  return window.summarise !== false || isSession ? [...new Set([...own, ...summaryModelsOf(agent)])] : [...own];
 }
 
 /** The facts about a worker that a snapshot pins. */

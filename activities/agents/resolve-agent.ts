@@ -28,6 +28,7 @@ import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/resolve-program.ts';
 import { openingOfCall, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { buildSnapshot, checkSnapshotSize, workerFacts } from './build-snapshot.ts';
+import { modelsOfAgent } from './model-list.ts';
 
 /**
  * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
@@ -65,7 +66,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     instructions,
     injected: await injectedValues(agent, parsedDeps),
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
-    capabilities: runtime.registry.provider(agent.model).capabilities,
+    ...modelsOfAgent(agent, runtime.registry),
     ...workerFacts(runtime),
     childCheckMs: runtime.childCheckMs,
     searchAttributes: searchAttributes.agentAndStatus,

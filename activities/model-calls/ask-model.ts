@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
@@ -6,16 +8,19 @@ import { defined } from '../../src/core/domain/defined.ts';
 import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors.ts';
+import type { AnswerOrigin } from '../../src/core/domain/fallback.ts';
 import {
   addSpent,
   cleanUsage,
   type EstimatedUsage,
+  type ModelPrice,
+  pricedSpent,
   type Spent,
   type SpentDetails,
   spentIn,
   type UsageStats,
 } from '../../src/core/domain/usage.ts';
-import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
@@ -23,6 +28,7 @@ import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
+import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
 
 /**
@@ -53,17 +59,27 @@ function withSpentBefore(error: unknown): SerializableFailure {
 
 /** One model call. */
 interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
-  client: ModelClient;
-  request: ModelRequest;
-  /** The id of the event that will hold the answer, or the part of it that has arrived. Another one in each attempt. */
-  eventId: string;
+  asked: AskedModels;
   patience: Patience;
+  /** Makes the id of the event that will hold the answer, or the part of it that has arrived. Default: a UUID. */
+  newId?: () => string;
   /** Streams the answer. */
   beginStream?: BeginStream | undefined;
   /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
   mayBeEmpty?: boolean;
-  /** Returns the request that is sent instead. If it rejects, nothing is sent. */
-  prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
+}
+
+/** An answer that a model has given. */
+interface GivenAnswer {
+  answer: ModelResponse;
+  /** Aborts what is made of it. */
+  signal: AbortSignal;
+  /** The id of the event that will hold it. */
+  eventId: string;
+  /** The model that gave it, `provider/model`. */
+  model: string;
+  /** What the record says about that, if the call has several models. */
+  origin: AnswerOrigin;
 }
 
 /** The outcome of one attempt of a model call, unless it failed. */
@@ -74,65 +90,140 @@ type AttemptOutcome<Result> =
 
 /**
  * Calls a model once, and returns what `read` makes of the answer. A response that answers nothing is a failure, for every model
- * client: it is tried again as long as the call has attempts. The cost of failed attempts is never lost: this
- * attempt passes it to the next one, a success reports the cost of earlier attempts, and a failure carries the total in
- * its details.
+ * client: it is tried again as long as the call has attempts. If the call has a list of models, the next one is asked within the same
+ * attempt. The cost of failed attempts is never lost: this attempt passes it to the next one, a success reports the cost of earlier
+ * attempts, and a failure carries the total in its details.
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, eventId, beginStream, prepare, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
-  read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
+  { asked, newId = randomUUID, beginStream, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
+  read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = defined({ tags, secret });
-  const spent = new SpentAttempts(request, lastDetails());
-  const pace = (): Pace | undefined => paceOf(client, request, known);
-  return runAttempt(aborts, { ...options, details: () => retryDetails(patience, spent) }, async (current) => {
+  const order = new ModelOrder(asked, known, patience.call);
+  let call = new CallOfModel(order.current, known, lastDetails());
+  return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
     const { signal } = current;
-    let isSent = false;
-    let isAnswered = false;
-    let sentAt = 0;
-    const stream = beginStream?.(current);
+    const stream = new AnswerStream(newId, (eventId) => beginStream?.(current, eventId));
+    let hasCost = false;
+    const answer = async (): Promise<ModelResponse> => {
+      for (;;) {
+        // The last one has the time that is left of the attempt.
+        const limitMs = order.hasNext ? activityInfo().startToCloseTimeoutMs / asked.models.length : undefined;
+        try {
+          return await call.send(patience, stream, { signal, limitMs, mayBeEmpty });
+        } catch (error) {
+          const { pace, sentAt, spent } = call;
+          if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
+          hasCost ||= spent.current !== undefined;
+          call = new CallOfModel(order.current, known, spent.details);
+          stream.reset();
+        }
+      }
+    };
     try {
       signal.throwIfAborted();
-      if ((pace()?.waitFor(patience.call) ?? 0) > 0) await waitForPace(pace, patience, request, signal);
-      const sent = (await prepare?.(request, signal)) ?? request;
-      signal.throwIfAborted();
-      isSent = true;
-      const { onDelta, onUsage } = spent.listener((delta) => stream?.add(delta));
-      const apart = new ReasoningApart(request, onDelta);
-      let given: ModelResponse;
-      sentAt = performance.now();
-      try {
-        given = await client.call(sent, { ...known, signal, onDelta: (delta) => apart.take(delta), onUsage });
-      } finally {
-        apart.end();
-      }
-      isAnswered = true;
-      pace()?.answered(sentAt);
-      const whole = apart.answer(given);
-      stream?.end();
-      spent.answered(given);
-      const answer = readCallsInText(whole, sent.tools);
-      requireAnswer(answer, request.model, { mayBeEmpty, hasReasoned: whole !== given });
-      return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };
+      const given = { answer: await answer(), signal, eventId: stream.eventId, model: order.current.name, origin: order.answered() };
+      return { type: 'answered', result: await read(given), ...failedAttempts(call.spent) };
     } catch (error) {
+      const { spent, isSent, isAnswered } = call;
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partialResponse(spent, isSent, eventId) };
+      if (signal.aborted && current.isCancelled())
+        return { type: 'aborted', ...partialResponse(spent, isSent, { id: stream.eventId, ...order.partialOrigin }) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
       // call of its own.
-      if (spent.current !== undefined) current.heartbeat(retryDetails(patience, spent));
+      if (hasCost || spent.current !== undefined) current.heartbeat(retryDetails(patience, spent));
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call knows only now which limit has counted it.
-      if (isSent) patience.failed(pace(), sentAt, thrownWaitMs(error));
+      const { pace, sentAt, askedMs } = order.soonest(error) ?? { pace: call.pace, sentAt: call.sentAt, askedMs: thrownWaitMs(error) };
+      if (isSent) patience.failed(pace, sentAt, askedMs);
       // The next answer may pass the filter of the provider: one of an earlier attempt did not, and no request was refused.
       const isRetryable = isAnswered && errorCode(error) === 'content_filter';
       // An answer that cannot be interpreted is not paid for again.
-      throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
+      throw toFailure(order.failure(error), isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
     } finally {
-      stream?.end();
+      stream.end();
     }
   });
+}
+
+/** The call of one model within an attempt. */
+class CallOfModel {
+  readonly spent: SpentAttempts;
+  sentAt = 0;
+  readonly #model: AskedModel;
+  readonly #context: Pick<ModelCallContext, 'tags' | 'secret'>;
+  #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
+  #hasFailed = false;
+
+  /** `details`: the cost of earlier attempts, and of the models before this one. */
+  constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret'>, details: unknown) {
+    this.#model = model;
+    this.#context = context;
+    this.spent = new SpentAttempts(model.request, details, model.price);
+  }
+
+  /** The queue of the calls that one limit of the provider counts together. */
+  get pace(): Pace | undefined {
+    return paceOf(this.#model.client, this.#model.request, this.#context);
+  }
+
+  get isSent(): boolean {
+    return this.#phase === 'sent' || this.#phase === 'answered';
+  }
+
+  get isAnswered(): boolean {
+    return this.#phase === 'answered';
+  }
+
+  /** Sends the request, once its time has come, and returns the answer. Throws if it answers nothing. */
+  async send(
+    patience: Patience,
+    stream: AnswerStream,
+    { signal, limitMs, mayBeEmpty }: { signal: AbortSignal; limitMs: number | undefined; mayBeEmpty: boolean },
+  ): Promise<ModelResponse> {
+    const { name, client, request, prepare } = this.#model;
+    if ((this.pace?.waitFor(patience.call) ?? 0) > 0) await waitForPace(() => this.pace, patience, request, signal);
+    const sent = (await prepare?.(request, signal)) ?? request;
+    signal.throwIfAborted();
+    this.#phase = 'sent';
+    const { onDelta, onUsage } = this.spent.listener((delta) => {
+      // A model that has failed may still be sending.
+      if (!this.#hasFailed) stream.add(delta);
+    });
+    const apart = new ReasoningApart(request, onDelta);
+    const limit = limitMs === undefined ? undefined : new TimeLimit(name, limitMs);
+    try {
+      const given = await this.#answer(async () => {
+        const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage };
+        try {
+          return await client.call(sent, { ...context, onDelta: (delta) => apart.take(delta) });
+        } finally {
+          apart.end();
+        }
+      });
+      const whole = apart.answer(given);
+      stream.end();
+      this.spent.answered(given);
+      const answer = readCallsInText(whole, sent.tools);
+      requireAnswer(answer, request.model, { mayBeEmpty, hasReasoned: whole !== given });
+      return answer;
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    } finally {
+      limit?.clear();
+    }
+  }
+
+  async #answer(call: () => Promise<ModelResponse>): Promise<ModelResponse> {
+    this.sentAt = performance.now();
+    const given = await call();
+    this.#phase = 'answered';
+    this.pace?.answered(this.sentAt);
+    return given;
+  }
 }
 
 /** The time in which calls that were refused together are all known, in milliseconds. */
@@ -180,12 +271,16 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
 }
 
 /** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
-function partialResponse(spent: SpentAttempts, isSent: boolean, id: string): { partial?: RecordedResponse } {
+function partialResponse(
+  spent: SpentAttempts,
+  isSent: boolean,
+  from: Pick<RecordedResponse, 'id' | 'answeredBy'>,
+): { partial?: RecordedResponse } {
   if (!isSent && spent.before === undefined) return {};
   const text = limitPartialText(spent.text);
   const content = text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }];
   const usage = isSent ? spent.usage : { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
-  return { partial: { id, content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
+  return { partial: { ...from, content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
 }
 
 /**
@@ -255,12 +350,14 @@ export class SpentAttempts {
   readonly #request: ModelRequest;
   #bytesBeside = 0;
   #lastCallId: string | undefined;
+  readonly #price: ModelPrice | undefined;
   #usage: UsageStats | null = null;
   #isAnswered = false;
 
-  /** `details`: those of the last heartbeat of earlier attempts. */
-  constructor(request: ModelRequest, details: unknown) {
+  /** `details`: those of the last heartbeat of earlier attempts. `price`: if the run cannot price the attempts itself, because several models made them. */
+  constructor(request: ModelRequest, details: unknown, price?: ModelPrice) {
     this.#request = request;
+    this.#price = price;
     this.before = spentIn(details);
   }
 
@@ -305,8 +402,9 @@ export class SpentAttempts {
 
   /** The cost of this attempt so far; undefined for nothing. */
   get current(): Spent | undefined {
-    if (this.#usage !== null && this.#usage.totalTokens > 0) return { reported: this.#usage };
-    return this.#isAnswered || this.text !== '' || this.#bytesBeside > 0 ? { estimated: this.#estimate() } : undefined;
+    if (this.#usage !== null && this.#usage.totalTokens > 0) return pricedSpent({ reported: this.#usage }, this.#price);
+    if (!this.#isAnswered && this.text === '' && this.#bytesBeside === 0) return undefined;
+    return pricedSpent({ estimated: this.#estimate() }, this.#price);
   }
 
   /** The cost of all attempts so far, for heartbeats and failures. */

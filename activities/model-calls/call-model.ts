@@ -23,6 +23,7 @@ import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domai
 import {
   type ConversationEvent,
   itemsFor,
+  type ModelClient,
   type ModelRequest,
   type ModelResponse,
   patchDangling,
@@ -44,6 +45,7 @@ import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../run
 import { modelStream } from '../streams/activity-streams.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
+import { type AskedModel, type AskedModels, estimatedTokens, forModel, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 
 /**
@@ -58,7 +60,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const key = runKey(input);
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
-  const client = runtime.registry.provider(snapshot.model);
+  const clients = clientsOf(runtime, snapshot);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
@@ -68,19 +70,18 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
   const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
-  const { request } = prepared;
-  const prepare = (_: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => prepared.prepare(signal);
-  const eventId = randomUUID();
+  const asked = askedModels(snapshot, window, { input, clients, prepared });
   const { anchors = [], lenient = false } = snapshot.checks ?? {};
   const checkedBy = runtime.anchors.named(anchors, { lenient });
-  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through, anchors: checkedBy });
-  const streamed = { client, request, prepare, eventId, beginStream, patience };
+  const beginStream = modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy });
+  const streamed = { asked, beginStream, patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
   const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
-  const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
+  const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = {
-      snapshot,
+      // Items of the provider belong to the model that answered.
+      snapshot: askingModel(snapshot, model),
       outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
       // The same in every attempt, and no other answer of the run has it.
@@ -93,13 +94,13 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
     const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, given);
-    const response = limitResponseSize(checked, snapshot.model);
+    const response = limitResponseSize(checked, model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
     const { approvals, ...ofHooks } = reviewed;
     const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
-    const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
+    const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, model);
     // The review has a separate budget: an answer that has been paid for does not fail for it.
-    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }) };
+    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }), ...origin };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
@@ -111,13 +112,59 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
 }
 
 /** Tells the operator once for each run what the provider says about its requests. */
-function logWarnings(runtime: ActivityRuntime, input: CallModelInput, { model }: AgentSnapshot, { warnings = [] }: RecordedResponse): void {
+function logWarnings(
+  runtime: ActivityRuntime,
+  input: CallModelInput,
+  { model }: AgentSnapshot,
+  { warnings = [], answeredBy = model }: RecordedResponse,
+): void {
   const said = runtime.secrets.redact(warnings.join('; '));
-  if (said !== '') runtime.logOnce(`Run "${runIdOf(input)}": the provider of model "${model}" warns: ${said}`);
+  if (said !== '') runtime.logOnce(`Run "${runIdOf(input)}": the provider of model "${answeredBy}" warns: ${said}`);
 }
 
-function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {
-  return { id, author, content, ...defined({ providerItems }) };
+function recordedEvent(author: string, { id, content, providerItems, answeredBy }: RecordedResponse): Folded {
+  return { id, author, content, ...defined({ providerItems, answeredBy }) };
+}
+
+/** Returns the agent with another model of its list. */
+function askingModel(snapshot: AgentSnapshot, model: string): AgentSnapshot {
+  return model === snapshot.model ? snapshot : { ...snapshot, model };
+}
+
+/** The clients of the models of an agent, by `provider/model`, in the order of its list. */
+type Clients = ReadonlyMap<string, ModelClient>;
+
+/** Returns the clients of the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
+function clientsOf({ registry }: ActivityRuntime, { model, fallback }: AgentSnapshot): Clients {
+  const names = fallback?.models.map((one) => one.model) ?? [model];
+  return new Map(names.map((name) => [name, registry.provider(name)]));
+}
+
+/** What a model call needs besides the agent and the conversation. */
+interface PreparedCall {
+  input: CallModelInput;
+  clients: Clients;
+  prepared: PreparedRequest;
+}
+
+/** Returns the models that the call may be sent to, each with its request. */
+function askedModels(snapshot: AgentSnapshot, window: Window, { input, clients, prepared }: PreparedCall): AskedModels {
+  const { fallback } = snapshot;
+  const prepare = (name: string) => (_: ModelRequest, signal: AbortSignal) => prepared.prepare(name, signal);
+  const models = [...clients].map(([name, client]): AskedModel => {
+    const contextTokens = fallback?.models.find((one) => one.model === name)?.contextTokens;
+    const request = prepared.requestFor(name);
+    return { name, client, request, prepare: prepare(name), ...defined({ contextTokens }), ...priceInList(snapshot, name) };
+  });
+  if (fallback === undefined) return { models };
+  const { events } = window;
+  return {
+    models,
+    policy: fallback,
+    tokens: estimatedTokens(snapshot, window),
+    ofTurn: modelOfTurn(snapshot, { events, isFirst: input.firstStep === true }),
+    isShortened: input.shortened,
+  };
 }
 
 /** Returns the ids of the calls in the conversation: a new call must have another one. */
@@ -161,28 +208,34 @@ interface RequestingCall {
   events: readonly WindowEvent[];
 }
 
-/** The request of an attempt. */
+/** The requests of an attempt: one for each model that is asked. */
 class PreparedRequest {
-  /** The request before the memory and the hooks have had a part in it. */
-  readonly request: ModelRequest;
-  /** The answers of the hooks. */
+  /** The answers of the hooks about the last request. */
   hooks: HookRecord[] = [];
   #recalled: Recalled | undefined;
+  #recall: Promise<Recalled | undefined> | undefined;
+  readonly #plain = new Map<string, ModelRequest>();
   readonly #runtime: ActivityRuntime;
   readonly #call: RequestingCall;
 
   constructor(runtime: ActivityRuntime, call: RequestingCall) {
     this.#runtime = runtime;
     this.#call = call;
-    this.request = this.#built([]);
   }
 
-  /** Asks the memory if the call says so, then the hooks. Returns the request that is sent. */
-  async prepare(signal: AbortSignal): Promise<ModelRequest> {
+  /** Returns the request for a model before the memory and the hooks have had a part in it. */
+  requestFor(model: string): ModelRequest {
+    const request = this.#plain.get(model) ?? this.#built(model, []);
+    this.#plain.set(model, request);
+    return request;
+  }
+
+  /** Asks the memory if the call says so, once for all models, then the hooks. Returns the request that is sent. */
+  async prepare(model: string, signal: AbortSignal): Promise<ModelRequest> {
     const { run, snapshot, events } = this.#call;
-    if (run.recall) this.#recalled = await recallEntries(this.#runtime, { run, snapshot, events, signal });
-    const built = this.#recalled === undefined ? this.request : this.#built(this.recallEvents);
-    const about = { model: snapshot.model, step: run.step ?? 0 };
+    if (run.recall) this.#recalled = await (this.#recall ??= recallEntries(this.#runtime, { run, snapshot, events, signal }));
+    const built = this.#recalled === undefined ? this.requestFor(model) : this.#built(model, this.recallEvents);
+    const about = { model, step: run.step ?? 0 };
     const { records, request } = await beforeRequest({ runtime: this.#runtime, run, snapshot, signal }, about, built);
     this.hooks = records;
     return request;
@@ -198,9 +251,10 @@ class PreparedRequest {
     return this.#recalled === undefined ? [] : [recallEvent(this.#recalled)];
   }
 
-  #built(more: readonly Folded[]): ModelRequest {
+  #built(model: string, more: readonly Folded[]): ModelRequest {
     const { run, snapshot, events } = this.#call;
-    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.model), run.final === true, run.firstStep === true);
+    const conversation = conversationOf(forModel(snapshot, [...events, ...more], model), model);
+    return buildRequest(askingModel(snapshot, model), conversation, run.final === true, run.firstStep === true);
   }
 }
 

@@ -248,6 +248,15 @@ export class Pace {
     return 0;
   }
 
+  /** Returns the milliseconds that a call would wait now. It gets no place. */
+  waitOf(call: string): number {
+    if (this.#refusedAt === -Infinity) return 0;
+    const now = this.#sources.now();
+    if (!this.#isWatching(now)) return 0;
+    const at = this.#places.get(call) ?? this.#nextAt;
+    return Math.max(0, Math.ceil(Math.max(at, this.#sentAt + this.#spacingMs * LEAST_GAP) - now));
+  }
+
   /** Lets a call go before its place if no other one waits. Returns false if one does. */
   goAlone(call: string): boolean {
     if (this.#places.size !== 1 || !this.#places.delete(call)) return false;

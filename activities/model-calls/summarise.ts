@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { summaryModelOf } from '../../src/core/domain/agent.ts';
+import { summaryModelsOf } from '../../src/core/domain/agent.ts';
 import { type ContentItem, outputText } from '../../src/core/domain/content.ts';
 import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -15,6 +14,7 @@ import { runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { askModel, modelActivity } from './ask-model.ts';
+import { type AskedModel, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 
 /** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
@@ -25,14 +25,10 @@ export function summariseActivity(runtime: ActivityRuntime): (input: SummariseIn
 async function summarise(runtime: ActivityRuntime, input: SummariseInput, patience: Patience): Promise<SummariseOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
-  const model = summaryModelOf(snapshot);
-  const client = runtime.registry.provider(model);
   const isTitle = input.purpose === 'title';
   if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
-  const tokens = contextTokens(model, client.capabilities);
   const events = between(window, input);
-  const request = isTitle ? titleRequest(model, events, tokens) : summaryRequest(model, events, { tokens, maxBytes: input.maxBytes });
   let hooks: HookRecord[] = [];
   const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
     if (isTitle) return built;
@@ -41,14 +37,21 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
     return hooked.request;
   };
   const { heartbeatMs } = snapshot.timing;
-  const eventId = randomUUID();
+  const names = summaryModelsOf(snapshot);
+  const models = names.map((name): AskedModel => {
+    const client = runtime.registry.provider(name);
+    const tokens = contextTokens(name, client.capabilities);
+    const request = isTitle ? titleRequest(name, events, tokens) : summaryRequest(name, events, { tokens, maxBytes: input.maxBytes });
+    return { name, client, request, prepare, ...priceInList(snapshot, name) };
+  });
+  const asked = { models, policy: names.length > 1 ? snapshot.fallback : undefined };
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, prepare, eventId, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
-    ({ content, usage }): Summary => {
+    { asked, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
+    ({ answer: { content, usage }, eventId, model, origin: { answeredBy } }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);
-      return { id: eventId, text, usage, ...(hooks.length === 0 ? {} : { hooks }) };
+      return { id: eventId, text, usage, ...defined({ answeredBy }), ...(hooks.length === 0 ? {} : { hooks }) };
     },
   );
   // A partial summary must not enter the conversation.

@@ -76,21 +76,20 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     content: [{ type: 'message' as const, role, content }],
   }));
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
-  const eventId = shortId();
-  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step, anchors });
+  const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
   const { heartbeatMs } = timing;
   // In AXON, an empty answer is a failed attempt of its step.
-  const asked = {
-    client,
-    request,
-    eventId,
+  const options = {
+    // A program names one model for each step, and a step that fails is tried again by its `refine`.
+    asked: { models: [{ name: own.model, client, request }] },
+    newId: shortId,
     beginStream,
     patience,
     heartbeatMs,
     mayBeEmpty: lenient,
     ...providerContext(runtime, snapshot),
   };
-  const outcome = await askModel(runtime.aborts, asked, async (answer) => {
+  const outcome = await askModel(runtime.aborts, options, async ({ answer, eventId }) => {
     const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
     const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
     const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };

@@ -11,15 +11,13 @@ import { type Attempt, attemptNumber } from '../attempts/attempt.ts';
 import { executionKey, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Begins the stream of an attempt; undefined if the run is not streamed. */
-export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => Pick<CallStream, 'add' | 'end'> | undefined;
+/** Begins the stream of an answer that the event of that id will hold; undefined if the run is not streamed. */
+export type BeginStream = (attempt: Pick<Attempt, 'stream'>, eventId: string) => Pick<CallStream, 'add' | 'end'> | undefined;
 
 interface StreamedModelCall {
   run: OfRun;
   /** The snapshot of the agent that acts, or of the program. */
   snapshot: AgentSnapshot;
-  /** The id of the event that will hold the answer. */
-  eventId: string;
   /** The number of events that the run had recorded. Absent for a step of a program: steps run in parallel. */
   through?: number;
   /** The address of the step of a program. */
@@ -36,10 +34,10 @@ interface StreamedModelCall {
 export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors = [], ...call }: StreamedModelCall): BeginStream {
   const isWithheld = guardsAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
   const tools = new Set(snapshot.tools.map(({ name }) => name));
-  return (attempt) => {
+  return (attempt, eventId) => {
     const activity = streamingActivity(runtime, run, attempt, snapshot);
     if (activity === undefined) return undefined;
-    const stream = new CallStream({ ...call, ...currentAttempt() }, (entry) => activity.publish(entry));
+    const stream = new CallStream({ ...call, eventId, ...currentAttempt() }, (entry) => activity.publish(entry));
     stream.begin();
     if (!isWithheld) return stream;
     return {
@@ -86,7 +84,7 @@ export class CallStream {
     this.#publish = publish;
   }
 
-  /** Announces the attempt, which takes back what earlier attempts have streamed. */
+  /** Announces the attempt, or the next model of one, which takes back what was streamed before. */
   begin(): void {
     this.#publish({ type: 'attempt', of: this.#of });
   }

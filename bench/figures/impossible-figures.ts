@@ -5,7 +5,7 @@ const DIFFERENCES = /(?:Added|Growth)$/;
 
 /** Figures that are counted, not measured. */
 const COUNTS =
-  /^(?:deltas|lost|duplicated|events|eventsAdded|bytes|historyBytes|historyBytesAdded|executions|exportGaps|gaps|finished|misplaced|rounds|runs|steps|readers|starts|idleRuns|sessions|messages)$/;
+  /^(?:completed|failed|switched|wrongModelItems|doubleBilled|deltas|lost|duplicated|events|eventsAdded|bytes|historyBytes|historyBytesAdded|executions|exportGaps|gaps|finished|misplaced|rounds|runs|steps|readers|starts|idleRuns|sessions|messages)$/;
 
 /** Lists the figures of a measurement that cannot be, each with its path: a time below zero, no number at all, a count with a fraction. */
 export function impossibleFigures(figures: unknown, path = ''): string[] {

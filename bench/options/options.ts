@@ -17,6 +17,7 @@ export type BenchOptions =
   | CodeOptions
   | ChildrenOptions
   | MemoryOptions
+  | FallbackOptions
   | SessionBenchOptions
   | IdleSessionsOptions
   | StreamOptions
@@ -125,6 +126,15 @@ export interface MemoryOptions {
   quiet: boolean;
 }
 
+/** The options of `fallback`. */
+export interface FallbackOptions {
+  command: 'fallback';
+  runs: number;
+  /** The part of its calls in which the first model fails, from 0 to 1. */
+  outage: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -137,6 +147,7 @@ export const USAGE = `Usage:
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
+  npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
 ${STREAM_USAGE}
@@ -171,6 +182,7 @@ const FLAGS = {
   entries: { type: 'string', default: '10000' },
   'other-entries': { type: 'string', default: '0' },
   dimensions: { type: 'string', default: '0' },
+  outage: { type: 'string', default: '0.5' },
   sessions: { type: 'string', default: '2000' },
   messages: { type: 'string', default: '10000' },
   'idle-seconds': { type: 'string', default: '60' },
@@ -242,6 +254,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, children: count('children', values.children), resultChars, quiet };
     case 'memory':
       return { command, ...memoryOptions(values), quiet };
+    case 'fallback':
+      return { command, runs: count('runs', values.runs ?? '100'), outage: outageOf(values.outage), quiet };
     case 'session': {
       const idleSeconds = count('idle-seconds', values['idle-seconds']);
       return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };
@@ -257,6 +271,12 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
+}
+
+function outageOf(text: string): number {
+  const outage = Number(text);
+  if (text.trim() !== '' && outage >= 0 && outage <= 1) return outage;
+  throw new Error(`--outage is "${text}": write a number from 0 to 1`);
 }
 
 function memoryOptions(values: Values): Pick<MemoryOptions, 'entries' | 'otherEntries' | 'dimensions'> {

@@ -5,6 +5,7 @@ import { compose } from './kernel/points.ts';
 import { code } from './capabilities/code/cell-phase.ts';
 import type { CodePorts } from './capabilities/code/code-cells.ts';
 import { compaction, type CompactionPorts } from './capabilities/compaction.ts';
+import { fallback } from './capabilities/fallback.ts';
 import { flows } from './capabilities/flows.ts';
 import { type GuardrailPorts, guardrails } from './capabilities/guardrails.ts';
 import { type HandoffPorts, handoffs } from './capabilities/handoffs.ts';

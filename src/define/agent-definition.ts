@@ -9,6 +9,7 @@ import type { DefaultOutput, RunResult } from '../core/domain/result.ts';
 import type { PartFields } from './all-parts.ts';
 import type { CodeDefinition } from './code.ts';
 import type { Resources } from './context.ts';
+import type { FallbackDefinition } from './model-list.ts';
 import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 import type { ResourceDefinition } from './resources.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
@@ -46,8 +47,10 @@ export interface AgentDefinition<
 > extends PartFields {
   readonly kind: 'longhaul.agent';
   readonly name: string;
-  /** `provider/model`, split at the first slash only. */
+  /** `provider/model`, split at the first slash only. The first one, if it has several. */
   readonly model: ModelName;
+  /** All its models, if it has several. Absent: `model` alone. */
+  readonly fallback?: FallbackDefinition;
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
   /** MCP servers whose tools it also has. Absent: none. */
@@ -209,7 +212,7 @@ export interface WindowOptions {
   keepResults?: number;
   /** True to let a model call summarise the older part if removing tool results is not enough. If false, such a run ends with an error. Default true. */
   summarise?: boolean;
-  /** The model that summarises, `provider/model`. Default: the agent's own. */
+  /** The model that summarises, `provider/model`. Default: the agent's own, or its list. */
   summaryModel?: ModelName;
 }
 

@@ -11,7 +11,6 @@ import {
   plainLimits,
   type RunLimits,
 } from '../core/domain/limits.ts';
-import { type ModelName, modelName } from '../core/domain/model.ts';
 import type { DefaultOutput } from '../core/domain/result.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/time.ts';
 import { isObjectSchema, providerSchema, toStrictJsonSchema, toStrictPart } from '../schema/strict-json-schema.ts';
@@ -40,6 +39,7 @@ import {
 import { agentCode, type CodeOptions } from './code.ts';
 import { agentHandoffs, type HandoffOption, transferToolName } from './handoffs.ts';
 import { checkMcpServers } from './mcp.ts';
+import { agentModels, type FallbackOptions, type ModelOption } from './model-list.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
 import { nonEmpty, type OptionReference, requireKnown, requireZod, wholeNumber } from './option-checks.ts';
 import type { AnyTool, McpServerDefinition } from './tool-definition.ts';
@@ -47,7 +47,16 @@ import type { AnyTool, McpServerDefinition } from './tool-definition.ts';
 /** The options of `defineAgent`, as the page of options describes them, in the order in which errors list them. */
 export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
   name: ['text', 'required', 'names the agent for clients, events and the Temporal UI'],
-  model: ["`'provider/model'`", 'required', 'the provider is a name in `providers` of the worker; the rest is its model'],
+  model: [
+    "`'provider/model'`, or a list of up to 8",
+    'required',
+    'the provider is a name in `providers` of the worker; the rest is its model. [Of a list](fallback.md), the next model is asked when one fails',
+  ],
+  fallback: [
+    '`{ on, coolDown, returnAt }`',
+    "`{ on: 'default', coolDown: '30s', returnAt: 'turn' }`",
+    'how calls [move on](fallback.md) from one model of the list to the next',
+  ],
   instructions: [
     'text, list of texts, or function of the deps',
     'a general instruction',
@@ -87,7 +96,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
     "what happens to a call with [`effect: 'once'`](tools.md) whose outcome is unknown",
   ],
   parallel: ['boolean', '`true`', '`false`: the calls of one answer run one after the other'],
-  modelTimeout: ['Duration', '`10m`', 'one attempt of a model call'],
+  modelTimeout: ['Duration', '`10m`', 'one attempt of a model call; of a list, one attempt of each model'],
   modelMaxAttempts: ['number', '8', 'attempts of a model call that fail for other reasons than a refusal'],
   modelPatience: [
     'Duration, at most `5d`',
@@ -155,7 +164,7 @@ export function defineAgent<
   return {
     kind: 'longhaul.agent',
     name: options.name,
-    model: checkModel(owner, options.model),
+    ...agentModels(owner, options),
     instructions: checkInstructions(owner, options.instructions),
     tools,
     ...(mcp.length === 0 ? {} : { mcp }),
@@ -190,10 +199,6 @@ function checkName(name: unknown): string {
   const text = nonEmpty('the "name" of an agent', name);
   if (text.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(text)) return text;
   throw new UsageError(`agent ${JSON.stringify(text.slice(0, 100))}: a name is one line of at most 100 characters`);
-}
-
-function checkModel(owner: string, model: unknown): ModelName {
-  return modelName(owner, nonEmpty(`${owner}: "model"`, model));
 }
 
 function checkOnUnknownOutcome(owner: string, choice: 'report' | 'ask'): 'report' | 'ask' {
@@ -313,8 +318,13 @@ export interface AgentOptions<
 > extends PartOptions {
   /** Names the agent for clients, events and the Temporal UI. */
   name: string;
-  /** `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. */
-  model: ModelName;
+  /**
+   * `provider/model`, split at the first slash: the provider is a name of the worker's `providers`. A list of up to 8 models: when one
+   * fails, the call goes to the next.
+   */
+  model: ModelOption;
+  /** The way in which calls move on from one model of the list to the next. Only with a list. */
+  fallback?: FallbackOptions;
   /** The instructions, which the model reads first. Default: a short general instruction. */
   instructions?: Instructions<DepsFor<Deps, Capabilities>>;
   /** The tools of the agent, with different names. A tool that reads deps fits only an agent whose deps have them. */

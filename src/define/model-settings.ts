@@ -1,5 +1,6 @@
 import { mayCall } from '../core/code/callable-tools.ts';
 import type { ModelSettings } from '../core/domain/agent.ts';
+import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
 import { modelName } from '../core/domain/model.ts';
@@ -79,9 +80,11 @@ export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides
   const merged = { ...agent.settings, ...settings };
   // The tools of MCP servers are known only once a worker has listed them.
   const tools = agent.mcp === undefined ? namesForModel(agent) : undefined;
+  // The model of a start takes the place of the whole list.
+  const { fallback, ...single } = agent;
   return {
-    ...agent,
-    ...(model === undefined ? {} : { model: modelName(owner, model) }),
+    ...single,
+    ...(model === undefined ? defined({ fallback }) : { model: modelName(owner, model) }),
     settings: settings === undefined ? merged : checkSettings(owner, merged, { tools, output: agent.output }),
   };
 }

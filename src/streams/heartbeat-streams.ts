@@ -98,7 +98,8 @@ const FORGET_MS = 120_000;
 
 /** The newest attempt of a call. */
 interface LiveCall {
-  attempt: number;
+  runId: string;
+  of: StreamedAttempt;
   output: RecentOutput;
   activity: PublishingActivity;
   sentAt: number;
@@ -117,6 +118,7 @@ class AttemptHeartbeats {
   }
 
   publish(runId: string, entry: Exclude<StreamEntry, { type: 'recorded' }>, activity: PublishingActivity): void {
+    if (entry.type === 'attempt') this.#forgetReplaced(runId, entry.of);
     const call = this.#callOf(runId, entry, activity);
     if (entry.type === 'delta') call.output.add(entry.index, entry.delta);
     call.activity = activity;
@@ -134,14 +136,25 @@ class AttemptHeartbeats {
     const key = JSON.stringify([runId, of.executionId, of.eventId, of.callId]);
     const known = this.#calls.get(key);
     this.#calls.delete(key);
-    if (known !== undefined && known.attempt !== of.attempt) clearTimeout(known.timer);
+    if (known !== undefined && known.of.attempt !== of.attempt) clearTimeout(known.timer);
     const call =
-      known?.attempt === of.attempt
+      known?.of.attempt === of.attempt
         ? known
-        : { attempt: of.attempt, output: new RecentOutput(of), activity, sentAt: known?.sentAt ?? -Infinity, usedAt: 0, timer: undefined };
+        : { runId, of, output: new RecentOutput(of), activity, sentAt: known?.sentAt ?? -Infinity, usedAt: 0, timer: undefined };
     this.#calls.set(key, call);
     this.#forgetEnded();
     return call;
+  }
+
+  /** Forgets what another model of the same attempt has streamed: its heartbeat would come after those of the present one. */
+  #forgetReplaced(runId: string, { executionId, eventId, callId, activity }: StreamedAttempt): void {
+    for (const [key, call] of this.#calls) {
+      const { of } = call;
+      if (call.runId !== runId || of.executionId !== executionId || of.activity !== activity) continue;
+      if (of.callId !== callId || of.eventId === eventId) continue;
+      clearTimeout(call.timer);
+      this.#calls.delete(key);
+    }
   }
 
   #forgetEnded(): void {

@@ -41,6 +41,7 @@ export {
   type TestOptions,
   UndecidedRun,
 } from './tested-run.ts';
+export type { ModelsByName, TestModel } from './harness/test-models.ts';
 export type { RunOpening } from '../core/domain/run-input.ts';
 export { cancelRun, type Moment, type Occurrence, raiseLimits, sendMessage, setPermissions } from './occurrences.ts';
 export {

@@ -4,7 +4,7 @@ import type { Anchor } from '../anchors/anchors.ts';
 import type { StartSettings } from '../client/start-workflow.ts';
 import type { ApprovalView } from '../core/domain/approvals.ts';
 import type { JsonObject } from '../core/domain/json.ts';
-import type { ModelClient, ModelRequest } from '../core/domain/model.ts';
+import type { ModelRequest } from '../core/domain/model.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { DefaultOutput, ProgramResult, RunResult } from '../core/domain/result.ts';
 import type { RunOpening } from '../core/domain/run-input.ts';
@@ -24,6 +24,7 @@ import type { Resources } from '../define/context.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { SecretSource } from '../secrets/secret-sources.ts';
+import type { TestModel } from './harness/test-models.ts';
 import type { Occurrence } from './occurrences.ts';
 import type { Decide, Fault } from './test-plan.ts';
 
@@ -47,8 +48,11 @@ export interface TestCircumstances
   extends TestWorkerParts, Pick<StartSettings, 'state' | 'principal' | 'limits' | 'deadline' | 'settings' | 'tags'> {
   /** The id of the run. Default: the name of the agent and a UUID, as of `client.start`. */
   runId?: string;
-  /** The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. */
-  model: ModelClient;
+  /**
+   * The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. For agents with
+   * several models, one for each name: `{'anthropic/claude-sonnet-4-5': scriptedModel([…]), 'openai/gpt-5': scriptedModel([…])}`.
+   */
+  model: TestModel;
   /** Further agents of the worker. Those that the agent hands over to are there already, unless it names them by name alone. */
   agents?: readonly AnyAgent[];
   /** The values of secrets by name, or the source of a worker's secrets. Default: the environment. */

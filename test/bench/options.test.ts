@@ -33,6 +33,13 @@ describe('the command line of the bench', () => {
   });
 });
 
+describe('the command line of the bench of lists of models', () => {
+  it('has defaults, and refuses a part that is none', () => {
+    expect(parseOptions(['fallback'])).toEqual({ command: 'fallback', runs: 100, outage: 0.5, quiet: false });
+    expect(() => parseOptions(['fallback', '--outage', '2'])).toThrow('--outage is "2": write a number from 0 to 1');
+  });
+});
+
 describe('the command line of the bench of sessions', () => {
   it('has defaults, and its own length of an answer', () => {
     expect(parseOptions(['session', '--messages', '1000', '--json'])).toEqual({

@@ -301,3 +301,26 @@ test('with --full, messages and arguments are whole', () => {
   expect(told(records)).not.toContain(text);
   expect(told(records, { full: true }).split(text)).toHaveLength(3);
 });
+
+test('a step of an agent with several models says who answered, and why those in front of it did not', () => {
+  const tried = [
+    { model: 'p/a', code: 'model_rate_limited' },
+    { model: 'p/b', code: 'model_unreachable' },
+  ];
+  const skipped = [
+    { model: 'p/c', reason: 'cooling_down' as const },
+    { model: 'p/d', reason: 'too_small' as const },
+  ];
+  const lineOf = (more: Partial<StepResult>): string => {
+    const answer = event('clerk', [{ type: 'message', role: 'assistant', content: 'Paid.' }], { usage: null });
+    return told(inOrder([answer], [{ ...newStep(1), thought: 'Paid.', ...more }])).split('\n')[2] ?? '';
+  };
+  expect(lineOf({ answeredBy: 'p/e', tried, skipped })).toBe(
+    '  answered by p/e: p/a failed (model_rate_limited), p/b failed (model_unreachable), p/c had failed a moment before, p/d is too small',
+  );
+  expect(lineOf({ answeredBy: 'p/b' })).toBe('  answered by p/b: as before in this turn');
+  expect(lineOf({ tried })).toBe('  answered by the first model: p/a failed (model_rate_limited), p/b failed (model_unreachable)');
+  expect(lineOf({})).toBe('  Paid.');
+  const asked = event('clerk', [refund], { usage: null, answeredBy: 'p/b' });
+  expect(told(inOrder([asked], [])).split('\n')[2]).toBe('  answered by p/b');
+});

@@ -26,6 +26,20 @@ test('prices are dollars per million tokens, and cached tokens are cheaper', () 
   expect(costOf(usage, price)).toBeCloseTo(0.6 * 2 + 0.4 * 0.5 + 0.1 * 8, 10);
 });
 
+test('tokens that a provider writes to its cache cost a quarter more than others, unless the price says another factor', () => {
+  const usage = { promptTokens: 1_000_000, completionTokens: 0, totalTokens: 1_000_000, cachedTokens: 200_000, cacheWriteTokens: 300_000 };
+  const price = { input: 3, output: 15, cachedInput: 0.3 };
+  expect(costOf(usage, price)).toBeCloseTo(0.5 * 3 + 0.2 * 0.3 + 0.3 * 3 * 1.25, 10);
+  expect(costOf(usage, { ...price, cacheWrite: 2 })).toBeCloseTo(0.5 * 3 + 0.2 * 0.3 + 0.3 * 3 * 2, 10);
+});
+
+test('a call that the provider makes in a batch costs half, unless the price says another factor', () => {
+  const usage = { promptTokens: 1_000_000, completionTokens: 1_000_000, totalTokens: 2_000_000 };
+  const price = { input: 1, output: 2 };
+  expect(costOf(usage, price, { inBatch: true })).toBeCloseTo(1.5, 10);
+  expect(costOf(usage, { ...price, batch: 0.8 }, { inBatch: true })).toBeCloseTo(2.4, 10);
+});
+
 test.each([
   ['openai/gpt-5-mini', 272_000],
   ['openai/gpt-4.1-nano', 1_000_000],

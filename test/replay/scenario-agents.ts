@@ -43,6 +43,7 @@ const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
 const writer = defineAgent({ name: 'writer', model: 'scripted/m' });
 const lastWords = defineAgent({ name: 'last_words', model: 'scripted/m', tools: [search], limits: { steps: 1 }, finalAttempt: true });
+const listed = defineAgent({ name: 'listed', model: ['scripted/gpt-4o', 'scripted/gpt-5'], tools: [search] });
 const compacting = defineAgent({ name: 'compacting', model: 'scripted/m', tools: [search], window: { maxBytes: 6_000, keepResults: 1 } });
 
 const bounded = defineAgent({
@@ -110,6 +111,7 @@ export const agents = [
   writer,
   lastWords,
   compacting,
+  listed,
   clerk,
   bounded,
   hasty,

@@ -68,6 +68,22 @@ describe('the heartbeats of heartbeatStreams()', () => {
     expect(server.heartbeats).toBe(9);
   });
 
+  it('carry the output of the next model of an attempt, and no more that of the one before', async () => {
+    const activity = server.activity('r', ATTEMPT);
+    const next = { ...ATTEMPT, eventId: 'of the next model' };
+    publish(activity, 0, 1);
+    await vi.advanceTimersByTimeAsync(100);
+    // Waits for the time of its heartbeat.
+    publish(activity, 1, 2);
+    worker.publish('r', { type: 'attempt', of: next }, activity);
+    publish(activity, 0, 2, next);
+    await vi.advanceTimersByTimeAsync(500);
+    const reading = collect(client, 'r');
+    await vi.advanceTimersByTimeAsync(500);
+    expect(reading.shown).toEqual(['attempt', 0, 1]);
+    expect(reading.reads).toMatchObject(Array.from({ length: 3 }, () => ({ entry: { of: next } })));
+  });
+
   it('carry the newest part of a long output, and the reader is told that the rest is missing', async () => {
     const activity = server.activity('r', ATTEMPT);
     publish(activity, 0, 10_000);

@@ -18,7 +18,14 @@ describe('invalid prices are refused where the worker is created', () => {
     [{ 'p/m': { input: 1 } }, '"prices" of "p/m": "output" is undefined: write US dollars per million tokens'],
     [{ 'p/m': { input: -1, output: 1 } }, '"prices" of "p/m": "input" is -1: write US dollars per million tokens'],
     [{ 'p/m': { input: 1, output: 1, cachedInput: '0' } }, '"prices" of "p/m": "cachedInput" is 0: write US dollars per million tokens'],
-    [{ 'p/m': { input: 1, output: 1, cached: 0 } }, '"prices" of "p/m" has an unknown option "cached" (known: input, output, cachedInput)'],
+    [
+      { 'p/m': { input: 1, output: 1, cacheWrite: -1 } },
+      '"prices" of "p/m": "cacheWrite" is -1: write a factor on the price, such as 1.25',
+    ],
+    [
+      { 'p/m': { input: 1, output: 1, cached: 0 } },
+      '"prices" of "p/m" has an unknown option "cached" (known: input, output, cachedInput, cacheWrite, batch)',
+    ],
   ])('%j', (prices, problem) => {
     expect(() => pluginWith({ prices })).toThrow(new UsageError(`the worker: ${problem}`));
   });

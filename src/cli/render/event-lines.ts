@@ -84,7 +84,7 @@ function contentPart(item: ContentItem): EventPart {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, usage, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
+  const { author, usage, answeredBy, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
   const writer = caller === 'code' ? `${author}'s code` : author;
   const entries = eventParts(event).map((part): Entry => {
     switch (part.type) {
@@ -103,7 +103,8 @@ function entriesOf(event: Event): Entry[] {
   if (changes.length > 0) entries.push({ author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
   for (const { message } of notices) entries.push({ author, text: `note: ${message}`, look: 'yellow' });
   if (entries.length === 0) entries.push({ author, text: '(an empty answer)', look: 'dim' });
-  if (usage !== undefined) entries.push({ author, text: usageText(usage, estimated), look: 'dim' });
+  const by = answeredBy === undefined ? '' : ` (${answeredBy})`;
+  if (usage !== undefined) entries.push({ author, text: `${usageText(usage, estimated)}${by}`, look: 'dim' });
   if (failedAttempts !== undefined)
     entries.push({ author, text: `${attemptsUsageText(failedAttempts)} in attempts that failed`, look: 'dim' });
   return entries;

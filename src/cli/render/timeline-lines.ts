@@ -1,6 +1,7 @@
 import { decider, type Decision } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
+import type { AnswerOrigin } from '../../core/domain/fallback.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
@@ -45,6 +46,7 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
   const title = `Step ${step.step}${agent}${step.final ? ' (final attempt)' : ''}`;
   return [
     `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
+    ...originTexts(step, details.unanswered === undefined).map((text) => `  ${output.look('yellow', printableLine(text))}`),
     ...hookLines(step.hooks, output).map((line) => `  ${line}`),
     ...(step.warnings ?? []).map((warning) => `  ${output.look('yellow', lineText(`warning: ${warning}`, details.full))}`),
     ...(step.thought === null ? [] : indented(printable(step.thought))),
@@ -53,6 +55,21 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
       return call.caller === 'code' ? lines.map((line) => `    ${line}`) : lines;
     }),
   ];
+}
+
+/**
+ * Returns who answered, and why the models in front of it did not; nothing if the first model of the agent did at once. The step says why
+ * once it is complete.
+ */
+function originTexts({ answeredBy, tried = [], skipped = [] }: AnswerOrigin, isComplete: boolean): string[] {
+  if (answeredBy === undefined && tried.length === 0) return [];
+  const reasons = [
+    ...tried.map(({ model, code }) => `${model} failed (${code})`),
+    ...skipped.map(({ model, reason }) => (reason === 'too_small' ? `${model} is too small` : `${model} had failed a moment before`)),
+  ];
+  const by = `answered by ${answeredBy ?? 'the first model'}`;
+  if (!isComplete) return [by];
+  return [`${by}: ${reasons.length === 0 ? 'as before in this turn' : reasons.join(', ')}`];
 }
 
 /** Returns the lines for a call: its arguments or code, the decisions about it, and its result. */

@@ -1,5 +1,6 @@
 import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals.ts';
 import { type ContentItem, isToolCall, outputText, type ToolCall } from '../../core/domain/content.ts';
+import { defined } from '../../core/domain/defined.ts';
 import type { Event, RunRecord } from '../../core/domain/record.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { newStep, newToolCallRecord, resultText, type StepResult, type ToolCallRecord } from '../../core/domain/tool-calls.ts';
@@ -72,7 +73,7 @@ function withRequestedArguments(
 /** Returns the step whose calls do not all have results yet. */
 function unfinishedStep(
   number: number,
-  { content, usage, timestamp }: Event,
+  { content, usage, answeredBy, timestamp }: Event,
   results: readonly Event[],
   decisions: Decision[],
 ): TimelineStep {
@@ -95,6 +96,7 @@ function unfinishedStep(
   ];
   const step: StepResult = {
     ...newStep(number),
+    ...defined({ answeredBy }),
     thought: thought === '' ? null : thought,
     toolCalls,
     usage: usage ?? null,

@@ -199,6 +199,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
       ...defined({ results: call.resultIds, earlierIds: call.earlierIds, skipped: call.skippedEvents, news: call.news }),
       ...(call.firstStep ? { firstStep: true } : {}),
       ...(call.final ? { final: true } : {}),
+      ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
       ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },
@@ -260,11 +261,11 @@ function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions
 }
 
 /** Returns the options of an activity that calls a model. `besideMs`: the time that it may take in addition to the call. */
-export function modelOptions({ timing }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
+export function modelOptions({ timing, fallback }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,
-    // An answer that has been paid for must not be lost to slow hooks.
-    startToCloseTimeout: timing.modelTimeoutMs + besideMs,
+    // An answer that has been paid for must not be lost to slow hooks. Each model of a list has the whole time.
+    startToCloseTimeout: (timing.modelTimeoutMs + besideMs) * (fallback?.models.length ?? 1),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.

@@ -79,8 +79,10 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
   news?: string;
   final?: true;
-  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  /** The call is the first one of a turn. Only for agents to which that makes a difference. */
   firstStep?: true;
+  /** The conversation has been shortened because it was too long. Only for agents with several models. */
+  shortened?: true;
   /** The activity first asks the memory of the agent. */
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */
@@ -115,6 +117,8 @@ export interface Summary {
   usage: UsageStats | null;
   /** The cost of the failed attempts before this one. */
   failedAttempts?: Spent;
+  /** The model that answered, if it is not the first one of the agent. */
+  answeredBy?: string;
   /** The answers of hooks about the compaction. */
   hooks?: HookRecord[];
 }

@@ -37,7 +37,15 @@ export interface SummaryRequest extends Conversation {
 }
 
 export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
+  | {
+      type: 'summary';
+      id: string;
+      text: string;
+      usage: UsageStats | null;
+      failedAttempts?: Spent;
+      answeredBy?: string;
+      hooks?: HookRecord[];
+    }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
@@ -195,8 +203,8 @@ async function summariseRange(
     recordFailedCall(state, ports, model, outcome);
     return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   }
-  const { id, text, usage, failedAttempts, hooks } = outcome;
-  const spending = spend(state, { model, usage, answer: text, failedAttempts });
+  const { id, text, usage, failedAttempts, answeredBy, hooks } = outcome;
+  const spending = spend(state, { model: answeredBy ?? model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
   const content: ContentItem[] = [
     { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${points.endOfSummary(state)}` },
@@ -204,6 +212,7 @@ async function summariseRange(
   recordCompaction(state, ports, {
     id,
     ...spending,
+    ...defined({ answeredBy }),
     content,
     compaction: { summarised: { head, tail }, ...defined({ hooks }) },
   });

@@ -80,7 +80,7 @@ function handoffsOf(state: RunState): HandoffState {
     max: snapshot.handoffs?.max ?? DEFAULT_MAX_HANDOFFS,
     count: 0,
     pinned: [],
-    ...(choosesOnce(state) ? { acted: [snapshot.name] } : {}),
+    ...(knowsFirstStep(state) ? { acted: [snapshot.name] } : {}),
     usage: [[snapshot.name, usage]],
   };
   handedOver.set(state, begun);
@@ -207,9 +207,9 @@ function agentsOf(state: RunState): Partial<RunResultFields> {
 type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 type ActingRun = OfRun & Pick<RunState, 'context' | 'session'>;
 
-/** True if the agent requires a call of a tool in the first step of a turn alone, and the next step is one. */
+/** True if the first step of a turn makes a difference to the agent, and the next step is one. */
 function isFirstStep(state: ActingRun): boolean {
-  if (!choosesOnce(state)) return false;
+  if (!knowsFirstStep(state)) return false;
   const { snapshot, context, session } = state;
   const handoffs = handedOver.of(state);
   // In a run of several agents, each has a first step of its own.
@@ -233,9 +233,10 @@ export function forgetActed(run: WithSlices, name?: string): void {
   else delete handoffs.acted;
 }
 
-/** True if the choice of the agent holds for the first step of a turn alone. */
-function choosesOnce({ snapshot: { settings } }: Pick<RunState, 'snapshot'>): boolean {
+/** True if the choice of a tool holds for the first step of a turn alone, or the agent returns to the first of its models with it. */
+function knowsFirstStep({ snapshot: { settings, fallback } }: Pick<RunState, 'snapshot'>): boolean {
   const { toolChoice } = settings;
+  if (fallback !== undefined && fallback.returnAt === undefined) return true;
   return toolChoice === 'required' || (typeof toolChoice === 'object' && !('every' in toolChoice && toolChoice.every));
 }
 

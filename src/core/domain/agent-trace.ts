@@ -145,14 +145,14 @@ function isModelCall({ usage, failed, interrupted, caller }: Event): boolean {
   return caller === undefined && (usage !== undefined || failed !== undefined || interrupted === true);
 }
 
-function modelData({ content, usage, estimated, interrupted }: Event): JsonObject {
+function modelData({ content, usage, answeredBy, estimated, interrupted }: Event): JsonObject {
   const text = content.flatMap((item) => (item.type === 'message' && typeof item.content === 'string' ? [item.content] : [])).join('');
   const calls = content.filter(isToolCall).map(({ name }) => name);
   const tokens = usage?.totalTokens ?? estimated?.totalTokens;
   return {
     content_length: text.length,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...defined({ tokens }),
+    ...defined({ tokens, model: answeredBy }),
     ...(interrupted ? { interrupted } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from './approvals.ts';
 import type { CodeSnapshot } from './code.ts';
 import type { SpilledContent } from './content.ts';
+import type { FallbackPolicy } from './fallback.ts';
 import type { GuardrailSnapshot } from './guardrails.ts';
 import type { HookRecord, HookSnapshot } from './hooks.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
@@ -152,8 +153,10 @@ export interface AgentSnapshot {
   /** Describes the agent, for the document of a saved context. Absent: it has no description. */
   description?: string;
   instructions: string[];
-  /** `provider/model`. */
+  /** `provider/model`. The first one, if the agent has several. */
   model: string;
+  /** The models of the agent, if it has several. Absent: `model` alone. */
+  fallback?: FallbackPolicy;
   tools: ToolSnapshot[];
   /** False: the calls of one response run one after the other. */
   parallel: boolean;
@@ -235,13 +238,24 @@ export interface WindowPolicy {
   keepResults: number;
   /** True: a model call summarises the older part if evicting results is not enough. False: the run ends instead. */
   summarise: boolean;
-  /** The model that summarises, as `provider/model`. Default: the agent's own. */
+  /** The model that summarises, as `provider/model`. Default: the agent's own, or its list. */
   summaryModel?: string;
 }
 
 /** Returns the model that summarises the conversation of an agent, and gives its sessions their titles. */
 export function summaryModelOf({ model, window }: { model: string; window?: Pick<WindowPolicy, 'summaryModel'> }): string {
   return window?.summaryModel ?? model;
+}
+
+/** Returns the models that may summarise, in the order in which they are asked. */
+export function summaryModelsOf(agent: {
+  model: string;
+  fallback?: { models: readonly (string | { model: string })[] };
+  window?: Pick<WindowPolicy, 'summaryModel'>;
+}): string[] {
+  const { model, fallback, window } = agent;
+  if (window?.summaryModel !== undefined) return [window.summaryModel];
+  return fallback?.models.map((one) => (typeof one === 'string' ? one : one.model)) ?? [model];
 }
 
 /** The wait before the second attempt, and its growth before further ones. */

@@ -24,7 +24,7 @@ export interface HandoffState {
   notices?: Notice[];
   /** The agents act in the order of a flow. */
   ofFlow?: true;
-  /** The names of the agents that have answered in this turn. Only of those that must call a tool in the first step of it. */
+  /** The names of the agents that have answered in this turn. Only of those to which the first step of it makes a difference. */
   acted?: string[];
   /** The usage of each agent that has acted, by its name, in the order of their first turns. */
   usage: [name: string, usage: AggregatedUsage][];

@@ -4,6 +4,7 @@ import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './c
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { UsageError } from './errors.ts';
+import type { AnswerOrigin } from './fallback.ts';
 import type { GuardrailReport } from './guardrails.ts';
 import type { CallReview } from './hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
@@ -163,7 +164,7 @@ export type OutputVerdict =
   | { type: 'problem'; problem: string };
 
 /** A model response as it enters history: checked, with every call named and identified. */
-export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injections' | 'hooks'> {
+export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injections' | 'hooks'>, AnswerOrigin {
   /** The id of the event that records the response. */
   id: string;
   /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */

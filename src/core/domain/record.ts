@@ -1,6 +1,7 @@
 import { DECISION, type RefusedRequest } from './approvals.ts';
 import { CONTENT_ITEM, type ContentItem } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
+import { ANSWERED_BY } from './fallback.ts';
 import type { GuardrailNote } from './guardrails.ts';
 import type { HookRecord } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -28,6 +29,8 @@ export const EVENT_MEMBERS = {
   given: s.optional(s.TRUE),
   /** On the event of a model response: the usage of the call, or null if the provider did not report it. */
   usage: s.optional(s.orNull(USAGE_STATS)),
+  /** On the same: the model that answered, `provider/model`. Absent: the first one of the agent. */
+  answeredBy: ANSWERED_BY,
   /** On the same, if the provider did not report the usage: the estimated usage. */
   estimated: s.optional(ESTIMATED_USAGE),
   /** On the same: the cost of earlier attempts that failed after the provider had begun to answer. */

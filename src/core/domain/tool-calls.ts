@@ -1,4 +1,5 @@
 import { SPILLED_CONTENT } from './content.ts';
+import { ANSWER_ORIGIN_MEMBERS } from './fallback.ts';
 import type { HookRecord } from './hooks.ts';
 import type { JsonValue } from './json.ts';
 import * as s from './shape.ts';
@@ -107,6 +108,7 @@ const STEP_MEMBERS = {
   step: s.NUMBER,
   /** The agent that acted. Only in runs that several agents may act in. */
   agent: s.optional(s.TEXT),
+  ...ANSWER_ORIGIN_MEMBERS,
   /** The text of the model's answer, or null if it had none. */
   thought: s.orNull(s.TEXT),
   toolCalls: s.listOf(TOOL_CALL_RECORD),

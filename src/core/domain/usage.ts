@@ -106,20 +106,49 @@ export interface ModelPrice {
   output: number;
   /** Input tokens that the provider had cached. Default: the price of `input`. */
   cachedInput?: number;
+  /**
+   * The factor on the price of `input` for tokens that the provider writes to its cache. Default 1.25, which Anthropic and OpenAI take;
+   * a cache of Anthropic that is kept for an hour costs 2.
+   */
+  cacheWrite?: number;
+  /** The factor on all prices for a call that the provider makes in a batch. Default 0.5. */
+  batch?: number;
 }
+
+/** The factors of a price that sets none. */
+const DEFAULT_FACTORS = { cacheWrite: 1.25, batch: 0.5 };
 
 const MILLION = 1_000_000;
 
-/** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion. */
-export function costOf({ promptTokens, completionTokens, cachedTokens = 0 }: UsageStats, price: ModelPrice): number {
-  const { input, output, cachedInput = input } = price;
-  return ((promptTokens - cachedTokens) * input + cachedTokens * cachedInput + completionTokens * output) / MILLION;
+/** The way in which a provider has made a call. */
+interface CallTier {
+  /** True: in a batch. */
+  inBatch?: boolean;
+}
+
+/** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion, and tokens of the cache part of the prompt. */
+export function costOf(
+  { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 }: UsageStats,
+  price: ModelPrice,
+  { inBatch = false }: CallTier = {},
+): number {
+  const { input, output, cachedInput = input, cacheWrite = DEFAULT_FACTORS.cacheWrite, batch = DEFAULT_FACTORS.batch } = price;
+  const plainTokens = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens);
+  const cost = plainTokens * input + cachedTokens * cachedInput + cacheWriteTokens * input * cacheWrite + completionTokens * output;
+  return (cost * (inBatch ? batch : 1)) / MILLION;
 }
 
 /** Adds the price of a model, `provider/model`, to usage, if it is known. */
 export function priced<Usage extends UsageStats>(prices: Record<string, ModelPrice> | undefined, model: string, usage: Usage): Usage {
   const price = prices?.[model];
   return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+}
+
+/** Returns the cost of attempts with the price of the model that made them, if it is known. */
+export function pricedSpent({ reported, estimated }: Spent, price: ModelPrice | undefined): Spent {
+  const cost = <Usage extends UsageStats>(usage: Usage | undefined): Usage | undefined =>
+    usage === undefined || price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+  return defined({ reported: cost(reported), estimated: cost(estimated) });
 }
 
 /** Formats an amount of US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
@@ -162,7 +191,15 @@ export function addSpent(one: Spent | undefined, other: Spent | undefined): Spen
 /** Reads the cost from the details of a heartbeat or a failure; undefined if they hold none. Nothing in the details is trusted. */
 export function spentIn(details: unknown): Spent | undefined {
   const claim = fieldOf(activityDetails(details), 'spent');
-  return spentOf(cleanUsage(fieldOf(claim, 'reported')) ?? undefined, cleanUsage(fieldOf(claim, 'estimated')) ?? undefined);
+  return spentOf(pricedUsage(fieldOf(claim, 'reported')), pricedUsage(fieldOf(claim, 'estimated')));
+}
+
+/** Returns usage with the cost that it came with: the attempts of a list of models are priced where they are made. */
+function pricedUsage(usage: unknown): UsageStats | undefined {
+  const costUsd = fieldOf(usage, 'costUsd');
+  const clean = cleanUsage(usage);
+  if (clean === null) return undefined;
+  return typeof costUsd === 'number' && Number.isFinite(costUsd) && costUsd >= 0 ? { ...clean, costUsd } : clean;
 }
 
 function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undefined): Spent | undefined {
@@ -170,10 +207,10 @@ function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undef
   return defined({ reported, estimated });
 }
 
-/** Adds up tokens without their cost: the run knows the prices and adds the cost itself. */
+/** Adds up tokens, and the cost of those that have one: the run adds that of the others itself. */
 function addTokens(one: UsageStats | undefined, other: UsageStats | undefined): UsageStats | undefined {
   if (one === undefined || other === undefined) return one ?? other;
-  const field = (name: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens'): Partial<UsageStats> =>
+  const field = (name: 'cachedTokens' | 'cacheWriteTokens' | 'reasoningTokens' | 'costUsd'): Partial<UsageStats> =>
     one[name] === undefined && other[name] === undefined ? {} : { [name]: (one[name] ?? 0) + (other[name] ?? 0) };
   return {
     promptTokens: one.promptTokens + other.promptTokens,
@@ -182,6 +219,7 @@ function addTokens(one: UsageStats | undefined, other: UsageStats | undefined): 
     ...field('cachedTokens'),
     ...field('cacheWriteTokens'),
     ...field('reasoningTokens'),
+    ...field('costUsd'),
   };
 }
 

@@ -12,6 +12,8 @@ export interface WindowEvent {
   author: string;
   content: ContentItem[];
   providerItems?: JsonValue[];
+  /** The model that answered, if it is not the first one of its agent. */
+  answeredBy?: string;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface Window {
 }
 
 /** The fields of an event by which it extends a window. */
-export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
+export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'answeredBy' | 'compaction' | 'guardrails'>;
 
 /** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
 export function foldedEvent({
@@ -37,6 +39,7 @@ export function foldedEvent({
   author,
   content,
   providerItems,
+  answeredBy,
   compaction,
   guardrails,
   caller,
@@ -45,7 +48,7 @@ export function foldedEvent({
     id,
     author,
     content: caller === 'code' ? [] : content,
-    ...defined({ providerItems, compaction }),
+    ...defined({ providerItems, answeredBy, compaction }),
     ...(guardrails?.blocked === undefined ? {} : { guardrails }),
   };
 }
@@ -76,8 +79,8 @@ export function extendWindow(window: Window, event: Folded): Window {
 }
 
 /** Returns the event as an entry of the window. An event without content gets no entry: it only changes the window. */
-function windowEvent(offset: number, { id, author, content, providerItems }: Folded): WindowEvent[] {
-  return content.length === 0 ? [] : [{ offset, id, author, content, ...defined({ providerItems }) }];
+function windowEvent(offset: number, { id, author, content, providerItems, answeredBy }: Folded): WindowEvent[] {
+  return content.length === 0 ? [] : [{ offset, id, author, content, ...defined({ providerItems, answeredBy }) }];
 }
 
 function bytesOf(events: readonly WindowEvent[]): number {

@@ -12,6 +12,7 @@ import {
   dollars,
   type EstimatedUsage,
   priced,
+  pricedSpent,
   type Spent,
   type UsageStats,
 } from '../domain/usage.ts';
@@ -232,11 +233,12 @@ function addSpending(state: RunState, add: (total: AggregatedUsage) => Aggregate
   points.spent(state, add);
 }
 
-/** Adds the cost of failed attempts. */
+/** Adds the cost of failed attempts. Those of a list come with it: each was made by another model. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
-  const reported = spent.reported === undefined ? undefined : priced(state.snapshot.prices, model, spent.reported);
-  const estimated = spent.estimated === undefined ? undefined : priced(state.snapshot.prices, model, spent.estimated);
+  const { prices, fallback } = state.snapshot;
+  const isListed = fallback?.models.some((one) => one.model === model) === true;
+  const { reported, estimated } = isListed ? spent : pricedSpent(spent, prices?.[model]);
   addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
   return { failedAttempts: defined({ reported, estimated }) };
 }
@@ -258,10 +260,11 @@ export function recordInterrupted(
   state: RunState,
   clock: RunClock,
   model: string,
-  { id, content, usage, failedAttempts }: RecordedResponse,
+  { id, content, usage, failedAttempts, answeredBy }: RecordedResponse,
 ): void {
-  const spending = spend(state, { model, usage, answer: content, failedAttempts });
-  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...points.answerParts(state), interrupted: true });
+  const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts });
+  const parts = { ...defined({ answeredBy }), ...points.answerParts(state) };
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...parts, interrupted: true });
 }
 
 /** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */

@@ -1,5 +1,6 @@
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
+import { hasLargerModel } from '../domain/fallback.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
@@ -124,7 +125,8 @@ async function afterFailure(
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
     // The provider has answered and refused nothing: the context was full before the answer ended, and another one may be shorter.
-    if (spent !== undefined) return { ...position, shortened: true };
+    // A list may have a model with a larger context.
+    if (spent !== undefined || hasLargerModel(state.snapshot)) return { ...position, shortened: true };
   }
   if (!position.shortened && limitReached(state, ports.now(), position) === undefined) {
     const repaired = await points.repairs(state, ports, { code, message });
@@ -188,9 +190,9 @@ interface Responded {
 }
 
 function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedResponse, { final, after }: Responded): NextStep {
-  const { id, content, providerItems, notices, finishReason, failedAttempts } = arrived;
+  const { id, content, providerItems, notices, finishReason, failedAttempts, answeredBy } = arrived;
   const { model, name: author } = state.snapshot;
-  const spending = spend(state, { model, usage: arrived.usage, answer: content, failedAttempts });
+  const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
   const made = points.madeParts(state, arrived);
   const recorded = points.responseArrives(state, ports, arrived);
@@ -199,6 +201,7 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
     author,
     content,
     ...spending,
+    ...defined({ answeredBy }),
     ...points.answerParts(state),
     ...defined({ providerItems, notices }),
     ...made,

@@ -49,6 +49,8 @@ export interface ModelCall extends Conversation {
   newEvents: number;
   /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
   firstStep?: true;
+  /** The conversation was too long for the call before, and has been shortened: a model with a larger context may be asked. */
+  shortened?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }

@@ -405,12 +405,12 @@ function recordTitle(state: OpenSession, ports: SessionPorts, outcome: SummaryOu
       recordFailedCall(state, ports, model, outcome);
       return;
     }
-    const { id, text, usage, failedAttempts } = outcome;
+    const { id, text, usage, failedAttempts, answeredBy } = outcome;
     const title = cutText(oneLine(text, TITLE_BYTES), TITLE_BYTES);
-    const spending = spend(state, { model, usage, answer: text, failedAttempts });
+    const spending = spend(state, { model: answeredBy ?? model, usage, answer: text, failedAttempts });
     session.title = title;
     session.titled = true;
-    recordEvent(state, ports, { id, author: snapshot.name, content: [], title, ...spending });
+    recordEvent(state, ports, { id, author: snapshot.name, content: [], title, ...spending, ...defined({ answeredBy }) });
   });
 }
 

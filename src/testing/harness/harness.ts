@@ -8,7 +8,7 @@ import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@tempora
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
-import type { ModelClient, ModelRequest } from '../../core/domain/model.ts';
+import type { ModelRequest } from '../../core/domain/model.ts';
 import type { RunResultFields } from '../../core/domain/result.ts';
 import { type Duration, milliseconds } from '../../core/domain/time.ts';
 import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
@@ -19,6 +19,7 @@ import { within } from '../../streams/waits.ts';
 import { kindOf, type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
 import { type Decide, type Fault, faultText, type TestDecision, type Waiting } from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
+import { assertModelsUsedUp, type TestModel } from './test-models.ts';
 
 /** The plan and state around one run in a test, in memory or on a server. */
 export class Harness {
@@ -203,12 +204,12 @@ function requireTool({ kind, name: agentName, tools, mcp }: Tested, name: string
  */
 export function assertPlanCarriedOut(
   { plan }: Harness,
-  model: ModelClient & { assertUsedUp?: () => void },
+  model: TestModel,
   { status, error }: Pick<RunResultFields, 'status' | 'error'>,
 ): void {
   try {
     plan.assertHappened();
-    model.assertUsedUp?.();
+    assertModelsUsedUp(model);
   } catch (problem) {
     const end = `The run ended with status "${status}"${error === null ? '' : `: ${error}`}`;
     throw new AssertionError({ message: `${errorMessage(problem)} ${end}`, stackStartFn: assertPlanCarriedOut });

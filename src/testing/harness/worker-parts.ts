@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
 import type { ProgramOptions } from '../../client/start.ts';
-import { summaryModelOf } from '../../core/domain/agent.ts';
+import { summaryModelsOf } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
-import { ModelCallError, UsageError } from '../../core/domain/errors.ts';
+import { ModelCallError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
 import { modelsOf } from '../../core/domain/program-document.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
@@ -17,6 +17,7 @@ import type { Occurrence } from '../occurrences.ts';
 import type { Fault } from '../test-plan.ts';
 import type { EffectsLedger, ProgramTestOptions, TestOptions, TestWorkerParts } from '../tested-run.ts';
 import type { Harness, Plan } from './harness.ts';
+import { providersOfTest } from './test-models.ts';
 
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends TestWorkerParts {
@@ -31,7 +32,7 @@ export interface WorkerParts extends TestWorkerParts {
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
   const agents = withSubAgents(reachableAgents([agent, ...(options.agents ?? [])]));
-  const models = agents.flatMap((one) => [one.model, summaryModelOf(one)]);
+  const models = agents.flatMap(modelsOfAgent);
   return {
     agents: agents.map((one) => harnessAgent(one, harness.plan)),
     ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),
@@ -46,15 +47,24 @@ function commonParts(
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
   const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
-  if (typeof model?.call !== 'function') throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
-  const client = harnessModel(harness, model);
-  const names = models.map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
+  const refusals = new Map<Fault, number>();
+  const clients = new Map<ModelClient, ModelClient>();
+  const providers = Object.entries(providersOfTest(what, model, models)).map(([name, given]): [string, ModelClient] => {
+    const client = clients.get(given) ?? harnessModel(harness, given, refusals);
+    clients.set(given, client);
+    return [name, client];
+  });
   return {
-    providers: Object.fromEntries(names.map((name) => [name, client])),
+    providers: Object.fromEntries(providers),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
     ...defined({ memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams }),
   };
+}
+
+/** Returns the models that the calls of an agent may ask. */
+function modelsOfAgent(agent: AnyAgent): string[] {
+  return [...(agent.fallback?.models ?? [agent.model]), ...summaryModelsOf(agent)];
 }
 
 /** Returns the source of secrets. Values by name become a source like any other. */
@@ -101,8 +111,7 @@ function slowTool(tool: AnyTool, plan: Plan): AnyTool {
  * Returns the model of a test, which records requests, refuses calls as planned, and sends planned messages during a
  * call.
  */
-function harnessModel(harness: Harness, model: ModelClient): ModelClient {
-  const refusals = new Map<Fault, number>();
+function harnessModel(harness: Harness, model: ModelClient, refusals: Map<Fault, number>): ModelClient {
   return {
     capabilities: model.capabilities,
     // A scripted model has no limit: calls that a test lets it refuse must not wait in real time.
@@ -151,7 +160,7 @@ export function programParts(harness: Harness, program: AnyProgram, options: Pro
   const documents = [document, ...program.programs.map((one) => one.document)];
   const models = [
     ...documents.flatMap((one) => [...modelsOf(one), ...(one.model === undefined ? [] : [one.model])]),
-    ...program.agents.flatMap((one) => [one.model, summaryModelOf(one)]),
+    ...program.agents.flatMap(modelsOfAgent),
   ];
   return {
     agents: program.agents,

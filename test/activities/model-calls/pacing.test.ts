@@ -165,6 +165,15 @@ describe('a pace', () => {
     expect(busy.waitFor('d')).toBe(2_200);
   });
 
+  test('says how long a call would wait, without giving it a place', () => {
+    const { pace: busy, clock } = pace();
+    expect(busy.waitOf('a')).toBe(0);
+    busy.refused('a', 1_000, undefined);
+    expect([busy.waitOf('b'), busy.waitOf('b'), busy.waiting]).toEqual([1_400, 1_400, 1]);
+    clock.now = 2_000;
+    expect([busy.waitOf('a'), busy.waitOf('b')]).toEqual([0, 400]);
+  });
+
   test('waits at least as long as the provider asks', () => {
     const { pace: busy } = pace();
     expect(['a', 'b'].map((call) => busy.refused(call, 1_000, 5_000))).toEqual([5_000, 5_400]);

@@ -45,10 +45,14 @@ test('reported and estimated usage add up separately', () => {
   expect(addSpent(undefined, undefined)).toBeUndefined();
 });
 
-test('costs are not added: the run has the prices', () => {
+test('attempts of several models come with their cost, which is added; others have none, because the run has the price', () => {
   const priced = { reported: { ...usage, costUsd: 1 } };
-  expect(addSpent(priced, priced)?.reported).not.toHaveProperty('costUsd');
-  expect(spentIn({ spent: priced })?.reported).not.toHaveProperty('costUsd');
+  expect(addSpent(priced, priced)?.reported).toHaveProperty('costUsd', 2);
+  expect(addSpent(priced, { reported: usage })?.reported).toHaveProperty('costUsd', 1);
+  expect(addSpent({ reported: usage }, { reported: usage })?.reported).not.toHaveProperty('costUsd');
+  expect(spentIn({ spent: priced })).toEqual(priced);
+  for (const costUsd of [-1, Number.NaN, '1', null])
+    expect(spentIn({ spent: { reported: { ...usage, costUsd } } })).toEqual({ reported: usage });
 });
 
 test('details with usage are read, and other fields in them are ignored', () => {

@@ -7,6 +7,8 @@ import { activityPoint, executionName, ofTopRun } from './points.ts';
 interface Execution {
   runId: string;
   told: string;
+  /** Reports that one of its models has failed, and the next one is about to be asked. */
+  movesOn: () => void;
 }
 
 const executions = new AsyncLocalStorage<Execution>();
@@ -26,7 +28,8 @@ export function activityPoints(reached: (workflowId: string, point: string) => v
         const execution = executionName(activityType, input.args[0]);
         const { runId, point: told } = ofTopRun(workflowId, activityPoint('told', execution));
         reached(workflowId, activityPoint('before', execution));
-        const output: unknown = await executions.run({ runId, told }, () => next(input));
+        const movesOn = (): void => reached(workflowId, activityPoint('between', execution));
+        const output: unknown = await executions.run({ runId, told, movesOn }, () => next(input));
         reached(workflowId, activityPoint('after', execution));
         return output;
       },

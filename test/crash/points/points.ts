@@ -4,6 +4,8 @@
 export type Moment =
   /** A worker has taken it, and it has done nothing yet. */
   | 'before'
+  /** The first of its models has failed, and the next one has not been asked. */
+  | 'between'
   /** It has had its effect, and has not reported it. */
   | 'after'
   /** Its completion is recorded; the workflow task that reads it has not been answered. */

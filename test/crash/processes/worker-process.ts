@@ -48,7 +48,7 @@ const worker = await createWorker({
   ],
   programs: [errand((act) => ledger.act(act))],
   providers: {
-    reference: referenceModel(),
+    reference: referenceModel(() => currentExecution()?.movesOn()),
     coder: coderModel(),
     errand: errandModel(asked),
     delegation: delegationModel(asked),

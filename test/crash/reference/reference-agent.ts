@@ -4,6 +4,7 @@ import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { ToolPolicyOptions } from '../../../src/define/tool-policy.ts';
 import { contextUpdate, defineAgent, defineTool, mcpServer, type RunContext, withUpdate } from '../../../src/index.ts';
 import type { Ledger } from '../processes/ledger.ts';
+import { ABSENT } from './reference-model.ts';
 import { effectOf } from './reference-script.ts';
 
 const deps = z.object({ customer: z.string(), rank: z.string(), visits: z.array(z.string()).optional() });
@@ -45,7 +46,9 @@ export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent 
   const update = contextUpdate<Deps>().set('rank', 'gold').append('visits', 'today');
   return defineAgent({
     name: AGENT,
-    model: 'reference/clerk',
+    // The first one never answers. Later calls of the turn go to the second one at once.
+    model: [`reference/${ABSENT}`, 'reference/clerk'],
+    fallback: { coolDown: 0 },
     deps,
     output: z.object({ done: z.array(z.string()), unclear: z.array(z.string()) }),
     tools: [

@@ -1,13 +1,32 @@
 import { isToolCall } from '../../../src/core/domain/content.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { answerOf, SCRIPT } from './reference-script.ts';
 
 /** The usage of every answer. */
 const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
 
-/** A model whose answer depends on the conversation alone: it is the same for every worker and every repetition. */
-export function referenceModel(): ModelClient {
-  return { capabilities: { structuredOutput: true }, call: (request) => Promise.resolve(respond(request)) };
+/** The name of a model that never answers. */
+export const ABSENT = 'absent';
+
+/**
+ * Models whose answers depend on the conversation alone: they are the same for every worker and every repetition. `movesOn`: called
+ * in an attempt in which one model has failed, and the next one is asked.
+ */
+export function referenceModel(movesOn: () => void): ModelClient {
+  let hasFailed = false;
+  return {
+    capabilities: { structuredOutput: true },
+    call: async (request) => {
+      if (request.model === ABSENT) {
+        hasFailed = true;
+        throw new ModelCallError('model_server_error', 'It is down');
+      }
+      if (hasFailed) movesOn();
+      hasFailed = false;
+      return respond(request);
+    },
+  };
 }
 
 function respond({ conversation }: ModelRequest): ModelResponse {

@@ -58,6 +58,7 @@ const EVENT: Required<Event> = {
     { type: 'tool_call', toolCallId: 'c', name: 'pay', arguments: { amount: 5 } },
     { type: 'tool_result', toolCallId: 'c', name: 'pay', status: 'error', content: ['no', { code: 1 }], spilled: SPILLED },
   ],
+  answeredBy: 'p/c',
   caller: 'code',
   given: true,
   usage: USAGE,
@@ -105,6 +106,9 @@ const CALL: Required<ToolCallRecord> = {
 const STEP: Required<StepResult> = {
   step: 1,
   agent: 'clerk',
+  answeredBy: 'p/c',
+  tried: [{ model: 'p/a', code: 'model_unreachable' }],
+  skipped: [{ model: 'p/b', reason: 'too_small' }],
   thought: 'Let me pay',
   toolCalls: [CALL, { ...CALL, durationMs: null }],
   usage: USAGE,

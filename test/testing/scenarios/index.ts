@@ -9,6 +9,7 @@ import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { MEMORY } from './memory.ts';
+import { MODEL_LISTS } from './model-lists.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
@@ -27,6 +28,7 @@ import { UPDATES } from './updates.ts';
 /** All scenarios that both kits run: the kits count as equal if their results in these are equal. */
 export const SCENARIOS: readonly Scenario[] = [
   ...ANSWERS,
+  ...MODEL_LISTS,
   ...OPENINGS,
   ...TOOLS,
   ...EFFECTS,

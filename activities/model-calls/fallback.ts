@@ -1,0 +1,366 @@
+import { log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { type ContentItem, isToolCall, isToolResult } from '../../src/core/domain/content.ts';
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  errorCode,
+  errorMessage,
+  isErrorCode,
+  isInstance,
+  ModelCallError,
+} from '../../src/core/domain/errors.ts';
+import {
+  type AnswerOrigin,
+  DEFAULT_COOL_DOWN_MS,
+  type FallbackPolicy,
+  MOVES_ON,
+  type SkippedModel,
+  type TriedModel,
+} from '../../src/core/domain/fallback.ts';
+import { itemsFor, type ModelCallContext, type ModelClient, type ModelRequest } from '../../src/core/domain/model.ts';
+import type { ModelDelta } from '../../src/core/domain/stream.ts';
+import { resultText } from '../../src/core/domain/tool-calls.ts';
+import type { ModelPrice } from '../../src/core/domain/usage.ts';
+import type { Folded, Window } from '../../src/core/domain/window.ts';
+import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
+import type { BeginStream } from '../streams/activity-streams.ts';
+import { type Pace, paceOf } from './patience.ts';
+
+/** A model that a call may be sent to. */
+export interface AskedModel {
+  /** `provider/model`. */
+  name: string;
+  client: ModelClient;
+  /** The request as it is made from the conversation alone. */
+  request: ModelRequest;
+  /** Returns the request that is sent instead. If it rejects, nothing is sent. */
+  prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
+  /** Tokens of input that it accepts. Only for a model of a list. */
+  contextTokens?: number;
+  /** Its price, if it is known. Only for a model of a list: the run itself knows the price of any other. */
+  price?: ModelPrice | undefined;
+}
+
+/** The models that a call may be sent to, and the rules for moving on from one to the next. */
+export interface AskedModels {
+  /** At least one, in the order of the list. */
+  models: readonly AskedModel[];
+  /** Absent: there is one model. */
+  policy?: FallbackPolicy | undefined;
+  /** The tokens of the request, estimated. Absent: it fits every model. */
+  tokens?: number | undefined;
+  /** The model that has made the calls of this turn, which is asked first. */
+  ofTurn?: string | undefined;
+  /** The conversation was too long, and has been shortened: a model with a larger context may be asked. */
+  isShortened?: boolean | undefined;
+}
+
+/** The failures that say something about the provider or the account, and not about one request: they cool a model down. */
+const COOLS_DOWN: ReadonlySet<ErrorCode> = new Set([
+  'model_request_timeout',
+  'model_rate_limited',
+  'model_server_error',
+  'model_unreachable',
+  'model_timeout',
+  'model_bad_response',
+  'model_quota_exceeded',
+  'model_unauthorized',
+  'model_forbidden',
+  'model_not_found',
+]);
+
+/** The longest wait that a provider may ask for and that keeps its model from being asked first, in milliseconds. */
+const LONGEST_ASKED_MS = 10 * 60 * 1_000;
+
+/** The most models of one client that are remembered as cooling down: a worker may have a key for each tenant. */
+const MOST_COOLING = 1_000;
+
+/** The times until which models cool down, by the client and by what counts the requests of one account. */
+const coolingOfClients = new WeakMap<ModelClient, Map<string, number>>();
+
+/** A failure that the retry of the call is decided by: the provider that may be asked again first. */
+interface SoonestRefusal {
+  pace: Pace | undefined;
+  sentAt: number;
+  askedMs: number | undefined;
+}
+
+/**
+ * The models of one attempt of a call, in the order in which they are asked: those whose context has room for the request, first those
+ * that are not cooling down, first the one that has made the calls of this turn, then as the agent names them.
+ */
+export class ModelOrder {
+  readonly #asked: AskedModels;
+  readonly #context: Pick<ModelCallContext, 'tags'>;
+  readonly #call: string;
+  readonly #skipped: SkippedModel[] = [];
+  readonly #failures: (TriedModel & { error: unknown })[] = [];
+  #left: AskedModel[];
+  #soonest: SoonestRefusal | undefined;
+
+  /** `call`: the key of the call in the queues of models whose provider refuses some. */
+  constructor(asked: AskedModels, context: Pick<ModelCallContext, 'tags'>, call: string) {
+    this.#asked = asked;
+    this.#context = context;
+    this.#call = call;
+    this.#left = this.#inOrder();
+  }
+
+  /** The model that is asked now. */
+  get current(): AskedModel {
+    const model = this.#left[0] ?? this.#asked.models[0];
+    if (model === undefined) throw new ModelCallError('model_error', 'The call has no model');
+    return model;
+  }
+
+  /** True if another model is asked if this one fails. */
+  get hasNext(): boolean {
+    return this.#left.length > 1;
+  }
+
+  /** Notes that the current model has failed. Returns true if the next one is the current model now. */
+  moveOn(error: unknown, { pace, sentAt }: Omit<SoonestRefusal, 'askedMs'>): boolean {
+    const { policy, isShortened = false } = this.#asked;
+    if (policy === undefined) return false;
+    const { name, contextTokens = 0 } = this.current;
+    const code = codeOf(error);
+    this.#failures.push({ model: name, code, error });
+    const askedMs = thrownWaitMs(error);
+    const isSooner = this.#soonest === undefined || (askedMs ?? 0) < (this.#soonest.askedMs ?? 0);
+    if (ERROR_CODES[code].retryable && isSooner) this.#soonest = { pace, sentAt, askedMs };
+    this.#coolDown(code, askedMs, policy);
+    const [, ...others] = this.#left;
+    const isTooLong = code === 'context_length_exceeded';
+    const next = isTooLong ? (isShortened ? others.filter((one) => (one.contextTokens ?? 0) > contextTokens) : []) : others;
+    const mayMove = isTooLong || (policy.on ?? MOVES_ON).some((one) => one === code);
+    if (!mayMove || next.length === 0) return false;
+    this.#left = next;
+    log.warn(`Model "${name}" failed with "${code}": the call moves on to "${this.current.name}"`, { model: name, code });
+    return true;
+  }
+
+  /** Notes that the current model has answered. Returns what the record says about it. */
+  answered(): AnswerOrigin {
+    const { models, policy, ofTurn } = this.#asked;
+    const { name } = this.current;
+    if (policy === undefined) return {};
+    coolingOfClients.get(this.current.client)?.delete(this.#key(this.current));
+    const tried = this.#failures.map(({ model, code }) => ({ model, code }));
+    const place = models.findIndex((one) => one.name === name);
+    const before = new Set(models.slice(0, place).map((one) => one.name));
+    for (const { model } of tried) before.delete(model);
+    // The model of the turn would have been asked before them in any case.
+    const skipped = name === ofTurn ? [] : this.#skipped.filter(({ model }) => before.has(model));
+    return {
+      ...(place === 0 ? {} : { answeredBy: name }),
+      ...(tried.length === 0 ? {} : { tried }),
+      ...(skipped.length === 0 ? {} : { skipped }),
+    };
+  }
+
+  /** The model that was asked last, for the part of an answer that had arrived. */
+  get partialOrigin(): AnswerOrigin {
+    const { models, policy } = this.#asked;
+    return policy === undefined || this.current === models[0] ? {} : { answeredBy: this.current.name };
+  }
+
+  /** Returns the failure of the call: of the one model, or of all that were asked. Its code is that of the last one. */
+  failure(error: unknown): unknown {
+    if (this.#failures.length < 2 || this.#failures.at(-1)?.error !== error) return error;
+    // The message about all of them is cut like any other, which must not hide the last one.
+    const bytes = BYTE_BUDGETS.errorMessage / (2 * this.#failures.length);
+    const each = this.#failures.map((one) => `"${one.model}" ${one.code}: ${cutText(errorMessage(one.error), bytes)}`);
+    return new ModelCallError(codeOf(error), `None of the models has answered. ${each.join(' · ')}`, {
+      cause: error,
+      retryAfterMs: this.#soonest?.askedMs,
+    });
+  }
+
+  /** Returns the refusal after which the call may be tried again first. Undefined for a call with one model, and for a failure of none. */
+  soonest(error: unknown): SoonestRefusal | undefined {
+    return this.#failures.at(-1)?.error === error ? this.#soonest : undefined;
+  }
+
+  #inOrder(): AskedModel[] {
+    const { models, policy, tokens = 0, ofTurn } = this.#asked;
+    if (policy === undefined) return [...models];
+    const largest = Math.max(...models.map((one) => one.contextTokens ?? Infinity));
+    // An estimate is no reason not to ask at all: the provider says whether it fits.
+    const least = Math.min(tokens, largest);
+    const fits = (one: AskedModel): boolean => (one.contextTokens ?? Infinity) >= least;
+    const rank = (one: AskedModel): number => (this.#isCooling(one) ? 2 : 0) + (one.name === ofTurn ? 0 : 1);
+    for (const one of models) {
+      if (!fits(one)) this.#skipped.push({ model: one.name, reason: 'too_small' });
+      else if (this.#isCooling(one)) this.#skipped.push({ model: one.name, reason: 'cooling_down' });
+    }
+    return models.filter(fits).toSorted((one, other) => rank(one) - rank(other));
+  }
+
+  /** True for a model that has failed a moment before, or whose provider refuses calls that others wait for. */
+  #isCooling(model: AskedModel): boolean {
+    const until = coolingOfClients.get(model.client)?.get(this.#key(model)) ?? 0;
+    return until > performance.now() || (paceOf(model.client, model.request, this.#context)?.waitOf(this.#call) ?? 0) > 0;
+  }
+
+  #coolDown(code: ErrorCode, askedMs: number | undefined, { coolDownMs = DEFAULT_COOL_DOWN_MS }: FallbackPolicy): void {
+    if (!COOLS_DOWN.has(code)) return;
+    const { client } = this.current;
+    const known = coolingOfClients.get(client) ?? new Map<string, number>();
+    coolingOfClients.set(client, known);
+    const key = this.#key(this.current);
+    // The newest last.
+    known.delete(key);
+    known.set(key, performance.now() + Math.max(coolDownMs, Math.min(askedMs ?? 0, LONGEST_ASKED_MS)));
+    const [oldest] = known.keys();
+    if (oldest !== undefined && known.size > MOST_COOLING) known.delete(oldest);
+  }
+
+  /** Returns the key of a model and an account: the key of one tenant may be refused, and that of another one not. */
+  #key({ name, client, request }: AskedModel): string {
+    return `${name} ${client.rateLimitKey?.(request, this.#context) ?? ''}`;
+  }
+}
+
+/** The live output of the models of one attempt. What one has streamed before it failed is discarded, and the next one begins anew. */
+export class AnswerStream {
+  readonly #newId: () => string;
+  readonly #begin: (eventId: string) => ReturnType<BeginStream>;
+  #eventId: string;
+  #stream: ReturnType<BeginStream>;
+  #isUntouched = true;
+
+  constructor(newId: () => string, begin: (eventId: string) => ReturnType<BeginStream>) {
+    this.#newId = newId;
+    this.#begin = begin;
+    this.#eventId = newId();
+    this.#stream = begin(this.#eventId);
+  }
+
+  /** The id of the event that will hold the answer, which readers know from its pieces. */
+  get eventId(): string {
+    return this.#eventId;
+  }
+
+  add(delta: ModelDelta): void {
+    this.#isUntouched = false;
+    this.#stream?.add(delta);
+  }
+
+  /** Discards what was streamed, if anything was. */
+  reset(): void {
+    if (this.#isUntouched) return;
+    this.#stream?.end();
+    this.#isUntouched = true;
+    this.#eventId = this.#newId();
+    this.#stream = this.#begin(this.#eventId);
+  }
+
+  /** Publishes what is still waiting. Later pieces are ignored. */
+  end(): void {
+    this.#isUntouched = false;
+    this.#stream?.end();
+  }
+}
+
+/** Bounds the time of a model that another one follows. */
+export class TimeLimit {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(model: string, ms: number) {
+    const error = new ModelCallError('model_timeout', `Model "${model}" has not answered within ${Math.round(ms / 1_000)} s`);
+    this.#timer = setTimeout(() => this.#controller.abort(error), ms);
+  }
+
+  within(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#controller.signal]);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Returns the code of a failed call. A client may throw an error of any class. */
+function codeOf(error: unknown): ErrorCode {
+  const type = isInstance(error, ApplicationFailure) ? error.type : undefined;
+  return errorCode(error) ?? (isErrorCode(type) ? type : thrownCode(error));
+}
+
+/** Text and JSON have about four bytes to a token. */
+const BYTES_PER_TOKEN = 4;
+
+/** Estimates the tokens of a request: those of the conversation, and of what each request repeats. */
+export function estimatedTokens({ instructions, tools }: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
+  const described = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  return Math.ceil((bytes + jsonBytes(instructions) + jsonBytes(described)) / BYTES_PER_TOKEN);
+}
+
+/** Returns the price by which the attempts of a model are counted, if it is one of a list. */
+export function priceInList({ fallback, prices }: AgentSnapshot, model: string): Pick<AskedModel, 'price'> {
+  return fallback?.models.some((one) => one.model === model) === true ? { price: prices?.[model] } : {};
+}
+
+/** The facts about a call on which its first model depends. */
+interface CallOfTurn {
+  /** The conversation. */
+  events: readonly Folded[];
+  /** The call is the first one of its turn. */
+  isFirst: boolean;
+}
+
+/** Returns the model that gave the last answer of this turn, if the agent keeps to it until the turn ends. */
+export function modelOfTurn({ name, model, fallback }: AgentSnapshot, { events, isFirst }: CallOfTurn): string | undefined {
+  if (fallback === undefined || fallback.returnAt === 'call' || isFirst) return undefined;
+  const last = events.findLast(({ author, content }) => author === name && content.some(isOfModel));
+  return last === undefined ? undefined : (last.answeredBy ?? model);
+}
+
+function isOfModel(item: ContentItem): boolean {
+  return isToolCall(item) || (item.type === 'message' && item.role === 'assistant');
+}
+
+/**
+ * Returns the conversation as a model of the list can take it. A provider that gets its reasoning back demands it with every call since
+ * the last answer, and the calls of another model have none: they are sent as text, with their results. What was made before the model
+ * had sent any stays as it was first sent.
+ */
+export function forModel(snapshot: AgentSnapshot, events: readonly Folded[], asked: string): readonly Folded[] {
+  const { name, model, fallback } = snapshot;
+  if (fallback === undefined) return events;
+  const lastAnswer = events.findLastIndex(({ content }) => content.some(isOfModel) && !content.some(isToolCall));
+  const foreign = new Set<string>();
+  let isBareRefused = fallback.returnAt === 'call';
+  for (const [index, { author, content, answeredBy, providerItems }] of events.entries()) {
+    isBareRefused ||= itemsFor(asked, providerItems).providerItems !== undefined;
+    if (!isBareRefused || index <= lastAnswer || author !== name || (answeredBy ?? model) === asked) continue;
+    for (const item of content) if (isToolCall(item)) foreign.add(item.toolCallId);
+  }
+  return foreign.size === 0 ? events : events.flatMap((event) => asText(event, foreign));
+}
+
+/** Returns an event with the calls of another model as text, and their results as messages. */
+function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
+  const { content } = event;
+  const isForeign = (item: ContentItem): boolean => item.type !== 'message' && foreign.has(item.toolCallId);
+  if (!content.some(isForeign)) return [event];
+  if (content.some(isToolCall)) {
+    const { providerItems: _, ...rest } = event;
+    const texts = content.flatMap((item) => {
+      if (item.type === 'message') return typeof item.content === 'string' ? [item.content] : [];
+      return isToolCall(item) ? [`[${item.name} was called with ${JSON.stringify(item.arguments)}]`] : [];
+    });
+    return [{ ...rest, content: [{ type: 'message', role: 'assistant', content: texts.filter((text) => text !== '').join('\n') }] }];
+  }
+  const results = content.flatMap((item) => (isToolResult(item) && isForeign(item) ? [item] : []));
+  const others = content.filter((item) => !isForeign(item));
+  const told: ContentItem[] = results.map((result) => ({
+    type: 'message',
+    role: 'user',
+    content: `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
+  }));
+  return [...(others.length === 0 ? [] : [{ ...event, content: others }]), { ...event, author: 'user', content: told }];
+}

@@ -1,0 +1,129 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { createWorker } from '../../worker/index.ts';
+import { describeMachine, type Machine } from '../figures/machine.ts';
+import { median, percentile, rounded } from '../figures/statistics.ts';
+import type { FallbackOptions } from '../options/options.ts';
+import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { failingModels, FIRST, PRICES, SECOND, type Seen, TOOL } from './failing-models.ts';
+
+const TASK_QUEUE = 'bench-fallback';
+const AT_ONCE = 10;
+
+/** A difference of costs that is no rounding, in US dollars. */
+const SOME_DOLLARS = 1e-9;
+
+/** The figures of `fallback`. */
+export interface FallbackFigures {
+  completed: number;
+  failed: number;
+  /** Calls that the second model has answered because the first one had failed. */
+  switched: number;
+  /** Items that a model was given and had not made. */
+  wrongModelItems: number;
+  /** Events of a history, in the median, that a run without an outage does not have. */
+  eventsAdded: number;
+  /** From the failure of the first model to the request to the second. */
+  addedMsP50: number;
+  /** Runs whose record has another cost than that of what was delivered. */
+  doubleBilled: number;
+  runs: number;
+  outage: number;
+  machine: Machine;
+}
+
+const agent = defineAgent({
+  name: 'reader',
+  model: [FIRST, SECOND],
+  // Without a pause the first model is asked in each turn, and fails as often as it can.
+  fallback: { coolDown: 0 },
+  instructions: 'You read pages.',
+  tools: [
+    defineTool({ name: TOOL, description: 'Reads a page', parameters: z.object({ page: z.int() }), execute: ({ page }) => `page ${page}` }),
+  ],
+});
+
+/** One run that has ended. */
+interface EndedRun {
+  status: string;
+  question: string;
+  costUsd: number;
+  events: number;
+}
+
+/** Measures runs of an agent with two models, the first of which fails in a part of its calls. */
+export async function measureFallback({ runs, outage }: FallbackOptions, say: (line: string) => void): Promise<FallbackFigures> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const dev = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const { address, namespace } = dev;
+  const client = await connect({ address, namespace });
+  const connection = await NativeConnection.connect({ address });
+  try {
+    const measured = async (part: number, count: number): Promise<{ ended: EndedRun[]; seen: Seen }> => {
+      const { providers, seen } = failingModels(part);
+      const worker = await createWorker({
+        agents: [agent],
+        providers,
+        prices: PRICES,
+        connection,
+        namespace,
+        taskQueue: TASK_QUEUE,
+        shutdownGrace: 1_000,
+        worker: { bundlerOptions: AS_PUBLISHED },
+      });
+      const running = worker.run();
+      try {
+        return { ended: await runAll(client, count), seen };
+      } finally {
+        worker.shutdown();
+        await running;
+      }
+    };
+    const plain = await measured(0, AT_ONCE);
+    say(`${plain.ended.length} runs without an outage`);
+    const { ended, seen } = await measured(outage, runs);
+    const completed = ended.filter(({ status }) => status === 'completed');
+    const eventsOf = (list: readonly EndedRun[]): number => median(list.map(({ events }) => events));
+    return {
+      completed: completed.length,
+      failed: ended.length - completed.length,
+      switched: seen.switched,
+      wrongModelItems: seen.wrongModelItems,
+      eventsAdded: eventsOf(ended) - eventsOf(plain.ended),
+      addedMsP50: seen.addedMs.length === 0 ? 0 : rounded(percentile(seen.addedMs, 50), 2),
+      doubleBilled: ended.filter(({ question, costUsd }) => Math.abs(costUsd - (seen.dollars.get(question) ?? 0)) > SOME_DOLLARS).length,
+      runs,
+      outage,
+      machine: await describeMachine(client.temporal),
+    };
+  } finally {
+    await connection.close();
+    await client.close();
+    await dev.stop();
+  }
+}
+
+async function runAll(client: LonghaulClient, count: number): Promise<EndedRun[]> {
+  const ended: EndedRun[] = [];
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      ended.push(await runOne(client));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, count) }, lane));
+  return ended;
+}
+
+async function runOne(client: LonghaulClient): Promise<EndedRun> {
+  const runId = `fallback-${randomUUID()}`;
+  const question = `Read the pages of ${runId}.`;
+  const { status, usage } = await client.run(agent, { input: question, runId, taskQueue: TASK_QUEUE });
+  const { historyLength } = await client.temporal.workflow.getHandle(runId).describe();
+  return { status, question: JSON.stringify(question), costUsd: usage.costUsd ?? 0, events: historyLength };
+}
