@@ -38,6 +38,7 @@ export const CAPABILITIES: readonly Capability[] = [
   sessions,
   archive,
   notifications,
+  fallback,
 ];
 
 compose(CAPABILITIES);
