@@ -14,9 +14,6 @@ const PATH = /(?<![\w./@~-])(?:src|activities|workflows|worker|test|examples|ben
 /** The name of a source file alone, such as `run-loop.ts`. */
 const SOURCE_NAME = /^[\w-]+(?:\.[\w-]+)*\.ts$/;
 
-/** A journey of ARCHITECTURE.md: its name, the number of files that its heading gives, and its text. */
-const JOURNEY = /^### (.+?): (\d+) files\n([\s\S]*?)(?=^#|(?![\s\S]))/gm;
-
 function page(name: string): string {
   return readFileSync(`${root}/${name}`, 'utf8');
 }
@@ -65,21 +62,5 @@ describe('pages for readers', () => {
     const named = aboutCode.flatMap((name) => codeIn(page(name)).map((code) => ({ page: name, code })));
     const names = named.filter(({ code }) => SOURCE_NAME.test(code));
     expect(names.filter(({ code }) => !known.has(code) && !existsSync(`${root}/${code}`))).toEqual([]);
-  });
-});
-
-describe('the journeys of ARCHITECTURE.md', () => {
-  const journeys = [...page('ARCHITECTURE.md').matchAll(JOURNEY)].map(([, name = '', count, text = '']) => {
-    return { name, count: Number(count), files: [...text.matchAll(/\*\*(\d+)\*\* `([^`]+)`/g)] };
-  });
-
-  test('are the six', () => {
-    expect(journeys.map(({ name }) => name)).toHaveLength(6);
-  });
-
-  test.each(journeys)('$name: its files are numbered in order, each once, as many as the heading says', ({ count, files }) => {
-    expect(files.map(([, number]) => Number(number))).toEqual(Array.from({ length: count }, (_, index) => index + 1));
-    expect(new Set(files.map(([, , path]) => path)).size).toBe(count);
-    expect(files.filter(([, , path = '']) => !path.endsWith('.ts'))).toEqual([]);
   });
 });
