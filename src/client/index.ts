@@ -66,6 +66,7 @@ export type { Duration } from '../core/domain/time.ts';
 export type { ModelName } from '../core/domain/model.ts';
 export type {
   ContextPage,
+  PostponedCall,
   RefusedCall,
   RunningCall,
   DecisionReceipt,

@@ -49,7 +49,16 @@ export type {
   UseMemoryInput,
   UseMemoryOutput,
 } from './domain/program-run.ts';
-export type { ApprovalsPage, ContextPage, RecordPage, RefusedCall, RunningCall, StatusView, StepsPage } from './domain/views.ts';
+export type {
+  ApprovalsPage,
+  ContextPage,
+  PostponedCall,
+  RecordPage,
+  RefusedCall,
+  RunningCall,
+  StatusView,
+  StepsPage,
+} from './domain/views.ts';
 
 export type {
   ApproveInput,

@@ -27,7 +27,8 @@ import { keptAgents } from '../../src/core/capabilities/children/children.ts';
 import { firstAgent } from '../../src/core/capabilities/handoffs.ts';
 import { addEndHooks, hasEndHooks } from '../../src/core/capabilities/hooks.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/kernel/next-step.ts';
-import type { Growth, RunPorts, WaitDeadline } from '../../src/core/kernel/ports.ts';
+import type { WaitDeadline } from '../../src/core/domain/time.ts';
+import type { Growth, RunPorts } from '../../src/core/kernel/ports.ts';
 import {
   type ContinueAsNewState,
   fromContinueAsNewState,

@@ -32,6 +32,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
       ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
       ['Deadline', session === null ? deadlineText(startTime, limits?.deadlineMs) : undefined],
       ['Queued', run.queued === 0 ? undefined : counted(run.queued, 'message')],
+      ...run.postponed.map(({ toolName, until, reason }): Fact => ['Waits', printableLine(`${toolName} until ${until}: ${reason}`)]),
       ...run.missing.map((one): Fact => ['Waits', printableLine(missingText(one))]),
       ['Archive', run.archiving === null ? undefined : `takes ${eventsText(run.archiving)} since ${run.archiving.since}`],
       ...run.notArchived.map((range): Fact => ['Archive', printable(`lacks ${eventsText(range)}: ${range.message}`)]),

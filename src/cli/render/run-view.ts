@@ -15,7 +15,7 @@ import { ProgramResult } from '../../core/domain/result.ts';
 import type { Archiving, NotArchived, StopReason } from '../../core/domain/run.ts';
 import type { SessionView } from '../../core/domain/sessions.ts';
 import type { StepResult } from '../../core/domain/tool-calls.ts';
-import { PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
+import { type PostponedCall, PROGRAM_RUN, type RunningCall, type StatusView } from '../../core/protocol.ts';
 import { checkRunId, describeRun } from '../../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../../temporal/server-calls.ts';
 import { attemptProblems } from './event-facts.ts';
@@ -53,6 +53,8 @@ export interface RunView extends Pick<StatusView, StatusField> {
   archiving: Archiving | null;
   /** The events of the run that are not in the archive. */
   notArchived: NotArchived[];
+  /** Calls that wait until a time. */
+  postponed: PostponedCall[];
   /** Running calls, with the progress that they report. */
   running: RunningCall[];
   /** Pending decisions. */
@@ -118,7 +120,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 /** Returns the view of a run from its own status and records. */
 function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
   const { runId, agentName, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
-  const { archiving = null, notArchived = [], missing = [] } = status;
+  const { archiving = null, notArchived = [], missing = [], postponed = [] } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
   return {
@@ -149,6 +151,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     missing,
     archiving,
     notArchived,
+    postponed,
     running,
     pending: [],
     remembered: [],

@@ -3,6 +3,7 @@ import type { LimitChanges } from './limits.ts';
 import { RUN_SUBJECT } from './run.ts';
 import * as s from './shape.ts';
 import { shellCommand } from './text.ts';
+import { isoTime } from './time.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
 export type DeadlineAction = 'approve' | 'reject';
@@ -152,6 +153,22 @@ export interface RefusedRequest {
   by?: string;
   code: string;
   message: string;
+}
+
+/** Returns the decision that is applied to a pending approval at its deadline. */
+export function decisionByDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
+  return {
+    id: `deadline of ${key}`,
+    type: onDeadline === 'approve' ? 'approve' : 'reject',
+    callId,
+    toolName,
+    digest,
+    ...(onDeadline === 'approve' && proposal !== undefined ? { arguments: { ...proposal } } : {}),
+    ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
+    by: null,
+    source: 'deadline',
+    at: isoTime(now),
+  };
 }
 
 /** Returns the author of a decision for a person to read: the verified identity, else the claimed one. */

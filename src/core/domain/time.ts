@@ -19,6 +19,14 @@ export function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1000;
 }
 
+/** The latest end of a wait. */
+export interface WaitDeadline {
+  /** Milliseconds since the epoch. */
+  at: number;
+  /** The summary of the timer in the Temporal UI. */
+  summary: string;
+}
+
 /** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`. */
 export type Duration = number | `${number}${keyof typeof UNITS}`;
 

@@ -41,6 +41,18 @@ const RUNNING_CALL = s.object({
 /** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
+const POSTPONED = s.object({
+  callId: s.TEXT,
+  toolName: s.TEXT,
+  /** ISO 8601. */
+  until: s.TIMESTAMP,
+  /** Such as `quiet hours until 07:00 (Europe/Berlin)`. */
+  reason: s.TEXT,
+});
+
+/** A call of a tool that only the time holds back. */
+export interface PostponedCall extends s.ValueOf<typeof POSTPONED> {}
+
 const STATUS_MEMBERS = {
   version: s.VERSION,
   runId: s.TEXT,
@@ -67,6 +79,8 @@ const STATUS_MEMBERS = {
   queued: s.NUMBER,
   /** The names of the tools whose calls wait for a decision. */
   waitingFor: s.listOf(s.TEXT),
+  /** The calls that wait until a time, which nobody has to decide about. Absent if there are none. */
+  postponed: s.optional(s.listOf<PostponedCall>(POSTPONED)),
   /** The current limits. Undefined until the agent is resolved. */
   limits: s.optional(RUN_LIMITS),
   /** The turns and the limits, if the run is a session. */

@@ -1,9 +1,17 @@
-import { alreadyDecided, decider, type Decision, type PendingApproval, RAISE_LIMITS, type RefusedRequest } from '../domain/approvals.ts';
+import {
+  alreadyDecided,
+  decider,
+  type Decision,
+  decisionByDeadline,
+  type PendingApproval,
+  RAISE_LIMITS,
+  type RefusedRequest,
+} from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { LimitChanges, LimitReached } from '../domain/limits.ts';
-import { isoTime } from '../domain/time.ts';
+import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
 import { asRewritten, deniedAgain } from './gate.ts';
@@ -12,15 +20,7 @@ import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
-import {
-  type Authorization,
-  callResult,
-  notRunResult,
-  type RunPorts,
-  type ToolInvocation,
-  unknownResult,
-  type WaitDeadline,
-} from './ports.ts';
+import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
 import { deadlineOf, decide, decidedOf, isAskedAbout, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
 import type { PreparedCall, ToolBatch } from './tool-calls.ts';
 
@@ -259,21 +259,6 @@ function refuseDecision(
   settleVerdict(state, ports, id, { type: 'refused', ...why });
 }
 
-function decisionByDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
-  return {
-    id: `deadline of ${key}`,
-    type: onDeadline === 'approve' ? 'approve' : 'reject',
-    callId,
-    toolName,
-    digest,
-    ...(onDeadline === 'approve' && proposal !== undefined ? { arguments: { ...proposal } } : {}),
-    ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
-    by: null,
-    source: 'deadline',
-    at: isoTime(now),
-  };
-}
-
 /** Reports the outcome of a decision to its sender, who waits for it only if the worker checks approvers. */
 function settleVerdict({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
   if (snapshot.authorize) inbox.verdicts.settle(id, verdict);
@@ -323,6 +308,8 @@ interface HandledSoFar {
   received: number;
   /** Returns the number of calls that have ended. */
   ended: () => number;
+  /** The time at which the first of the calls that are postponed may start. */
+  postponed?: WaitDeadline | undefined;
 }
 
 /**
@@ -335,15 +322,17 @@ export async function waitForChange(state: RunState, ports: RunPorts, handled: H
   if (received > handled.received) return;
   const { ended } = handled;
   const before = ended();
-  await ports.until(() => ports.inbox.received > received || ended() > before, nearestDeadline(state, ports.now()));
+  const deadline = nearestDeadline(state, ports.now(), handled.postponed);
+  await ports.until(() => ports.inbox.received > received || ended() > before, deadline);
 }
 
 /** Returns the next deadline. The deadline of the run ends a wait only if it ends the run without asking a person. */
-export function nearestDeadline(state: RunState, now: number): WaitDeadline | undefined {
+export function nearestDeadline(state: RunState, now: number, postponed?: WaitDeadline): WaitDeadline | undefined {
   const { limits, startedAt, approvals } = state;
   const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>
     deadlineAt === undefined ? [] : [{ at: deadlineAt, summary: `deadline of the decision on ${toolName}` }],
   );
+  if (postponed !== undefined) deadlines.push(postponed);
   if (limits.deadlineMs !== undefined && hasFixedDeadline(state)) {
     deadlines.push({ at: startedAt + limits.deadlineMs, summary: 'deadline of the run' });
   }

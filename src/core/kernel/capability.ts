@@ -9,6 +9,7 @@ import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { NotRun, StepResult, ToolCallRecord } from '../domain/tool-calls.ts';
+import type { WaitDeadline } from '../domain/time.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
 import type { WindowEvent } from '../domain/window.ts';
@@ -90,6 +91,11 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   refuses?(made: MadeCalls, call: ToolCall): boolean;
   /** True for a call that runs after all others of its response. */
   runsLast?(state: RunState, call: ToolCall): boolean;
+  /**
+   * A call may start: nobody has to decide about it any more. Returns until when it waits all the same, later than `now`; the first answer
+   * counts. Asked again then, in the next execution, and whenever the run looks at its calls. Calls that are not postponed do not wait for it.
+   */
+  postpones?(state: RunState, now: number, invocation: ToolInvocation): WaitDeadline | undefined;
   /** A call starts, in another way than by the activity of its tool. Returns its outcome. */
   startsCall?(state: RunState, ports: Ports, invocation: ToolInvocation): Promise<ToolOutcome> | undefined;
   /** True for a call that counts against the limits already: an earlier execution has started it. */

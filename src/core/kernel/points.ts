@@ -7,6 +7,7 @@ import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { StepResult, ToolCallRecord } from '../domain/tool-calls.ts';
+import type { WaitDeadline } from '../domain/time.ts';
 import type { AggregatedUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
 import type { WindowEvent } from '../domain/window.ts';
@@ -138,6 +139,9 @@ export const points = {
   },
   runsLast(state: RunState, call: ToolCall): boolean {
     return isTrue(acting.runsLast, state, call);
+  },
+  postpones(state: RunState, now: number, invocation: ToolInvocation): WaitDeadline | undefined {
+    return found(acting.postpones, state, now, invocation);
   },
   startsCall(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> | undefined {
     return found(acting.startsCall, state, ports, invocation);

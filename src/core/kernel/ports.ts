@@ -16,6 +16,7 @@ import {
   unknownOutcome,
   type Verified,
 } from '../domain/tool-calls.ts';
+import type { WaitDeadline } from '../domain/time.ts';
 import type { Spent } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import type { Inbox } from './inbox.ts';
@@ -142,14 +143,6 @@ export type Authorization =
   | { type: 'refused'; reason: string }
   /** The check was not completed, because the run is cancelled. */
   | { type: 'cancelled' };
-
-/** The latest end of a wait. */
-export interface WaitDeadline {
-  /** Milliseconds since the epoch. */
-  at: number;
-  /** The summary of the timer in the Temporal UI. */
-  summary: string;
-}
 
 /** The approximate growth of the history by the next commands of the run. */
 export interface Growth {

@@ -15,6 +15,7 @@ import type { Shape } from '../domain/shape.ts';
 import { isoTime } from '../domain/time.ts';
 import { addNotRun, type CallsNotRun, type FinishReason, type NotRun, type StepResult, type ToolCallRecord } from '../domain/tool-calls.ts';
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
+import type { PostponedCall } from '../domain/views.ts';
 import { emptyWindow, extendWindow, type Window } from '../domain/window.ts';
 
 // Shared state: the run, and its record.
@@ -83,6 +84,8 @@ export interface RunState {
   program?: ProgramState;
   /** Call id → the arguments that a gate gave to a call of the present response. */
   rewrites?: Record<string, JsonObject>;
+  /** The calls that only the time holds back. Absent if there are none, and not carried: the next execution finds them again. */
+  postponed?: PostponedCall[];
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
   /** The values that capabilities keep. */

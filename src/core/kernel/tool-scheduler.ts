@@ -1,7 +1,8 @@
-import { isOfUser, type ToolSnapshot } from '../domain/agent.ts';
-import { changesSoFar } from '../domain/changes.ts';
+import type { ToolSnapshot } from '../domain/agent.ts';
+import { changesSoFar, declaresUpdates, mayUpdate, mustFollow } from '../domain/changes.ts';
 import type { CallsLeft } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
+import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { askForDecisions, awaitAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
 import type { LeftCall, LongCalls } from './capability.ts';
 import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-as-new.ts';
@@ -40,8 +41,8 @@ type HeldBack = 'history' | 'bytes' | 'order' | undefined;
  * - calls that may outlast this execution do not keep the run in it: they are left to the next one, which waits for them
  *   from its beginning;
  * - a call of a tool that says what it changes starts after the calls before it, and the calls after it start after it;
- * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
- *   delays no other.
+ * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since, or for
+ *   a time: it delays no other.
  */
 class ToolScheduler {
   readonly #acting: ToolBatchContext;
@@ -57,7 +58,8 @@ class ToolScheduler {
   readonly #inFlight: InFlight;
   /** Undefined if no call of the agent that acts can be one. */
   readonly #long: LongCalls | undefined;
-  #hasDecisions = false;
+  /** True once a call waits, for a decision or a time: what callers send meanwhile is taken. */
+  #takesRequests = false;
 
   constructor(acting: ToolBatchContext, ports: RunPorts, batch: ToolBatch) {
     this.#acting = acting;
@@ -80,9 +82,9 @@ class ToolScheduler {
     if (!ports.cancelRequested() && needsDecisions(state, batch)) this.#beginDecisions();
     for (;;) {
       const { received } = ports.inbox;
-      if (this.#hasDecisions) await takeDecisions(this.#acting, ports, batch);
+      if (this.#takesRequests) await takeDecisions(this.#acting, ports, batch);
       if (!this.#isStopped()) {
-        if (this.#hasDecisions) askAboutOutcomes(this.#acting, ports, batch);
+        if (this.#takesRequests) askAboutOutcomes(this.#acting, ports, batch);
         this.#applyChanges();
         // Only on demand: in the sandbox every promise costs a stack trace. Meanwhile calls may have ended, and messages may have come.
         if (this.#hasPredicateToAsk()) {
@@ -92,7 +94,13 @@ class ToolScheduler {
       }
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
-      if (this.#hasDecisions || this.#long?.hasWaited) showWaiting(state, ports);
+      const postponed = this.#notePostponed();
+      // What callers have sent before is taken before the wait.
+      if (postponed !== undefined && !this.#takesRequests) {
+        this.#takesRequests = true;
+        continue;
+      }
+      if (this.#takesRequests || this.#long?.hasWaited) showWaiting(state, ports);
       if (this.#isWaitingLong) this.#leaveLongCalls(heldBack);
       if (this.#inFlight.count === 0) {
         if (heldBack !== undefined || this.#long?.isLeaving) return batch.outcomes;
@@ -102,7 +110,7 @@ class ToolScheduler {
         this.#recordSoFar();
         if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
       }
-      await this.#wait(heldBack, received);
+      await this.#wait(heldBack, { received, postponed });
     }
   }
 
@@ -127,7 +135,7 @@ class ToolScheduler {
         outcomes[index] = one.outcome;
         continue;
       }
-      const invocation = startable(state, one);
+      const invocation = this.#startableNow(one);
       if (invocation === undefined) continue;
       // Checked for each call: a tool in this process may send a message as soon as it has started.
       if (isStopped(state, this.#ports, this.#batch)) {
@@ -149,6 +157,29 @@ class ToolScheduler {
     }
     if (isFull) return 'history';
     return held.length === 0 ? undefined : 'order';
+  }
+
+  /** Returns the call if it may start now: nobody has to decide about it, and no capability postpones it. */
+  #startableNow(one: ExecutableCall): ToolInvocation | undefined {
+    const invocation = startable(this.#acting.state, one);
+    return invocation && points.postpones(this.#acting.state, this.#ports.now(), invocation) === undefined ? invocation : undefined;
+  }
+
+  /** Notes the calls that only the time holds back. Returns the end of the first wait. */
+  #notePostponed(): WaitDeadline | undefined {
+    const { state } = this.#acting;
+    let first: WaitDeadline | undefined;
+    delete state.postponed;
+    for (const [index, one] of this.#batch.prepared.entries()) {
+      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || this.#inFlight.has(index)) continue;
+      const invocation = startable(state, one);
+      const wait = invocation && points.postpones(state, this.#ports.now(), invocation);
+      if (wait === undefined) continue;
+      const { toolCallId: callId, name: toolName } = one.invocation.call;
+      (state.postponed ??= []).push({ callId, toolName, until: isoTime(wait.at), reason: wait.summary });
+      if (first === undefined || wait.at < first.at) first = wait;
+    }
+    return first;
   }
 
   /**
@@ -211,18 +242,18 @@ class ToolScheduler {
     return { all: left.length, agents: agents.length };
   }
 
-  #wait(heldBack: HeldBack, received: number): Promise<void> {
+  #wait(heldBack: HeldBack, handled: { received: number; postponed: WaitDeadline | undefined }): Promise<void> {
     const calls = this.#inFlight;
-    if (!this.#hasDecisions && !this.#isWaitingLong)
+    if (!this.#takesRequests && !this.#isWaitingLong)
       return heldBack === 'bytes' || (heldBack === 'order' && !this.#runsLocally()) ? calls.one() : calls.all();
     // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
     if (this.#ports.cancelRequested()) return calls.one();
     void calls.watch();
-    return waitForChange(this.#acting.state, this.#ports, { received, ended: () => calls.ended });
+    return waitForChange(this.#acting.state, this.#ports, { ...handled, ended: () => calls.ended });
   }
 
   #beginDecisions(): void {
-    this.#hasDecisions = true;
+    this.#takesRequests = true;
     awaitAgain(this.#acting.state, this.#ports);
     askForDecisions(this.#acting, this.#ports, this.#batch);
   }
@@ -254,7 +285,7 @@ class ToolScheduler {
     const reevaluated = await reevaluatePredicate(this.#ports, one);
     this.#batch.prepared[index] = reevaluated;
     if (reevaluated.requirement === undefined) return;
-    if (this.#hasDecisions) askForDecisions(this.#acting, this.#ports, this.#batch);
+    if (this.#takesRequests) askForDecisions(this.#acting, this.#ports, this.#batch);
     else this.#beginDecisions();
   }
 
@@ -264,7 +295,7 @@ class ToolScheduler {
     const ready: number[] = [];
     return prepared.findIndex((one, index) => {
       if (one.type !== 'execute' || outcomes[index] !== null || this.#inFlight.has(index)) return false;
-      if (startable(this.#acting.state, one) === undefined) return false;
+      if (this.#startableNow(one) === undefined) return false;
       const isNext = this.#inSequence || (isToReevaluate(one, this.#batch) && !this.#isHeld(index, ready));
       ready.push(index);
       return isNext;
@@ -276,37 +307,6 @@ function toolAt({ prepared }: ToolBatch, index: number): ToolSnapshot {
   const one = prepared[index];
   if (one?.type !== 'execute') throw new TypeError(`Call ${index} of the response is not one to execute`);
   return one.invocation.tool;
-}
-
-/**
- * True if a call must not start before another one of the response has ended: it would not see what that one changes, or its own
- * change could come before that of an earlier call. Calls whose tools name different keys may overlap, and so may calls of tools
- * that say nothing: what they change is checked when they end.
- */
-function mustFollow(tool: ToolSnapshot, other: ToolSnapshot): boolean {
-  const [own, others] = [updatesOf(tool), updatesOf(other)];
-  if (others === undefined) return isDeclared(own);
-  if (!isDeclared(others)) return false;
-  return !isDeclared(own) || own === true || others === true || own.some((key) => others.includes(key));
-}
-
-/** True if the tool says that its calls change deps or state. */
-function declaresUpdates(tool: ToolSnapshot): boolean {
-  return isDeclared(updatesOf(tool));
-}
-
-/** True if a call of the tool may change deps or state. */
-function mayUpdate(tool: ToolSnapshot): boolean {
-  return updatesOf(tool) !== false;
-}
-
-function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[] {
-  return updates !== undefined && updates !== false;
-}
-
-/** Returns what a tool says of its updates. Calls that no function of the user runs change nothing. */
-function updatesOf(tool: ToolSnapshot): ToolSnapshot['updates'] {
-  return isOfUser(tool) ? tool.updates : false;
 }
 
 // Tool phase: the turns of the calls of a response.

@@ -46,6 +46,7 @@ export function progressOf(state: RunState | undefined): RunProgress {
     toolCallsStarted: usedAmounts(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
+    ...defined({ postponed: state.postponed }),
     limits,
     ...points.statusParts(state),
     ...defined({ lastError }),

@@ -36,6 +36,7 @@ const view: RunView = {
   lastError: null,
   missing: [],
   archiving: null,
+  postponed: [],
   notArchived: [],
   running: [],
   pending: [],

@@ -6,7 +6,8 @@ import type { RunResultFields } from '../../domain/result.ts';
 import { anyObject, listOf, TEXT } from '../../domain/shape.ts';
 import { addNotRun } from '../../domain/tool-calls.ts';
 import { addRunUsage, type SpentByDescendants, withChild } from '../../domain/usage.ts';
-import type { ToolInvocation, WaitDeadline } from '../../kernel/ports.ts';
+import type { WaitDeadline } from '../../domain/time.ts';
+import type { ToolInvocation } from '../../kernel/ports.ts';
 import { countToolCalls, type RunState, slice, type WithSlices } from '../../kernel/run-state.ts';
 
 // Children: the wait for one.

@@ -1,4 +1,4 @@
-import type { WaitDeadline } from '../../../../src/core/kernel/ports.ts';
+import type { WaitDeadline } from '../../../../src/core/domain/time.ts';
 
 interface Wait {
   isMet: () => boolean;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { WaitDeadline } from '../../../../src/core/kernel/ports.ts';
+import type { WaitDeadline } from '../../../../src/core/domain/time.ts';
 
 interface Wait {
   isMet: () => boolean;
