@@ -5,6 +5,7 @@ import { guardrailsInWorker } from './guardrails/run-guardrails.ts';
 import { hooksInWorker } from './hooks/run-hooks.ts';
 import { memoryInWorker } from './memory/memory-tools.ts';
 import { permissionsInWorker } from './permissions/pin-permissions.ts';
+import { quietHoursInWorker } from './quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { skillsInWorker } from './skills/skill-tool.ts';
 import type { PinnedPart, StartingRun, WorkerPart } from './worker-part.ts';
@@ -15,6 +16,7 @@ export const WORKER_PARTS: readonly WorkerPart[] = [
   memoryInWorker,
   handoffsInWorker,
   permissionsInWorker,
+  quietHoursInWorker,
   hooksInWorker,
   guardrailsInWorker,
 ];

@@ -12,6 +12,7 @@ import { type HandoffPorts, handoffs } from './capabilities/handoffs.ts';
 import { type HookPorts, hooks } from './capabilities/hooks.ts';
 import { type NotificationPorts, notifications } from './capabilities/notifications.ts';
 import { permissions } from './capabilities/permissions.ts';
+import { quietHours } from './capabilities/quiet-hours.ts';
 import { recall } from './capabilities/recall.ts';
 import { sessions } from './capabilities/sessions.ts';
 import { skills } from './capabilities/skills.ts';
@@ -28,6 +29,7 @@ export const CAPABILITIES: readonly Capability[] = [
   hooks,
   guardrails,
   permissions,
+  quietHours,
   skills,
   recall,
   compaction,

@@ -11,17 +11,19 @@ import {
   permissionPart,
   type AgentPermissions,
 } from './permissions.ts';
+import { type AgentQuietHours, type QuietHoursFields, quietHoursPart } from './quiet-hours.ts';
 import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type AgentSkills } from './skills.ts';
 
 /** The options of an agent that belong to capabilities. */
-export interface PartOptions extends AgentPermissions, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
+export interface PartOptions extends AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
 
 /** The fields of an agent that belong to capabilities. */
-export interface PartFields extends PermissionFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
+export interface PartFields extends PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
 
 /** The options of an agent that belong to capabilities, in the order in which errors list them. */
 export const PART_OPTIONS: OptionReference<PartOptions> = {
   ...permissionPart.options,
+  ...quietHoursPart.options,
   ...skillPart.options,
   ...memoryPart.options,
   ...hookPart.options,
@@ -33,6 +35,7 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   skillPart,
   memoryPart,
   permissionPart,
+  quietHoursPart,
   guardrailPart,
   hookPart,
 ];

@@ -146,6 +146,18 @@ export interface ChildLimits {
   programs: Record<string, OwnLimits>;
 }
 
+/** The hours of each day in which calls of tools that communicate wait. */
+export interface QuietHours {
+  /** Minutes after midnight, of the zone. */
+  from: number;
+  /** Minutes after midnight, of the zone: less than `from` if the night is between. */
+  to: number;
+  /** An IANA name, such as `Europe/Berlin`. */
+  zone: string;
+  /** The offsets from UTC of the zone, each from a moment on, the earliest first. The first one also holds before. */
+  offsets: { since: number; minutes: number }[];
+}
+
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot {
   version: 1;
@@ -184,6 +196,8 @@ export interface AgentSnapshot {
   timing: ActivityTiming;
   /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
   permissions?: Permissions[];
+  /** The hours in which calls that communicate wait. Absent: none. */
+  quietHours?: QuietHours;
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
   /** The way in which the agent uses the memory of its worker. Absent: it does not. */
