@@ -53,6 +53,14 @@ function steps(...all: StepResult[]): RunRecord[] {
   return all.map((step, index) => ({ type: 'step', index, ...step }));
 }
 
+test('a call that waits until a time is shown with that time and the reason', () => {
+  const postponed = [{ callId: 'c1', toolName: 'text', until: AT, reason: 'quiet hours until 07:00 (Europe/Berlin)' }];
+  const lines = runLines({ ...view, status: 'running', postponed }, { output: plain });
+  expect(lines.filter((line) => line.startsWith('Waits'))).toEqual([
+    expect.stringMatching(`^Waits +text until ${AT}: quiet hours until 07:00 \\(Europe/Berlin\\)$`),
+  ]);
+});
+
 test('the answers of hooks are shown with the calls and steps that they are about, and those of the run at its end', () => {
   const about = { on: 'pre_tool_use' as const, callId: 'call_1' };
   const call = {
