@@ -77,7 +77,7 @@ test('a start by a name that no worker has says so at once, with the names that 
   await testbed.work({ agents: [payer], providers: { scripted: scriptedModel([say('Paid.'), say('Paid.')]) } });
   const wrong = await cli(testbed, ['start', 'beginning_pyer', 'Pay']);
   expect(wrong.stderr).toMatch(
-    /No worker has run an agent "beginning_pyer" so far\. Did you mean "beginning_payer"\? Known: "beginning_payer"\. The run is safe/,
+    /No worker has run an agent "beginning_pyer" so far\. Did you mean "beginning_payer"\? Known: .*"beginning_payer".*\. The run is safe/,
   );
   await testbed.client.handle(wrong.stdout.trim()).cancel('misspelt');
   for (let start = 0; start < 2; start += 1)
