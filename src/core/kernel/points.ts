@@ -30,7 +30,10 @@ import { declareSlices, type RunState } from './run-state.ts';
 
 // Shared state: the capabilities of all runs, composed.
 
-type PointName = Exclude<keyof Capability, 'name' | 'slices' | 'gates' | 'phases'>;
+/** The members of a capability that are no points. */
+const BESIDE_POINTS = ['name', 'slices', 'gates', 'phases'] as const;
+
+type PointName = Exclude<keyof Capability, (typeof BESIDE_POINTS)[number]>;
 
 /** The functions of all capabilities by their point, in the order of the capabilities. A point that nothing uses is absent. */
 type Acting = { [Name in PointName]?: NonNullable<Capability[Name]>[] };
@@ -42,8 +45,9 @@ let allPhases: readonly [name: string, phase: Phase][] = [];
 /** Composes all capabilities, in their order. Called once, by the list of them. */
 export function compose(capabilities: readonly Capability[]): void {
   const collected: Record<string, unknown[]> = {};
-  for (const { name: _, slices: __, gates: ___, phases: ____, ...functions } of capabilities) {
-    for (const [point, act] of Object.entries(functions)) (collected[point] ??= []).push(act);
+  const beside: readonly string[] = BESIDE_POINTS;
+  for (const capability of capabilities) {
+    for (const [member, act] of Object.entries(capability)) if (!beside.includes(member)) (collected[member] ??= []).push(act);
   }
   acting = collected;
   allGates = capabilities.flatMap(({ gates = [] }) => gates);
