@@ -9,6 +9,7 @@ import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { isTerminal } from '../../src/core/domain/run.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- it composes the capabilities, which a run of the loop has.
 import '../../src/core/capabilities.ts';
 import type { AllPorts } from '../../src/core/capabilities.ts';
 import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
