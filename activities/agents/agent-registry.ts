@@ -3,7 +3,7 @@ import type { AnyTool, McpServerDefinition } from '../../src/define/tool-definit
 import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { MissingThing } from '../../src/core/domain/missing-definitions.ts';
-import { summaryModelsOf, type ToolOwner } from '../../src/core/domain/agent.ts';
+import { agentModels, summaryModelsOf, type ToolOwner } from '../../src/core/domain/agent.ts';
 import type { ModelClient } from '../../src/core/domain/model.ts';
 import {
   checkSharedParts,
@@ -42,7 +42,7 @@ export class AgentRegistry {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
       this.#agents.set(agent.name, agent);
       checkSharedParts(this.shared, agent.name, agent);
-      const listed = agent.fallback?.models ?? [agent.model];
+      const listed = agentModels(agent);
       for (const [index, model] of [...listed, ...summaryModelsOf(agent), ...modelsOfParts(agent)].entries()) {
         if (this.#providers.has(providerOf(model))) continue;
         const place = agent.fallback !== undefined && index < listed.length ? ` ("model[${index}]")` : '';

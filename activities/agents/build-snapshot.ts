@@ -4,6 +4,7 @@ import {
   type AgentSnapshot,
   type FlowPolicy,
   type OutputSnapshot,
+  agentModels,
   summaryModelsOf,
   type ToolSnapshot,
   type WindowPolicy,
@@ -407,9 +408,8 @@ export function pricesOf(
 
 /** Returns the models that a run may call. The model for summaries also gives a session its title. */
 function modelsOf(agent: AnyAgent, isSession: boolean): string[] {
-  const { model, fallback, window } = agent;
-  const own = fallback?.models ?? [model];
-  return window.summarise !== false || isSession ? [...new Set([...own, ...summaryModelsOf(agent)])] : [...own];
+  const own = agentModels(agent);
+  return agent.window.summarise !== false || isSession ? [...new Set([...own, ...summaryModelsOf(agent)])] : own;
 }
 
 /** The facts about a worker that a snapshot pins. */

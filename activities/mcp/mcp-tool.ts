@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { ContentPart } from '../../src/core/domain/content.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
@@ -7,6 +6,7 @@ import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, type McpServerDefinition, ToolFailure, type ToolOutput, toolOutput } from '../../src/define/tool-definition.ts';
 import type { ToolApproval } from '../../src/define/approvals.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
 import { UnknownOutcome } from '../tool-calls/execute-tool.ts';
 import { checkableSchema, nameOfTool, readTool } from './read-tool.ts';
 import type { McpProgress } from './mcp-connection.ts';
@@ -26,27 +26,15 @@ export interface PinnedTool {
 const MESSAGE_CHARS = 2_000;
 const PROGRESS_CHARS = 500;
 
-/** Any arguments: they were checked with the pinned schema, and are checked with the server's current one. */
-const ANY_ARGUMENTS = z.looseObject({});
-
-/** Returns a tool of an MCP server as an ordinary tool: its calls are retried, limited, redacted and recorded in the same way. */
+/** Returns a tool of an MCP server. Its arguments are also checked with the server's current schema. */
 export function mcpToolDefinition(pool: Pick<McpPool, 'call'>, server: McpServerDefinition, pinned: PinnedTool): AnyTool {
   const { approval, maxResultBytes, overflow } = server;
   return {
-    kind: 'longhaul.tool',
-    name: pinned.name,
-    description: '',
-    parameters: ANY_ARGUMENTS,
-    schema: {},
-    providerSchema: {},
-    strict: false,
-    parallel: true,
+    ...ordinaryTool(pinned.name, (args: JsonObject, context: RunContext) => callMcpTool({ pool, server, pinned }, args, context)),
     policy: server.policies[pinned.once ? 'once' : 'idempotent'],
-    retryOn: 'any',
     maxResultBytes,
     overflow,
     ...(approval === undefined ? {} : { approval: approvalOf(approval, pinned.tool) }),
-    execute: (args: JsonObject, context: RunContext) => callMcpTool({ pool, server, pinned }, args, context),
   };
 }
 

@@ -1,6 +1,4 @@
-import { z } from 'zod';
-import { DEFAULT_POLICY } from '../../src/core/domain/agent.ts';
-import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json.ts';
@@ -9,6 +7,7 @@ import type { RunContext } from '../../src/define/context.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { memoryNamespace, type MemoryStore, recalledEntry } from '../../src/memory/memory-store.ts';
 import { type ActivityRuntime, memoryOf } from '../runtime.ts';
+import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
 /** The memory in a worker: an agent that uses it has tools for it. */
@@ -50,30 +49,12 @@ type Uses = Record<string, (use: MemoryUse, args: never) => Promise<JsonValue>>;
 
 const USES: Uses = { [REMEMBER]: remember, [RECALL]: recall, [FORGET]: forget };
 
-/**
- * Returns a tool that uses the memory of an agent as an ordinary tool: its calls are recorded, limited, approved and redacted in the same
- * way. Undefined if the worker has no memory, so that another worker takes the call.
- */
+/** Returns a tool that uses the memory of an agent. Undefined if the worker has no memory, so that another worker takes the call. */
 function memoryTool(runtime: MemoryRuntime, name: string, call: MemoryCall): AnyTool | undefined {
   const memory = memoryOf(runtime);
   const use = USES[name];
   if (memory === undefined || use === undefined) return undefined;
-  return {
-    kind: 'longhaul.tool',
-    name,
-    description: '',
-    parameters: z.looseObject({}),
-    schema: {},
-    providerSchema: {},
-    strict: false,
-    parallel: true,
-    policy: { timeoutMs: DEFAULT_POLICY.timeoutMs, maxAttempts: DEFAULT_POLICY.maxAttempts },
-    retryOn: 'any',
-    maxResultBytes: BYTE_BUDGETS.toolResult,
-    overflow: 'cut',
-    // The arguments fit the pinned schema.
-    execute: (args: JsonObject, context: RunContext) => use(useOf(memory, runtime, call, context), args as never),
-  };
+  return ordinaryTool(name, (args: JsonObject, context: RunContext) => use(useOf(memory, runtime, call, context), args as never));
 }
 
 function useOf(memory: MemoryStore, { secrets }: MemoryRuntime, { agent, offset }: MemoryCall, context: RunContext): MemoryUse {

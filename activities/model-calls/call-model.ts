@@ -3,6 +3,7 @@ import { log } from '@temporalio/activity';
 import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { runCodeTool } from '../../src/core/code/run-code.ts';
 import {
+  agentModels,
   type AgentSnapshot,
   type OutputSnapshot,
   type PlainToolChoice,
@@ -29,6 +30,7 @@ import {
   patchDangling,
   type RecordedResponse,
 } from '../../src/core/domain/model.ts';
+import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/scope.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
@@ -45,7 +47,7 @@ import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../run
 import { modelStream } from '../streams/activity-streams.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
-import { type AskedModel, type AskedModels, estimatedTokens, forModel, modelOfTurn, priceInList } from './fallback.ts';
+import { type AskedModel, type AskedModels, forModel, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 
 /**
@@ -135,9 +137,8 @@ function askingModel(snapshot: AgentSnapshot, model: string): AgentSnapshot {
 type Clients = ReadonlyMap<string, ModelClient>;
 
 /** Returns the clients of the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
-function clientsOf({ registry }: ActivityRuntime, { model, fallback }: AgentSnapshot): Clients {
-  const names = fallback?.models.map((one) => one.model) ?? [model];
-  return new Map(names.map((name) => [name, registry.provider(name)]));
+function clientsOf({ registry }: ActivityRuntime, agent: AgentSnapshot): Clients {
+  return new Map(agentModels(agent).map((name) => [name, registry.provider(name)]));
 }
 
 /** What a model call needs besides the agent and the conversation. */
@@ -161,7 +162,7 @@ function askedModels(snapshot: AgentSnapshot, window: Window, { input, clients, 
   return {
     models,
     policy: fallback,
-    tokens: estimatedTokens(snapshot, window),
+    tokens: estimatedPromptTokens(snapshot, window),
     ofTurn: modelOfTurn(snapshot, { events, isFirst: input.firstStep === true }),
     isShortened: input.shortened,
   };
@@ -204,7 +205,6 @@ interface RequestingCall {
   run: CallModelInput;
   /** With the hooks of a model call alone. */
   snapshot: AgentSnapshot;
-  /** The conversation. */
   events: readonly WindowEvent[];
 }
 
@@ -282,7 +282,6 @@ const REASON_BYTES = 300;
 interface RecallingCall {
   run: CallModelInput;
   snapshot: AgentSnapshot;
-  /** The conversation. */
   events: readonly WindowEvent[];
   signal: AbortSignal;
 }

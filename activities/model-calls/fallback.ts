@@ -1,7 +1,7 @@
 import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
-import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { BYTE_BUDGETS, cutText } from '../../src/core/domain/byte-budgets.ts';
 import { type ContentItem, isToolCall, isToolResult } from '../../src/core/domain/content.ts';
 import {
   ERROR_CODES,
@@ -16,6 +16,7 @@ import {
   type AnswerOrigin,
   DEFAULT_COOL_DOWN_MS,
   type FallbackPolicy,
+  isListed,
   MOVES_ON,
   type SkippedModel,
   type TriedModel,
@@ -24,7 +25,7 @@ import { itemsFor, type ModelCallContext, type ModelClient, type ModelRequest } 
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
-import type { Folded, Window } from '../../src/core/domain/window.ts';
+import type { Folded } from '../../src/core/domain/window.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { type Pace, paceOf } from './patience.ts';
@@ -290,23 +291,13 @@ function codeOf(error: unknown): ErrorCode {
   return errorCode(error) ?? (isErrorCode(type) ? type : thrownCode(error));
 }
 
-/** Text and JSON have about four bytes to a token. */
-const BYTES_PER_TOKEN = 4;
-
-/** Estimates the tokens of a request: those of the conversation, and of what each request repeats. */
-export function estimatedTokens({ instructions, tools }: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
-  const described = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
-  return Math.ceil((bytes + jsonBytes(instructions) + jsonBytes(described)) / BYTES_PER_TOKEN);
-}
-
-/** Returns the price by which the attempts of a model are counted, if it is one of a list. */
-export function priceInList({ fallback, prices }: AgentSnapshot, model: string): Pick<AskedModel, 'price'> {
-  return fallback?.models.some((one) => one.model === model) === true ? { price: prices?.[model] } : {};
+/** Returns the price of the attempts of a model, if it is one of a list. */
+export function priceInList(snapshot: AgentSnapshot, model: string): Pick<AskedModel, 'price'> {
+  return isListed(snapshot, model) ? { price: snapshot.prices?.[model] } : {};
 }
 
 /** The facts about a call on which its first model depends. */
 interface CallOfTurn {
-  /** The conversation. */
   events: readonly Folded[];
   /** The call is the first one of its turn. */
   isFirst: boolean;

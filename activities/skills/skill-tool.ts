@@ -1,20 +1,18 @@
-import { z } from 'zod';
 import {
   type AgentSnapshot,
-  DEFAULT_POLICY,
   LOAD_SKILL,
   type PinnedSkill,
   SKILL_TOOLS,
   type SkillSnapshot,
   type ToolSnapshot,
 } from '../../src/core/domain/agent.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { skillBlock, skillsCatalog, skillsPrompt, skillTools } from '../../src/core/domain/skills.ts';
 import { type AnyTool, ToolFailure } from '../../src/define/tool-definition.ts';
 import { OutputStore } from '../programs/step-values.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { ordinaryTool } from '../tool-calls/ordinary-tool.ts';
 import type { WorkerPart } from '../worker-part.ts';
 import { type LoadedSkill, SKILL_FILE } from './worker-skills.ts';
 
@@ -38,28 +36,13 @@ export const skillsInWorker: WorkerPart = {
   tool: (runtime, { agentName, skill = {} }, name) => skillToolDefinition(runtime, agentName, name, skill),
 };
 
-/** Returns a tool that reads skills as an ordinary tool: its calls are recorded, limited and redacted in the same way. */
+/** Returns a tool that reads skills. */
 function skillToolDefinition(runtime: SkillRuntime, agentName: string, name: string, pinned: Partial<PinnedSkill>): AnyTool {
-  return {
-    kind: 'longhaul.tool',
-    name,
-    description: '',
-    parameters: z.looseObject({}),
-    schema: {},
-    providerSchema: {},
-    strict: false,
-    parallel: true,
-    policy: { timeoutMs: DEFAULT_POLICY.timeoutMs, maxAttempts: DEFAULT_POLICY.maxAttempts },
-    retryOn: 'any',
-    maxResultBytes: BYTE_BUDGETS.toolResult,
-    overflow: 'cut',
-    execute: async (args: JsonObject) => {
-      // The arguments fit the pinned schema.
-      const { skill = '', path = '', from = 0 } = args as { skill?: string; path?: string; from?: number };
-      const content = await contentOf(runtime, agentName, { name: skill, pinned });
-      return name === LOAD_SKILL ? skillText(skill, content) : fileText(content, path, from);
-    },
-  };
+  return ordinaryTool(name, async (args: JsonObject) => {
+    const { skill = '', path = '', from = 0 } = args as { skill?: string; path?: string; from?: number };
+    const content = await contentOf(runtime, agentName, { name: skill, pinned });
+    return name === LOAD_SKILL ? skillText(skill, content) : fileText(content, path, from);
+  });
 }
 
 /** Returns the id of the content of a skill in the payload store of a run. */

@@ -19,11 +19,10 @@ export type {
   ResolveAgentOutput,
   SummariseInput,
   SummariseOutput,
-  Summary,
   VerifyCallInput,
   VerifyCallOutput,
 } from './activity-requests/contracts.ts';
-export type { CallUsage, DataInput, DataView, OfRun, RunToolInput, RunToolOutput } from './domain/activity-messages.ts';
+export type { CallUsage, DataInput, DataView, OfRun, RunToolInput, RunToolOutput, Summary } from './domain/activity-messages.ts';
 export type {
   CheckParentInput,
   CheckParentOutput,

@@ -6,6 +6,7 @@ import type {
   RunSegmentOutput,
   RunToolInput,
   RunToolOutput,
+  Summary,
 } from '../domain/activity-messages.ts';
 import type { AgentSnapshot, FlowInput } from '../domain/agent.ts';
 import type { ApprovalRequirement, DecidedCall, PendingApproval } from '../domain/approvals.ts';
@@ -32,7 +33,6 @@ import type {
 import type { RunResultFields } from '../domain/result.ts';
 import type { FromCall, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
-import type { Spent, UsageStats } from '../domain/usage.ts';
 
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
 export interface ResolveAgentInput extends OfRun, RunOverrides {
@@ -108,20 +108,6 @@ export interface SummariseInput extends OfRun {
 
 /** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
 export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
-
-/** The summary of a part of the window. */
-export interface Summary {
-  /** The id of the event of the summary. */
-  id: string;
-  text: string;
-  usage: UsageStats | null;
-  /** The cost of the failed attempts before this one. */
-  failedAttempts?: Spent;
-  /** The model that answered, if it is not the first one of the agent. */
-  answeredBy?: string;
-  /** The answers of hooks about the compaction. */
-  hooks?: HookRecord[];
-}
 
 /** Input of `checkGuardrails`. The messages are read from the conversation, and the answer by query: neither is repeated here. */
 export interface CheckGuardrailsInput extends OfRun {

@@ -1,14 +1,14 @@
+import type { Summary } from '../domain/activity-messages.ts';
 import { summaryModelOf } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ContentItem } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { HookRecord } from '../domain/hooks.ts';
 import { isRecall } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Compaction } from '../domain/record.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
-import type { Spent, UsageStats } from '../domain/usage.ts';
+import type { Spent } from '../domain/usage.ts';
 import { evictedResult, extendWindow, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../domain/window.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { windowLimit } from '../kernel/continue-as-new.ts';
@@ -37,15 +37,7 @@ export interface SummaryRequest extends Conversation {
 }
 
 export type SummaryOutcome =
-  | {
-      type: 'summary';
-      id: string;
-      text: string;
-      usage: UsageStats | null;
-      failedAttempts?: Spent;
-      answeredBy?: string;
-      hooks?: HookRecord[];
-    }
+  | ({ type: 'summary' } & Summary)
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 

@@ -10,7 +10,6 @@ export interface NotificationPorts extends RunPorts {
   notify(waiting: PendingApproval): Promise<NotifyOutcome>;
 }
 
-/** The outcome of a notification. */
 export type NotifyOutcome =
   | { type: 'notified' }
   /** The notification failed for good. */

@@ -8,7 +8,7 @@ import { AFTER_CALL_EVENTS, CALL_EVENTS, type CallReview, type HookRecord, hooks
 import type { JsonObject, JsonValue } from './json.ts';
 import type { WorkerWait } from './missing-definitions.ts';
 import type { Principal } from './run.ts';
-import type { AggregatedUsage } from './usage.ts';
+import type { AggregatedUsage, Spent, UsageStats } from './usage.ts';
 
 /** The part of the input that every activity of a run has. */
 export interface OfRun {
@@ -238,4 +238,18 @@ export interface JournalQuestion {
 export interface JournalPage {
   text: string;
   total: number;
+}
+
+/** The summary of a part of the window. */
+export interface Summary {
+  /** The id of the event of the summary. */
+  id: string;
+  text: string;
+  usage: UsageStats | null;
+  /** The cost of the failed attempts before this one. */
+  failedAttempts?: Spent;
+  /** The model that answered, if it is not the first one of the agent. */
+  answeredBy?: string;
+  /** The answers of hooks about the compaction. */
+  hooks?: HookRecord[];
 }

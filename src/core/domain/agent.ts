@@ -261,15 +261,20 @@ export function summaryModelOf({ model, window }: { model: string; window?: Pick
   return window?.summaryModel ?? model;
 }
 
-/** Returns the models that may summarise, in the order in which they are asked. */
-export function summaryModelsOf(agent: {
+/** The models of an agent, as it is defined or pinned. */
+interface WithModels {
   model: string;
   fallback?: { models: readonly (string | { model: string })[] };
-  window?: Pick<WindowPolicy, 'summaryModel'>;
-}): string[] {
-  const { model, fallback, window } = agent;
-  if (window?.summaryModel !== undefined) return [window.summaryModel];
+}
+
+/** Returns the models that the calls of an agent ask, in their order: those of its list, or the only one. */
+export function agentModels({ model, fallback }: WithModels): string[] {
   return fallback?.models.map((one) => (typeof one === 'string' ? one : one.model)) ?? [model];
+}
+
+/** Returns the models that may summarise, in the order in which they are asked. */
+export function summaryModelsOf(agent: WithModels & { window?: Pick<WindowPolicy, 'summaryModel'> }): string[] {
+  return agent.window?.summaryModel === undefined ? agentModels(agent) : [agent.window.summaryModel];
 }
 
 /** The wait before the second attempt, and its growth before further ones. */

@@ -100,6 +100,11 @@ export function originOf({ answeredBy, tried, skipped }: AnswerOrigin): AnswerOr
   return defined({ answeredBy, tried, skipped });
 }
 
+/** True for a model of the list of an agent: the costs of its failed attempts come with their prices. */
+export function isListed({ fallback }: { fallback?: FallbackPolicy }, model: string): boolean {
+  return fallback?.models.some((one) => one.model === model) === true;
+}
+
 /** True if another model of the list accepts more tokens than the first one. */
 export function hasLargerModel({ fallback }: { fallback?: FallbackPolicy }): boolean {
   const [first, ...others] = fallback?.models ?? [];

@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from './agent.ts';
 import { jsonBytes } from './byte-budgets.ts';
+import type { Window } from './window.ts';
 
 /** The estimated bytes of text per token. The provider's own count corrects the estimate, if there is one. */
 export const BYTES_PER_TOKEN = 4;
@@ -16,6 +17,16 @@ interface SnapshotSizes {
 /** Returns the bytes of a snapshot in the carried state. */
 export function snapshotBytes(snapshot: AgentSnapshot): number {
   return sizesOf(snapshot).whole;
+}
+
+/** Estimates the tokens of a request with a window: those of the conversation, and of what each request repeats. */
+export function estimatedPromptTokens(snapshot: AgentSnapshot, { bytes }: Pick<Window, 'bytes'>): number {
+  return estimatedTokens(bytes + sizesOf(snapshot).request);
+}
+
+/** Estimates the tokens of a text of some bytes. */
+export function estimatedTokens(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
 /** The sizes of snapshots, each computed once: a snapshot never changes and may be large. */

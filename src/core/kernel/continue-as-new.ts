@@ -1,17 +1,10 @@
-import type { AgentSnapshot } from '../domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonObject } from '../domain/json.ts';
-import type { RunLimits } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { type ContinuedProgram, fromContinuedProgram, toContinuedProgram } from '../domain/program-run.ts';
-import type { ParentRun } from '../domain/run-input.ts';
-import type { Principal } from '../domain/run.ts';
-import type { SessionState } from '../domain/sessions.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
-import type { CallsNotRun } from '../domain/tool-calls.ts';
-import type { AggregatedUsage } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import type { ContinuedInbox } from './inbox.ts';
 import { BYTES_PER_TOKEN, sizesOf } from '../domain/snapshot-sizes.ts';
@@ -26,16 +19,7 @@ import {
   type ToolOutcome,
   withoutRecorded,
 } from './ports.ts';
-import {
-  type Approvals,
-  carriedSlices,
-  type LastStep,
-  type MeasuredWindow,
-  resumedSlices,
-  type RunState,
-  sliceBytes,
-  type Slices,
-} from './run-state.ts';
+import { carriedSlices, resumedSlices, type RunState, sliceBytes, type Slices } from './run-state.ts';
 import type { ToolBatch } from './tool-calls.ts';
 
 // Shared state: room in the history, before a model call and before a tool call.
@@ -151,50 +135,40 @@ export const STATE_VERSION = 1;
  * The state that a run carries into its next execution, as the input of that execution. Its other data (events before `through`,
  * steps) stay in the histories of earlier executions. Plain JSON, at most one payload.
  */
-export interface ContinueAsNewState {
+export interface ContinueAsNewState extends Pick<RunState, CarriedField | CommonField> {
   version: typeof STATE_VERSION;
-  runId: string;
   /** The number of executions of the run before the one that reads this. */
   executions: number;
-  snapshot: AgentSnapshot;
-  deps: JsonObject;
-  /** The start of the whole run, in milliseconds since the epoch. */
-  startedAt: number;
   position: ContinuedPosition;
-  window: Window;
   currentStep: number;
   state: JsonObject;
-  lastStep?: LastStep;
-  thought: string;
-  /** The part that had arrived of an answer given up since the last step. */
-  partial?: string;
-  usage: AggregatedUsage;
-  measured?: MeasuredWindow;
-  toolCallsTotal: number;
   toolCallsByName: [name: string, calls: number][];
-  /** Absent if all calls have run. */
-  toolCallsNotRun?: CallsNotRun;
-  outputRetries: number;
-  seenEvents: number;
-  resultIds?: string[];
-  approvals: Approvals;
-  limits: RunLimits;
   toolCallsStarted: [name: string, calls: number][];
-  /** The identity on whose behalf the run acts. */
-  principal?: Principal;
-  /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
-  session?: SessionState;
-  /** The run that started this one as its child. */
-  parent?: ParentRun;
   /** The values that capabilities keep, as far as they are carried. Absent if there are none. */
   slices?: Slices;
   /** The units and steps, if the run is that of a program. */
   program?: ContinuedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
-  lastError?: string;
   inbox: ContinuedInbox;
 }
+
+/** The fields of a run that it carries as they are, but for cut texts. */
+type CarriedField =
+  | 'runId'
+  | 'snapshot'
+  | 'deps'
+  | 'startedAt'
+  | 'window'
+  | 'lastStep'
+  | 'thought'
+  | 'partial'
+  | 'usage'
+  | 'toolCallsTotal'
+  | 'outputRetries'
+  | 'seenEvents'
+  | 'approvals'
+  | 'limits';
 
 /** The position at which the loop continues. The content of a response is left out, because the window contains it as an event. */
 type ContinuedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | ContinuedTools | ContinuedPhase;

@@ -16,7 +16,8 @@ import {
   type Spent,
   type UsageStats,
 } from '../domain/usage.ts';
-import { BYTES_PER_TOKEN, sizesOf } from '../domain/snapshot-sizes.ts';
+import { isListed } from '../domain/fallback.ts';
+import { estimatedPromptTokens, estimatedTokens } from '../domain/snapshot-sizes.ts';
 import { points } from './points.ts';
 import { recordEvent, type RunClock, type RunState } from './run-state.ts';
 
@@ -236,9 +237,8 @@ function addSpending(state: RunState, add: (total: AggregatedUsage) => Aggregate
 /** Adds the cost of failed attempts. Those of a list come with it: each was made by another model. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
-  const { prices, fallback } = state.snapshot;
-  const isListed = fallback?.models.some((one) => one.model === model) === true;
-  const { reported, estimated } = isListed ? spent : pricedSpent(spent, prices?.[model]);
+  const { snapshot } = state;
+  const { reported, estimated } = isListed(snapshot, model) ? spent : pricedSpent(spent, snapshot.prices?.[model]);
   addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
   return { failedAttempts: defined({ reported, estimated }) };
 }
@@ -269,16 +269,7 @@ export function recordInterrupted(
 
 /** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */
 function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
-  const promptTokens = estimatedPromptTokens(state);
+  const promptTokens = estimatedPromptTokens(state.snapshot, state.window);
   const completionTokens = estimatedTokens(jsonBytes(answer));
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
-}
-
-/** Estimates the tokens of a request with the current window. */
-function estimatedPromptTokens({ snapshot, window }: RunState): number {
-  return Math.ceil((window.bytes + sizesOf(snapshot).request) / BYTES_PER_TOKEN);
-}
-
-function estimatedTokens(bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }

@@ -182,7 +182,6 @@ function countNewEvents({ events }: RunState['window'], seenEvents: number): num
   return count;
 }
 
-/** The circumstances of a response. */
 interface Responded {
   final: boolean;
   /** What ran beside the model call, and is recorded after the response. */

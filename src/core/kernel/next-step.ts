@@ -85,7 +85,6 @@ export type RunPosition = Position | { type: 'idle' };
 /** The position of the loop in a call that is no activity, and has a phase of its own, which a capability runs. */
 export interface PhasePosition {
   type: 'run_phase';
-  /** The name of the phase. */
   phase: string;
   /** The calls of the response that the call is one of. */
   tools: ToolsPosition;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
 import type { ProgramOptions } from '../../client/start.ts';
-import { summaryModelsOf } from '../../core/domain/agent.ts';
+import { agentModels, summaryModelsOf } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { ModelCallError } from '../../core/domain/errors.ts';
 import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
@@ -64,7 +64,7 @@ function commonParts(
 
 /** Returns the models that the calls of an agent may ask. */
 function modelsOfAgent(agent: AnyAgent): string[] {
-  return [...(agent.fallback?.models ?? [agent.model]), ...summaryModelsOf(agent)];
+  return [...agentModels(agent), ...summaryModelsOf(agent)];
 }
 
 /** Returns the source of secrets. Values by name become a source like any other. */

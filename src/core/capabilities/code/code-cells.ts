@@ -28,7 +28,6 @@ export interface SegmentCall {
   offset: number;
   index: number;
   eventId: string;
-  /** The code of the cell. */
   code: string;
   moment: Moment;
   /** The number of cells in the journal before this one. */
