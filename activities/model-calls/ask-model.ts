@@ -24,6 +24,7 @@ import type { ModelCallContext, ModelRequest, ModelResponse, RecordedResponse } 
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
+import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
@@ -320,7 +321,7 @@ class ReasoningApart {
     const { text, reasoning } = splitReasoning(content);
     if (text === content) return given;
     if (!this.#hasText && reasoning !== '') this.#onDelta({ type: 'reasoning', text: reasoning });
-    return { ...given, content: text };
+    return { ...given, content: text, ...(given.sources === undefined ? {} : { sources: withoutPlaces(given.sources) }) };
   }
 }
 
@@ -465,6 +466,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   if (bytes <= SMALL) return brief;
   const otherBytes = jsonBytes(withoutArguments(brief, () => true));
   if (otherBytes > BYTE_BUDGETS.modelText && (brief.providerItems?.length ?? 0) > 1) return limitResponseSize(withoutItems(brief), model);
+  if (otherBytes > BYTE_BUDGETS.modelText && brief.sources !== undefined) return limitResponseSize(withoutSources(brief), model);
   if (otherBytes > BYTE_BUDGETS.modelText) throw responseTooLarge(model, otherBytes, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
@@ -485,6 +487,11 @@ function withoutItems({ providerItems = [], notices = [], ...response }: Recorde
     providerItems: providerItems.slice(0, 1),
     notices: boundNotices([...notices, { code: 'request_adapted', message }]),
   };
+}
+
+function withoutSources({ sources = [], notices = [], ...response }: RecordedResponse): RecordedResponse {
+  const message = `The ${counted(sources.length, 'source')} of this answer were left out: with them it would be too large to be recorded.`;
+  return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */

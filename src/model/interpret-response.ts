@@ -23,6 +23,7 @@ import {
 } from '../core/json-schema/read-by-schema.ts';
 import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts';
 import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
+import { checkSources } from './check-sources.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** The data that the interpretation of a response depends on. */
@@ -68,6 +69,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const confidence = cleanConfidence(fields.confidence);
   const { items, notices: ofItems } = itemsOf(fields, options.snapshot.model);
   const notices = boundNotices([...cleanNotices(fields.notices), ...ofItems]);
+  const sources = checkSources(fields.sources, text);
   return {
     id: options.eventId,
     content: [...message, ...calls.map(({ call }) => call)],
@@ -79,6 +81,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(refusal === '' ? {} : { refusal }),
     ...defined({ confidence }),
     ...(items.length === 0 ? {} : { providerItems: items }),
+    ...(sources.length === 0 ? {} : { sources }),
     ...(notices.length === 0 ? {} : { notices }),
     ...warningsOf(fields),
   };

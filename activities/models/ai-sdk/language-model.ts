@@ -95,6 +95,10 @@ export interface StreamPart {
   providerExecuted?: unknown;
   kind?: unknown;
   mediaType?: unknown;
+  url?: unknown;
+  title?: unknown;
+  filename?: unknown;
+  citations?: unknown;
   warnings?: unknown;
   usage?: unknown;
   finishReason?: unknown;

@@ -1,6 +1,7 @@
 import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
+import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { Source } from '../../../src/core/domain/sources.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
@@ -33,6 +34,8 @@ export class StreamAnswer {
   /** The calls of the run whose arguments arrive in pieces, by their id. */
   readonly #callNames = new Map<string, string>();
   readonly #warnings: string[] = [];
+  /** The sources so far, with the text in which they are cited. */
+  readonly #sources: { source: unknown; of?: TextEntry }[] = [];
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
@@ -58,6 +61,9 @@ export class StreamAnswer {
       case 'reasoning-end':
         this.#addTo(this.#piece(part), part);
         return;
+      case 'source':
+        this.#sources.push({ source: part });
+        return;
       case 'tool-input-start':
       case 'tool-input-delta':
         this.#takeInput(part);
@@ -82,7 +88,7 @@ export class StreamAnswer {
       case 'error':
         throw part.error instanceof Error ? part.error : new ReportedFault(part.error);
       default:
-        // Sources, raw chunks, pings, and what later versions of the specification add.
+        // Raw chunks, pings, and what later versions of the specification add.
         return;
     }
   }
@@ -97,7 +103,19 @@ export class StreamAnswer {
       finishReason: this.#finishReason,
       ...defined({ providerItems: recordedLayout(this.#layout) }),
       ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
+      ...(this.#sources.length === 0 ? {} : { sources: this.#sources.map((one) => this.#placed(one)) }),
     };
+  }
+
+  /** Returns a source with its place in the whole text. The run checks it. */
+  #placed({ source, of }: { source: unknown; of?: TextEntry }): Source {
+    const { source: cited, startIndex, endIndex, ...part } = isJsonObject(source) ? source : ({} as JsonObject);
+    const { url, title, mediaType, filename } = of === undefined || !isJsonObject(cited) ? part : cited;
+    const named = { url, title, mediaType, filename } as Source;
+    if (of === undefined || typeof startIndex !== 'number' || typeof endIndex !== 'number') return named;
+    const texts = this.#layout.slice(0, this.#layout.indexOf(of)).map((entry) => (entry.t === 'text' ? entry.text.length : 0));
+    const before = texts.reduce((sum, length) => sum + length, 0);
+    return { ...named, start: before + startIndex, end: before + endIndex };
   }
 
   /** Returns the text or the reasoning that a part belongs to. It begins with its first part, whichever that is. */
@@ -112,7 +130,8 @@ export class StreamAnswer {
     return entry;
   }
 
-  #addTo(entry: TextEntry, { delta, providerMetadata }: StreamPart): void {
+  #addTo(entry: TextEntry, { delta, providerMetadata, citations }: StreamPart): void {
+    if (Array.isArray(citations)) this.#sources.push(...citations.map((source: unknown) => ({ source, of: entry })));
     const { m } = metadata(providerMetadata);
     for (const [provider, more] of Object.entries(m ?? {})) entry.m = { ...entry.m, [provider]: { ...entry.m?.[provider], ...more } };
     if (typeof delta !== 'string' || delta === '') return;

@@ -1,6 +1,7 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { Source } from '../../../src/core/domain/sources.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
 import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';
@@ -73,6 +74,7 @@ export class ResponsesAnswer {
     const refusal = messageText(objects, 'refusal', 'refusal');
     const content = messageText(objects, 'output_text', 'text') || this.#streamedText;
     const kept = opaqueEntries(objects, content);
+    const sources = citedSources(objects);
     return {
       content,
       toolCalls,
@@ -80,6 +82,7 @@ export class ResponsesAnswer {
       finishReason: normalFinishReason(incompleteReason(this.#response), { toolCalls: toolCalls.length, refusal }),
       ...(refusal === '' ? {} : { refusal }),
       ...defined({ providerItems: kept }),
+      ...(sources.length === 0 ? {} : { sources }),
     };
   }
 
@@ -156,6 +159,25 @@ function requireDistinct(calls: readonly RawToolCall[]): void {
   if (new Set(named.map(({ id }) => id)).size === named.length) return;
   const known = named.map(({ id, name, arguments: args }) => JSON.stringify([id, name, isTooDeep(args) ? null : args]));
   if (new Set(known).size < known.length) throw new AnswerFault('malformed', 'a tool call is in the answer twice');
+}
+
+/** Returns what the texts of an answer cite, with the places in the whole text. The run checks them. */
+function citedSources(items: readonly Record<string, unknown>[]): Source[] {
+  const sources: Source[] = [];
+  let before = 0;
+  for (const part of items.flatMap((item) => (item['type'] === 'message' ? listOf(item['content']) : []))) {
+    if (part['type'] !== 'output_text' || typeof part['text'] !== 'string') continue;
+    for (const { url, title, filename, start_index: start, end_index: end } of listOf(part['annotations'])) {
+      const place = typeof start === 'number' && typeof end === 'number' ? { start: before + start, end: before + end } : {};
+      sources.push({ url, title, filename, ...place } as Source);
+    }
+    before += part['text'].length;
+  }
+  return sources;
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((one) => isJsonObject(one)) : [];
 }
 
 function messageText(items: Record<string, unknown>[], type: string, field: string): string {

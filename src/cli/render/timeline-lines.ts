@@ -3,6 +3,7 @@ import { type ContentItem, outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import type { AnswerOrigin } from '../../core/domain/fallback.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
+import { type Source, sourceText } from '../../core/domain/sources.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
 import { type Output, resultLines, lineText } from '../output.ts';
@@ -34,6 +35,8 @@ interface StepDetails {
   unanswered?: readonly string[];
   /** Ids of calls that wait for a decision. */
   waiting?: ReadonlySet<string>;
+  /** The sources of the answer. */
+  sources?: readonly Source[];
   /** All of each text, instead of its beginning. */
   full?: boolean;
 }
@@ -50,6 +53,7 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
     ...hookLines(step.hooks, output).map((line) => `  ${line}`),
     ...(step.warnings ?? []).map((warning) => `  ${output.look('yellow', lineText(`warning: ${warning}`, details.full))}`),
     ...(step.thought === null ? [] : indented(printable(step.thought))),
+    ...(details.sources ?? []).map((source) => `  ${output.look('dim', lineText(`source: ${sourceText(source)}`, details.full))}`),
     ...step.toolCalls.flatMap((call) => {
       const lines = callLines(call, output, details);
       return call.caller === 'code' ? lines.map((line) => `    ${line}`) : lines;

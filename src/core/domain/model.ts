@@ -11,6 +11,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Recalled } from './memory.ts';
 import { activityDetails } from './missing-definitions.ts';
 import type { Notice } from './run.ts';
+import type { Source } from './sources.ts';
 import type { ModelDelta } from './stream.ts';
 import { type FinishReason, INTERRUPTED_CALL } from './tool-calls.ts';
 import type { Spent, UsageStats } from './usage.ts';
@@ -86,6 +87,8 @@ export interface ModelResponse {
   notices?: Notice[];
   /** What the provider or its package says about the request, such as settings that it ignored. Recorded with the step: at most 5. */
   warnings?: string[];
+  /** The pages and documents that the provider has used for the answer. Recorded with it: at most 50, of 2 kB each. */
+  sources?: Source[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }
@@ -190,6 +193,8 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   /** What was changed in the request so that the provider took it. */
   notices?: Notice[];
   warnings?: string[];
+  /** The pages and documents that the provider has used. */
+  sources?: Source[];
   /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
