@@ -29,6 +29,7 @@ import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
+import { filesOf } from './answer-files.ts';
 import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
 
@@ -184,7 +185,13 @@ class CallOfModel {
     stream: AnswerStream,
     { signal, limitMs, mayBeEmpty }: { signal: AbortSignal; limitMs: number | undefined; mayBeEmpty: boolean },
   ): Promise<ModelResponse> {
-    const { name, client, request, prepare } = this.#model;
+    const { name, client, request, prepare, unknownTool } = this.#model;
+    if (unknownTool !== undefined) {
+      throw new ModelCallError(
+        'model_bad_request',
+        `The provider of model "${name}" does not know the hosted tool "${unknownTool}": remove it from "tools", or choose a model whose provider has it`,
+      );
+    }
     if ((this.pace?.waitFor(patience.call) ?? 0) > 0) await waitForPace(() => this.pace, patience, request, signal);
     const sent = (await prepare?.(request, signal)) ?? request;
     signal.throwIfAborted();
@@ -208,7 +215,7 @@ class CallOfModel {
       stream.end();
       this.spent.answered(given);
       const answer = readCallsInText(whole, sent.tools);
-      requireAnswer(answer, request.model, { mayBeEmpty, hasReasoned: whole !== given });
+      requireAnswer(answer, request.model, { mayBeEmpty: mayBeEmpty || filesOf(answer).length > 0, hasReasoned: whole !== given });
       return answer;
     } catch (error) {
       this.#hasFailed = true;
@@ -436,11 +443,12 @@ const MAX_NAME_LENGTH = 128;
 export function checkedDelta(given: unknown): ModelDelta | undefined {
   try {
     if (typeof given !== 'object' || given === null) return undefined;
-    const { type, text, callId, toolName } = given as Partial<Record<string, unknown>>;
+    const { type, text, callId, toolName, hosted } = given as Partial<Record<string, unknown>>;
     if (typeof text !== 'string') return undefined;
     if (type === 'text' || type === 'reasoning') return text === '' ? undefined : { type, text };
     if (type !== 'tool_input') return undefined;
-    return { type, callId: boundedName(callId, MAX_ID_LENGTH), toolName: boundedName(toolName, MAX_NAME_LENGTH), text };
+    const call = { callId: boundedName(callId, MAX_ID_LENGTH), toolName: boundedName(toolName, MAX_NAME_LENGTH) };
+    return { type, ...call, text, ...(hosted === true ? { hosted } : {}) };
   } catch {
     // A getter of the client has thrown.
     return undefined;

@@ -95,6 +95,7 @@ export interface StreamPart {
   providerExecuted?: unknown;
   kind?: unknown;
   mediaType?: unknown;
+  data?: unknown;
   url?: unknown;
   title?: unknown;
   filename?: unknown;

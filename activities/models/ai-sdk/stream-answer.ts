@@ -1,12 +1,13 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
-import type { ModelCallContext, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { Source } from '../../../src/core/domain/sources.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
 import { AnswerFault, ReportedFault } from '../errors/error-body.ts';
 import { textIn } from '../openai/message-order.ts';
+import { hostedCalls } from './hosted-tools.ts';
 import type { ProviderMetadata, StreamPart } from './language-model.ts';
 import { type Entry, recordedLayout } from './layout.ts';
 
@@ -31,11 +32,12 @@ export class StreamAnswer {
   /** The texts and pieces of reasoning that have begun, by their kind and id. */
   readonly #open = new Map<string, TextEntry>();
   readonly #calls: RawToolCall[] = [];
-  /** The calls of the run whose arguments arrive in pieces, by their id. */
-  readonly #callNames = new Map<string, string>();
+  /** The calls whose arguments arrive in pieces, by their id. */
+  readonly #begun = new Map<string, { toolName: string; hosted?: true }>();
   readonly #warnings: string[] = [];
   /** The sources so far, with the text in which they are cited. */
   readonly #sources: { source: unknown; of?: TextEntry }[] = [];
+  readonly #files: ModelFile[] = [];
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
@@ -76,8 +78,10 @@ export class StreamAnswer {
         this.#takeHosted(part);
         return;
       case 'file':
+        this.#takeFile(part);
+        return;
       case 'reasoning-file':
-        this.#warnings.push(`A file of the model (${textIn(part.mediaType).slice(0, 100)}) was left out: only text and calls are recorded`);
+        this.#leaveOut(part);
         return;
       case 'stream-start':
         if (Array.isArray(part.warnings)) this.#warnings.push(...part.warnings.map(warningText));
@@ -96,6 +100,7 @@ export class StreamAnswer {
   /** Returns the answer. Throws if it has not ended. */
   response(): ModelResponse {
     if (this.#finishReason === undefined) throw notWhole();
+    const hosted = hostedCalls(this.#layout);
     return {
       content: this.#layout.map((entry) => (entry.t === 'text' ? entry.text : '')).join(''),
       toolCalls: this.#calls,
@@ -103,6 +108,8 @@ export class StreamAnswer {
       finishReason: this.#finishReason,
       ...defined({ providerItems: recordedLayout(this.#layout) }),
       ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
+      ...(hosted.length === 0 ? {} : { hosted }),
+      ...(this.#files.length === 0 ? {} : { files: this.#files }),
       ...(this.#sources.length === 0 ? {} : { sources: this.#sources.map((one) => this.#placed(one)) }),
     };
   }
@@ -141,22 +148,24 @@ export class StreamAnswer {
 
   #takeInput({ type, id, toolName, delta, providerExecuted }: StreamPart): void {
     const callId = textIn(id);
-    if (type === 'tool-input-start' && providerExecuted !== true) this.#callNames.set(callId, textIn(toolName));
-    const name = this.#callNames.get(callId);
+    if (type === 'tool-input-start') this.#begun.set(callId, { toolName: textIn(toolName), ...hostedMark(providerExecuted) });
+    const call = this.#begun.get(callId);
     const text = type === 'tool-input-start' ? '' : delta;
-    if (name !== undefined && typeof text === 'string') this.#context.onDelta?.({ type: 'tool_input', callId, toolName: name, text });
+    if (call !== undefined && typeof text === 'string') this.#context.onDelta?.({ type: 'tool_input', callId, ...call, text });
   }
 
   #takeCall({ toolCallId, toolName, input, providerExecuted, providerMetadata }: StreamPart): void {
     const id = textIn(toolCallId);
     const name = textIn(toolName);
+    const isNew = !this.#begun.has(id);
+    const mark = hostedMark(providerExecuted);
+    if (isNew && typeof input === 'string')
+      this.#context.onDelta?.({ type: 'tool_input', callId: id, toolName: name, text: input, ...mark });
     if (providerExecuted === true) {
       const value = typeof input === 'string' ? (parsedJson(input) ?? input) : input;
       this.#layout.push({ t: 'hosted-call', id, name, input: value, ...metadata(providerMetadata) });
       return;
     }
-    const isNew = !this.#callNames.has(id);
-    if (isNew && typeof input === 'string') this.#context.onDelta?.({ type: 'tool_input', callId: id, toolName: name, text: input });
     this.#layout.push({ t: 'call', i: this.#calls.length, ...metadata(providerMetadata) });
     this.#calls.push({ id: toolCallId, name: toolName, arguments: input });
   }
@@ -169,13 +178,29 @@ export class StreamAnswer {
     this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output: result, ...failed, ...m });
   }
 
+  /** Keeps a file by its data, which has another form in each specification. */
+  #takeFile(part: StreamPart): void {
+    const { mediaType, data: given } = part;
+    const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
+    const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
+    if (typeof mediaType === 'string' && typeof base64 === 'string' && base64 !== '') this.#files.push({ mediaType, data: base64 });
+    else this.#leaveOut(part);
+  }
+
+  #leaveOut({ mediaType }: StreamPart): void {
+    this.#warnings.push(
+      `A file of the model (${textIn(mediaType).slice(0, 100)}) was left out: it has no data, or belongs to its reasoning`,
+    );
+  }
+
   #finish({ finishReason, usage }: StreamPart): void {
     this.#usage = usageOf(usage);
     if (this.#usage !== null) this.#context.onUsage?.(this.#usage);
     const { unified, raw } = isJsonObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined };
     const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
-    const reason = isFault ? word : (FINISH_REASONS[textIn(unified)] ?? word);
+    // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
+    const reason = isFault || word === 'pause_turn' ? word : (FINISH_REASONS[textIn(unified)] ?? word);
     // Packages end the stream of a broken connection in this way.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
@@ -185,6 +210,10 @@ export class StreamAnswer {
 /** Returns the error for an answer that has ended too soon. */
 export function notWhole(): AnswerFault {
   return new AnswerFault('cut', 'the answer ended before it was complete');
+}
+
+function hostedMark(providerExecuted: unknown): { hosted?: true } {
+  return providerExecuted === true ? { hosted: true } : {};
 }
 
 /** Returns the metadata of a part, as a field of its entry. */

@@ -218,7 +218,7 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
     toolCalls: [],
     usage,
     finishReason,
-    ...defined({ warnings: response.warnings }),
+    ...defined({ warnings: response.warnings, hosted: response.hosted }),
     ...(final ? { final: true } : {}),
   });
   return handleAnswer(state, ports, response, final);

@@ -50,6 +50,7 @@ const EVENT: Required<Event> = {
       content: [
         { type: 'text', text: 'Look' },
         { type: 'image', url: 'https://a.example/i.png', mediaType: 'image/png', width: 1, height: 2 },
+        { type: 'image', mediaType: 'image/png', spilled: SPILLED },
         { type: 'audio', data: 'AA==', format: 'wav' },
         { type: 'video', url: 'https://a.example/v.mp4', format: 'mp4' },
         { type: 'file', url: 'https://a.example/f.pdf', name: 'f.pdf' },
@@ -116,6 +117,7 @@ const STEP: Required<StepResult> = {
   finishReason: 'tool_calls',
   final: true,
   warnings: ['temperature is not supported'],
+  hosted: [{ name: 'web_search', input: '{"query":"moon"}', isError: true }],
   hooks: [HOOK],
 };
 
