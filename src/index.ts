@@ -22,6 +22,9 @@ export { defineFlow, type FlowDefinition, type FlowOptions } from './define/flow
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
 export { defineTool } from './define/define-tool.ts';
 export { mcpServer } from './define/mcp.ts';
+export { hosted, type HostedToolDefinition } from './define/hosted.ts';
+export type { HostedCall, HostedTool } from './core/domain/hosted.ts';
+export type { Source } from './core/domain/sources.ts';
 export { secret, type SecretOptions } from './define/resources.ts';
 export { resource } from './define/resources.ts';
 export { applyContextUpdate } from './define/context.ts';

@@ -104,6 +104,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     model: agent.model,
     ...defined({ fallback: inputs.fallback }),
     tools,
+    ...(agent.hosted === undefined ? {} : { hosted: agent.hosted.map(({ id, name, args }) => ({ id, name, args })) }),
     parallel: agent.parallel,
     settings: agent.settings,
     ...defined({ output }),

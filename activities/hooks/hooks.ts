@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parsedJson } from '../..
 import type { ModelRequest, ModelResponse } from '../../src/core/domain/model.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyHook, HookContext } from '../../src/define/hooks.ts';
+import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { missingOnWorker } from '../attempts/failure.ts';
@@ -427,8 +428,9 @@ export async function afterResponse(scope: HookScope, answer: ModelResponse): Pr
   const text = changes?.['text'];
   if (typeof text !== 'string') return { answer, records };
   // They would send the text that was replaced back to the provider.
-  const { providerItems, account: _, structured: __, ...rest } = answer;
-  return { answer: { ...rest, content: text, ...(providerItems === undefined ? {} : { providerItems: [] }) }, records };
+  const { providerItems, account: _, structured: __, sources, ...rest } = answer;
+  const items = providerItems === undefined ? {} : { providerItems: [] };
+  return { answer: { ...rest, content: text, ...items, ...(sources === undefined ? {} : { sources: withoutPlaces(sources) }) }, records };
 }
 
 /** Nothing in an answer is trusted to be of its type. */

@@ -24,10 +24,12 @@ import type { ModelCallContext, ModelRequest, ModelResponse, RecordedResponse } 
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
+import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
+import { filesOf } from './answer-files.ts';
 import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
 
@@ -183,7 +185,13 @@ class CallOfModel {
     stream: AnswerStream,
     { signal, limitMs, mayBeEmpty }: { signal: AbortSignal; limitMs: number | undefined; mayBeEmpty: boolean },
   ): Promise<ModelResponse> {
-    const { name, client, request, prepare } = this.#model;
+    const { name, client, request, prepare, unknownTool } = this.#model;
+    if (unknownTool !== undefined) {
+      throw new ModelCallError(
+        'model_bad_request',
+        `The provider of model "${name}" does not know the hosted tool "${unknownTool}": remove it from "tools", or choose a model whose provider has it`,
+      );
+    }
     if ((this.pace?.waitFor(patience.call) ?? 0) > 0) await waitForPace(() => this.pace, patience, request, signal);
     const sent = (await prepare?.(request, signal)) ?? request;
     signal.throwIfAborted();
@@ -207,7 +215,7 @@ class CallOfModel {
       stream.end();
       this.spent.answered(given);
       const answer = readCallsInText(whole, sent.tools);
-      requireAnswer(answer, request.model, { mayBeEmpty, hasReasoned: whole !== given });
+      requireAnswer(answer, request.model, { mayBeEmpty: mayBeEmpty || filesOf(answer).length > 0, hasReasoned: whole !== given });
       return answer;
     } catch (error) {
       this.#hasFailed = true;
@@ -320,7 +328,7 @@ class ReasoningApart {
     const { text, reasoning } = splitReasoning(content);
     if (text === content) return given;
     if (!this.#hasText && reasoning !== '') this.#onDelta({ type: 'reasoning', text: reasoning });
-    return { ...given, content: text };
+    return { ...given, content: text, ...(given.sources === undefined ? {} : { sources: withoutPlaces(given.sources) }) };
   }
 }
 
@@ -435,11 +443,12 @@ const MAX_NAME_LENGTH = 128;
 export function checkedDelta(given: unknown): ModelDelta | undefined {
   try {
     if (typeof given !== 'object' || given === null) return undefined;
-    const { type, text, callId, toolName } = given as Partial<Record<string, unknown>>;
+    const { type, text, callId, toolName, hosted } = given as Partial<Record<string, unknown>>;
     if (typeof text !== 'string') return undefined;
     if (type === 'text' || type === 'reasoning') return text === '' ? undefined : { type, text };
     if (type !== 'tool_input') return undefined;
-    return { type, callId: boundedName(callId, MAX_ID_LENGTH), toolName: boundedName(toolName, MAX_NAME_LENGTH), text };
+    const call = { callId: boundedName(callId, MAX_ID_LENGTH), toolName: boundedName(toolName, MAX_NAME_LENGTH) };
+    return { type, ...call, text, ...(hosted === true ? { hosted } : {}) };
   } catch {
     // A getter of the client has thrown.
     return undefined;
@@ -465,6 +474,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   if (bytes <= SMALL) return brief;
   const otherBytes = jsonBytes(withoutArguments(brief, () => true));
   if (otherBytes > BYTE_BUDGETS.modelText && (brief.providerItems?.length ?? 0) > 1) return limitResponseSize(withoutItems(brief), model);
+  if (otherBytes > BYTE_BUDGETS.modelText && brief.sources !== undefined) return limitResponseSize(withoutSources(brief), model);
   if (otherBytes > BYTE_BUDGETS.modelText) throw responseTooLarge(model, otherBytes, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
@@ -485,6 +495,11 @@ function withoutItems({ providerItems = [], notices = [], ...response }: Recorde
     providerItems: providerItems.slice(0, 1),
     notices: boundNotices([...notices, { code: 'request_adapted', message }]),
   };
+}
+
+function withoutSources({ sources = [], notices = [], ...response }: RecordedResponse): RecordedResponse {
+  const message = `The ${counted(sources.length, 'source')} of this answer were left out: with them it would be too large to be recorded.`;
+  return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */

@@ -24,11 +24,13 @@ import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domai
 import {
   type ConversationEvent,
   itemsFor,
+  type ModelCallContext,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
   patchDangling,
   type RecordedResponse,
+  unknownHostedTool,
 } from '../../src/core/domain/model.ts';
 import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
@@ -46,6 +48,7 @@ import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
+import { withFiles } from './answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
 import { type AskedModel, type AskedModels, forModel, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
@@ -72,7 +75,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
   const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
-  const asked = askedModels(snapshot, window, { input, clients, prepared });
+  const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
   const { anchors = [], lenient = false } = snapshot.checks ?? {};
   const checkedBy = runtime.anchors.named(anchors, { lenient });
   const beginStream = modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy });
@@ -96,7 +99,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
     const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, given);
-    const response = limitResponseSize(checked, model);
+    const response = limitResponseSize(await withFiles(runtime, checked, { answer: given, model }), model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
     const { approvals, ...ofHooks } = reviewed;
     const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
@@ -146,17 +149,33 @@ interface PreparedCall {
   input: CallModelInput;
   clients: Clients;
   prepared: PreparedRequest;
+  context: Pick<ModelCallContext, 'tags' | 'secret'>;
+}
+
+/** Milliseconds in which a client says if it knows the hosted tools. A later failure of the call says more. */
+const KNOWING_MS = 5_000;
+
+/** Returns the id of a hosted tool of the request that the provider does not know; undefined if it knows all, or cannot say. */
+async function unknownTool(client: ModelClient, request: ModelRequest, context: PreparedCall['context']): Promise<string | undefined> {
+  if (request.hosted === undefined) return undefined;
+  return withTimeout(() => unknownHostedTool(client, request, context), { ms: KNOWING_MS }).catch(() => undefined);
 }
 
 /** Returns the models that the call may be sent to, each with its request. */
-function askedModels(snapshot: AgentSnapshot, window: Window, { input, clients, prepared }: PreparedCall): AskedModels {
+async function askedModels(
+  snapshot: AgentSnapshot,
+  window: Window,
+  { input, clients, prepared, context }: PreparedCall,
+): Promise<AskedModels> {
   const { fallback } = snapshot;
   const prepare = (name: string) => (_: ModelRequest, signal: AbortSignal) => prepared.prepare(name, signal);
-  const models = [...clients].map(([name, client]): AskedModel => {
+  const asked = [...clients].map(async ([name, client]): Promise<AskedModel> => {
     const contextTokens = fallback?.models.find((one) => one.model === name)?.contextTokens;
     const request = prepared.requestFor(name);
-    return { name, client, request, prepare: prepare(name), ...defined({ contextTokens }), ...priceInList(snapshot, name) };
+    const known = defined({ contextTokens, unknownTool: await unknownTool(client, request, context) });
+    return { name, client, request, prepare: prepare(name), ...known, ...priceInList(snapshot, name) };
   });
+  const models = await Promise.all(asked);
   if (fallback === undefined) return { models };
   const { events } = window;
   return {
@@ -254,7 +273,8 @@ class PreparedRequest {
   #built(model: string, more: readonly Folded[]): ModelRequest {
     const { run, snapshot, events } = this.#call;
     const conversation = conversationOf(forModel(snapshot, [...events, ...more], model), model);
-    return buildRequest(askingModel(snapshot, model), conversation, run.final === true, run.firstStep === true);
+    const offered = (snapshot.hosted ?? []).filter(({ name }) => run.withoutHosted?.includes(name) !== true);
+    return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, run.final === true, run.firstStep === true);
   }
 }
 
@@ -364,6 +384,7 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
     instructions: snapshot.instructions,
     conversation: final ? [...answered, lastWords(snapshot)] : answered,
     tools,
+    ...(final || snapshot.hosted === undefined || snapshot.hosted.length === 0 ? {} : { hosted: snapshot.hosted }),
     ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
     settings: {
       ...rest,

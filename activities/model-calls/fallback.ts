@@ -41,6 +41,8 @@ export interface AskedModel {
   prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
   /** Tokens of input that it accepts. Only for a model of a list. */
   contextTokens?: number;
+  /** The id of a hosted tool of the request that its provider does not know. Absent: it knows all. */
+  unknownTool?: string | undefined;
   /** Its price, if it is known. Only for a model of a list: the run itself knows the price of any other. */
   price?: ModelPrice | undefined;
 }
@@ -193,11 +195,16 @@ export class ModelOrder {
     const least = Math.min(tokens, largest);
     const fits = (one: AskedModel): boolean => (one.contextTokens ?? Infinity) >= least;
     const rank = (one: AskedModel): number => (this.#isCooling(one) ? 2 : 0) + (one.name === ofTurn ? 0 : 1);
+    const knowing = models.filter((one) => one.unknownTool === undefined);
+    // If none knows the tools, the failure of the first one says so.
+    const able = knowing.length === 0 ? models : knowing;
     for (const one of models) {
-      if (!fits(one)) this.#skipped.push({ model: one.name, reason: 'too_small' });
+      if (!able.includes(one)) this.#skipped.push({ model: one.name, reason: 'no_hosted_tool' });
+      else if (!fits(one)) this.#skipped.push({ model: one.name, reason: 'too_small' });
       else if (this.#isCooling(one)) this.#skipped.push({ model: one.name, reason: 'cooling_down' });
     }
-    return models.filter(fits).toSorted((one, other) => rank(one) - rank(other));
+    const fitting = able.filter(fits);
+    return (fitting.length === 0 ? [...able] : fitting).toSorted((one, other) => rank(one) - rank(other));
   }
 
   /** True for a model that has failed a moment before, or whose provider refuses calls that others wait for. */

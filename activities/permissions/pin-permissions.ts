@@ -19,7 +19,7 @@ export const permissionsInWorker: WorkerPart = {
  * the agent was defined, and for a tool that the model must call and may not.
  */
 function permissionFields(
-  { name, permissions: own, mcp, settings }: AnyAgent,
+  { name, permissions: own, mcp, hosted = [], settings }: AnyAgent,
   others: readonly Permissions[] = [],
   tools: readonly ToolSnapshot[],
 ): Pick<AgentSnapshot, 'permissions'> {
@@ -29,7 +29,7 @@ function permissionFields(
       requireToolsOfRules(
         `agent "${name}"`,
         own,
-        tools.map((tool) => tool.name),
+        [...tools, ...hosted].map((tool) => tool.name),
       );
   } catch (error) {
     throw new LonghaulError('invalid_agent', errorMessage(error));

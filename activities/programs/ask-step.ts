@@ -28,6 +28,7 @@ import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
+import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
 import { buildRequest } from '../model-calls/call-model.ts';
 import type { Patience } from '../model-calls/patience.ts';
@@ -93,7 +94,8 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
     const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
     const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
-    return { response, verdict: await verdictOn(response, checks, context) };
+    const verdict = await verdictOn(response, checks, context);
+    return { response: await withFiles(runtime, response, { answer, model: own.model }), verdict };
   });
   if (outcome.type === 'aborted') return outcome;
   const { response, verdict } = outcome.result;

@@ -219,7 +219,7 @@ export function conversationProblems(messages: readonly ContentItem[], path: str
     if (item.type === 'tool_result') return open.delete(item.toolCallId) ? [] : [{ path: at, message: misplaced(item.toolCallId) }];
     const isSameAnswer = item.type === 'tool_call' && messages[index - 1]?.type !== 'tool_result';
     if (!isSameAnswer) open = new Set();
-    if (item.type === 'message') return mediaProblems(item.content, `${at}.content`);
+    if (item.type === 'message') return mediaProblems(item.content, `${at}.content`, { ofModel: item.role === 'assistant' });
     if (called.has(item.toolCallId)) {
       return [{ path: at, message: `expected a "toolCallId" that no earlier call has, got ${shortJson(item.toolCallId)}` }];
     }
@@ -281,14 +281,21 @@ function principalSizeProblem(principal: Principal | undefined): string[] {
     : [];
 }
 
-/** Lists the media parts that do not have exactly one source. `path` leads to the content. */
-function mediaProblems(content: string | readonly ContentPart[], path: string): JsonProblem[] {
+/**
+ * Lists the media parts that do not have exactly one source. `path` leads to the content. Only what a model has made may be in a payload
+ * store: a caller would name the content of others.
+ */
+function mediaProblems(content: string | readonly ContentPart[], path: string, { ofModel = false } = {}): JsonProblem[] {
   if (typeof content === 'string') return [];
   return content.flatMap((one, index) => {
-    if (one.type === 'text' || (one.url === undefined) !== (one.data === undefined)) return [];
-    return [
-      { path: `${path}[${index}]`, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` },
-    ];
+    if (one.type === 'text') return [];
+    const at = `${path}[${index}]`;
+    const given = [one.url, one.data].filter((source) => source !== undefined).length;
+    if (one.spilled !== undefined && (!ofModel || given > 0)) {
+      return [{ path: at, message: 'expected "url" or "data", got "spilled": only a file that a model has made is in a payload store' }];
+    }
+    if (given === 1 || one.spilled !== undefined) return [];
+    return [{ path: at, message: `expected exactly one of "url" and "data", got ${one.url === undefined ? 'neither' : 'both'}` }];
   });
 }
 

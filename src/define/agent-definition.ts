@@ -9,6 +9,7 @@ import type { DefaultOutput, RunResult } from '../core/domain/result.ts';
 import type { PartFields } from './all-parts.ts';
 import type { CodeDefinition } from './code.ts';
 import type { Resources } from './context.ts';
+import type { HostedToolDefinition } from './hosted.ts';
 import type { FallbackDefinition } from './model-list.ts';
 import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 import type { ResourceDefinition } from './resources.ts';
@@ -53,6 +54,8 @@ export interface AgentDefinition<
   readonly fallback?: FallbackDefinition;
   readonly instructions: Instructions<Deps>;
   readonly tools: readonly AnyTool[];
+  /** Tools that the providers of its models run by themselves. Absent: none. */
+  readonly hosted?: readonly HostedToolDefinition[];
   /** MCP servers whose tools it also has. Absent: none. */
   readonly mcp?: readonly McpServerDefinition[];
   readonly deps?: z.ZodType;
@@ -257,7 +260,9 @@ type ResourcesOfTool<Tool> =
   Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
 
 /** The resources that any of these tools names in the type of its context, and all of the union `Further`. */
-export type ResourcesOfTools<Tools extends readonly AnyTool[], Further = never> = AllOf<ResourcesOfTool<Tools[number]> | Further>;
+export type ResourcesOfTools<Tools extends readonly (AnyTool | HostedToolDefinition)[], Further = never> = AllOf<
+  ResourcesOfTool<Tools[number]> | Further
+>;
 
 /** The resources that the tools of any of these agents name. */
 export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;

@@ -15,6 +15,7 @@ import {
   mergeBundledParts,
   type PartOptions,
 } from './all-parts.ts';
+import type { HostedToolDefinition } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
@@ -51,7 +52,7 @@ export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = n
   readonly kind: 'longhaul.capability';
   readonly name: string;
   readonly instructions?: Instructions<never>;
-  readonly tools: readonly AnyTool[];
+  readonly tools: readonly (AnyTool | HostedToolDefinition)[];
   readonly mcp: readonly McpServerDefinition[];
   readonly settings: ModelSettings;
   readonly deps?: z.ZodType;
@@ -101,12 +102,10 @@ export type GivenDepsFor<Deps extends z.ZodType, Capabilities extends readonly A
 >;
 
 /** The tools that an agent or a capability with these deps may have, with any resources. */
-export type ToolsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCapability[] = readonly []> = readonly ToolDefinition<
-  never,
-  DepsFor<Deps, Capabilities>,
-  unknown,
-  never
->[];
+export type ToolsFor<Deps extends z.ZodType, Capabilities extends readonly AnyCapability[] = readonly []> = readonly (
+  | ToolDefinition<never, DepsFor<Deps, Capabilities>, unknown, never>
+  | HostedToolDefinition
+)[];
 
 /**
  * Bundles what an agent is given for one purpose: instructions, tools, rules, checks. An agent takes it by its option `capabilities`.
@@ -164,10 +163,12 @@ export function checkInstructions<Deps>(owner: string, instructions: Instruction
 }
 
 /** Throws a UsageError for a value that is no tool, and for two tools of one name. */
-export function checkTools(owner: string, tools: readonly AnyTool[]): void {
+export function checkTools(owner: string, tools: readonly (AnyTool | HostedToolDefinition)[]): void {
   const names = new Set<string>();
   for (const tool of tools) {
-    if (tool?.kind !== 'longhaul.tool') throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
+    if (tool?.kind !== 'longhaul.tool' && tool?.kind !== 'longhaul.hosted_tool') {
+      throw new UsageError(`${owner}: "tools" has a value that is not a tool: make it with defineTool`);
+    }
     if (names.has(tool.name)) throw new UsageError(`${owner} has two tools named "${tool.name}": give each its own name`);
     names.add(tool.name);
   }
@@ -186,7 +187,7 @@ export function checkDeps(owner: string, deps: z.ZodType): JsonObject {
 interface MergedOptions extends PartOptions {
   capabilities?: readonly AnyCapability[];
   instructions: Instructions<never>;
-  tools?: readonly AnyTool[];
+  tools?: readonly (AnyTool | HostedToolDefinition)[];
   mcp?: readonly McpServerDefinition[];
   settings?: ModelSettings;
   deps?: z.ZodType;

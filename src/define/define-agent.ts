@@ -38,6 +38,7 @@ import {
 } from './capabilities.ts';
 import { agentCode, type CodeOptions } from './code.ts';
 import { agentHandoffs, type HandoffOption, transferToolName } from './handoffs.ts';
+import { type HostedToolDefinition, isHostedTool } from './hosted.ts';
 import { checkMcpServers } from './mcp.ts';
 import { agentModels, type FallbackOptions, type ModelOption } from './model-list.ts';
 import { checkSettings, namesForModel } from './model-settings.ts';
@@ -109,7 +110,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
 type DefinedAgent<
   Output extends z.ZodType,
   Deps extends z.ZodType,
-  Tools extends readonly AnyTool[],
+  Tools extends readonly (AnyTool | HostedToolDefinition)[],
   FinalAttempt extends boolean,
   Capabilities extends readonly AnyCapability[],
 > = AgentDefinition<
@@ -144,12 +145,12 @@ export function defineAgent<
   const Tools extends ToolsFor<Deps, Capabilities> = readonly [],
   FinalAttempt extends boolean = false,
   const Capabilities extends readonly AnyCapability[] = readonly [],
->(given: AgentOptions<Output, Deps, Tools, FinalAttempt, Capabilities>): DefinedAgent<Output, Deps, Tools, FinalAttempt, Capabilities> {
-  const owner = `agent "${checkName(given.name)}"`;
-  requireKnown(owner, given, AGENT_OPTIONS);
-  const options = mergeCapabilities(owner, { ...given, instructions: given.instructions ?? DEFAULT_INSTRUCTIONS });
-  const tools: readonly AnyTool[] = options.tools ?? [];
-  checkTools(owner, tools);
+>(asked: AgentOptions<Output, Deps, Tools, FinalAttempt, Capabilities>): DefinedAgent<Output, Deps, Tools, FinalAttempt, Capabilities> {
+  const owner = `agent "${checkName(asked.name)}"`;
+  requireKnown(owner, asked, AGENT_OPTIONS);
+  const merged = mergeCapabilities(owner, { ...asked, instructions: asked.instructions ?? DEFAULT_INSTRUCTIONS });
+  const { tools, hosted } = toolsByKind(owner, merged.tools ?? []);
+  const options = { ...merged, tools };
   const mcp = checkMcpServers(owner, options.mcp ?? []);
   const parts = defineParts(owner, options);
   const builtIn = toolNamesOfParts(parts);
@@ -157,7 +158,7 @@ export function defineAgent<
   const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);
-  if (toolNames !== undefined) checkToolsOfParts(owner, parts, toolNames);
+  if (toolNames !== undefined) checkToolsOfParts(owner, parts, [...toolNames, ...(hosted ?? []).map(({ name }) => name)]);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -170,7 +171,7 @@ export function defineAgent<
     ...(mcp.length === 0 ? {} : { mcp }),
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
     onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'report'),
-    ...defined({ output, code, replyFormat }),
+    ...defined({ hosted, output, code, replyFormat }),
     ...handoffs,
     ...parts,
     settings: checkSettings(owner, options.settings ?? {}, {
@@ -186,6 +187,13 @@ export function defineAgent<
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
     ...(options.modelPatience === undefined ? {} : { modelPatienceMs: patienceMs(owner, options.modelPatience) }),
   };
+}
+
+/** Returns the tools of an agent, and those that its providers run. Throws a UsageError for a value that is no tool, and for two of one name. */
+function toolsByKind(owner: string, given: readonly (AnyTool | HostedToolDefinition)[]): Pick<AgentDefinition, 'tools' | 'hosted'> {
+  checkTools(owner, given);
+  const hosted = given.filter(isHostedTool);
+  return { tools: given.filter((tool) => !isHostedTool(tool)), ...(hosted.length === 0 ? {} : { hosted }) };
 }
 
 /** Less than the week in which the server ends the activity. */
@@ -312,7 +320,7 @@ type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = Fin
 export interface AgentOptions<
   Output extends z.ZodType,
   Deps extends z.ZodType,
-  Tools extends readonly AnyTool[] = ToolsFor<Deps>,
+  Tools extends readonly (AnyTool | HostedToolDefinition)[] = ToolsFor<Deps>,
   FinalAttempt extends boolean = boolean,
   Capabilities extends readonly AnyCapability[] = readonly AnyCapability[],
 > extends PartOptions {
@@ -327,7 +335,10 @@ export interface AgentOptions<
   fallback?: FallbackOptions;
   /** The instructions, which the model reads first. Default: a short general instruction. */
   instructions?: Instructions<DepsFor<Deps, Capabilities>>;
-  /** The tools of the agent, with different names. A tool that reads deps fits only an agent whose deps have them. */
+  /**
+   * The tools of the agent, with different names, also those that its provider runs by itself (`hosted`). A tool that reads deps fits only
+   * an agent whose deps have them.
+   */
   tools?: Tools;
   /** MCP servers whose tools the agent also has, as they are when a run starts. Each has its own name. */
   mcp?: readonly McpServerDefinition[];

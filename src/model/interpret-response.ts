@@ -5,6 +5,7 @@ import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
+import { HOSTED_BOUNDS, type HostedCall } from '../core/domain/hosted.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../core/domain/json.ts';
 import { type ModelResponse, type OutputVerdict, recordedItems, type RecordedResponse } from '../core/domain/model.ts';
 import { boundNotices, type Notice } from '../core/domain/run.ts';
@@ -23,6 +24,7 @@ import {
 } from '../core/json-schema/read-by-schema.ts';
 import { endedByItself, finishReasonOf, responseFields } from './answer-text.ts';
 import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
+import { checkSources } from './check-sources.ts';
 import { cleanJson, parseJsonText } from './parse-json.ts';
 
 /** The data that the interpretation of a response depends on. */
@@ -68,6 +70,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const confidence = cleanConfidence(fields.confidence);
   const { items, notices: ofItems } = itemsOf(fields, options.snapshot.model);
   const notices = boundNotices([...cleanNotices(fields.notices), ...ofItems]);
+  const sources = checkSources(fields.sources, text);
   return {
     id: options.eventId,
     content: [...message, ...calls.map(({ call }) => call)],
@@ -79,8 +82,10 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(refusal === '' ? {} : { refusal }),
     ...defined({ confidence }),
     ...(items.length === 0 ? {} : { providerItems: items }),
+    ...(sources.length === 0 ? {} : { sources }),
     ...(notices.length === 0 ? {} : { notices }),
     ...warningsOf(fields),
+    ...hostedCallsOf(fields),
   };
 }
 
@@ -255,6 +260,25 @@ function warningsOf({ warnings: given }: Partial<Record<keyof ModelResponse, unk
   if (warnings.length === 0) return {};
   const kept = warnings.length <= MOST_WARNINGS ? warnings : warnings.slice(0, MOST_WARNINGS - 1);
   return { warnings: [...kept, ...(kept.length < warnings.length ? [`and ${warnings.length - kept.length} more`] : [])] };
+}
+
+/** Returns the calls that the provider has made by itself. */
+function hostedCallsOf({ hosted: given }: Partial<Record<keyof ModelResponse, unknown>>): { hosted?: HostedCall[] } {
+  const hosted = listOf(given)
+    .slice(0, HOSTED_BOUNDS.calls)
+    .flatMap((one): HostedCall[] => {
+      const { name, input, isError } = fieldsOf(one);
+      if (typeof name !== 'string') return [];
+      const text = filledText(input);
+      return [
+        {
+          name: name.slice(0, MAX_NAME_LENGTH).toWellFormed(),
+          ...(text === undefined ? {} : { input: oneLine(text, HOSTED_BOUNDS.inputBytes) }),
+          ...(isError === true ? { isError } : {}),
+        },
+      ];
+    });
+  return hosted.length === 0 ? {} : { hosted };
 }
 
 function cleanNotices(given: unknown): Notice[] {

@@ -36,6 +36,8 @@ export function scriptedModel(script: readonly ScriptEntry[], options: ScriptedM
   return {
     capabilities: options.capabilities ?? { structuredOutput: true },
     requests,
+    // What a hosted tool gives is a part of the script.
+    unknownHostedTool: () => undefined,
     call: async (request, context) => {
       const position = requests.push(structuredClone(request)) - 1;
       const entry = script[position] ?? (options.repeatLast ? script.at(-1) : undefined);

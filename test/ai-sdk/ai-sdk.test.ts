@@ -176,8 +176,11 @@ describe('a stream', () => {
     const client = aiSdk(() => model);
     const deltas: unknown[] = [];
     const response = await client.call(request(), context({ onDelta: (delta) => deltas.push(delta) }));
-    expect(response).toMatchObject({ content: 'Far.', toolCalls: [] });
-    expect(deltas).toEqual([{ type: 'text', text: 'Far.' }]);
+    expect(response).toMatchObject({ content: 'Far.', toolCalls: [], hosted: [{ name: 'web_search', input: '{"query":"moon"}' }] });
+    expect(deltas).toEqual([
+      { type: 'tool_input', callId: 's1', toolName: 'web_search', text: '', hosted: true },
+      { type: 'text', text: 'Far.' },
+    ]);
     await client.call(request({ conversation: [userEvent('Q'), answerEvent(response), userEvent('More?')] }), context());
     expect(model.calls[1]?.prompt[1]).toEqual({
       role: 'assistant',

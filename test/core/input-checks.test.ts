@@ -70,6 +70,10 @@ test.each([
   [{ agent: 'a', input: [{ type: 'image', url: 7 }] }, 'input[0].url: expected string, got number'],
   [{ agent: 'a', input: [{ type: 'image' }] }, 'input[0]: expected exactly one of "url" and "data", got neither'],
   [{ agent: 'a', input: [{ type: 'audio', url: 'u', data: 'd' }] }, 'input[0]: expected exactly one of "url" and "data", got both'],
+  [
+    { agent: 'a', input: [{ type: 'image', spilled: { store: 's', claim: {}, bytes: 1, sha256: 'x' } }] },
+    'input[0]: expected "url" or "data", got "spilled": only a file that a model has made is in a payload store',
+  ],
 ])('%j is refused with the path and the expectation', (value, problem) => {
   expect(checkRunInput(value)).toEqual({ ok: false, code: 'invalid_input', problem });
 });

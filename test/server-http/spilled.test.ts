@@ -25,6 +25,21 @@ test('the content of a spilled result is read by its digest, if the run has it',
   expect(readSpilled).toHaveBeenCalledOnce();
 });
 
+test('a file that a model has made is read by its digest, and one that a message names is not', async () => {
+  const part = (sha256: string): object => ({ type: 'image', mediaType: 'image/png', spilled: { ...SPILLED, sha256 } });
+  const said = async function* () {
+    yield { content: [{ type: 'message', role: 'user', content: [part('b'.repeat(64))] }] };
+    yield { usage: null, content: [{ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Look.' }, part(DIGEST)] }] };
+  };
+  const readSpilled = vi.fn<LonghaulClient['readSpilled']>(async () => [{ type: 'image', mediaType: 'image/png', data: 'AAAA' }]);
+  const handler = await checkedHandler(clientWithRun({ events: () => said() }, { readSpilled }));
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}`)).toMatchObject({
+    status: 200,
+    body: { content: [{ data: 'AAAA' }] },
+  });
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${'b'.repeat(64)}`)).toMatchObject({ status: 404 });
+});
+
 test('content that a caller has named in an earlier conversation is not read', async () => {
   const given = async function* () {
     yield { given: true, content: [{ type: 'tool_result', content: ['preview'], spilled: SPILLED }] };

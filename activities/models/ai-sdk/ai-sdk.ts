@@ -1,11 +1,12 @@
 import { defined } from '../../../src/core/domain/defined.ts';
-import { memberOf, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
+import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
 import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
+import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall } from './prompt.ts';
@@ -129,6 +130,13 @@ class AiSdkClient implements ModelClient {
   /** Sends one request, and reads its answer. */
   async #ask(model: AiSdkModel, request: ModelRequest, context: ModelCallContext, wait: Wait): Promise<ModelResponse> {
     const { specificationVersion, provider, modelId } = model;
+    const foreign = foreignTool(request.hosted, model);
+    if (foreign !== undefined) {
+      throw new ModelCallError(
+        'model_bad_request',
+        `Provider "${provider}" of model "${request.model}" does not know the hosted tool "${foreign}"`,
+      );
+    }
     const urls = await wait.for(model.supportedUrls);
     const { options, warnings } = buildCall(request, {
       isV4: specificationVersion === 'v4',
@@ -143,12 +151,18 @@ class AiSdkClient implements ModelClient {
     while (!answer.isComplete) {
       const { done, value } = await wait.for(reader.read());
       if (done) break;
+      if (value.type === 'stream-start') requireHosted(request.hosted, value.warnings, request.model, model);
       answer.take(value);
     }
     reader.cancel().catch(() => undefined);
     const response = answer.response();
     const all = [...warnings, ...(response.warnings ?? [])];
     return all.length === 0 ? response : { ...response, warnings: all };
+  }
+
+  async unknownHostedTool(request: ModelRequest, context: Pick<ModelCallContext, 'tags' | 'secret'>): Promise<string | undefined> {
+    const { model } = await this.#models.get(request.model, context);
+    return foreignTool(request.hosted, model);
   }
 
   rateLimitKey({ model }: ModelRequest, { tags }: Pick<ModelCallContext, 'tags'>): string {

@@ -95,6 +95,11 @@ export interface StreamPart {
   providerExecuted?: unknown;
   kind?: unknown;
   mediaType?: unknown;
+  data?: unknown;
+  url?: unknown;
+  title?: unknown;
+  filename?: unknown;
+  citations?: unknown;
   warnings?: unknown;
   usage?: unknown;
   finishReason?: unknown;

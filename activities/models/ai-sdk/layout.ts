@@ -1,4 +1,4 @@
-import { outputText } from '../../../src/core/domain/content.ts';
+import { writtenText } from '../../../src/core/domain/content.ts';
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
@@ -50,7 +50,7 @@ export function restoredParts(
   show: ShowCall,
 ): AssistantPart[] | undefined {
   if (providerItems.length === 0) return undefined;
-  const text = content.map((item) => (item.type === 'message' ? outputText(item.content) : '')).join('');
+  const text = content.map((item) => (item.type === 'message' ? writtenText(item.content) : '')).join('');
   const calls = content.flatMap((item) => (item.type === 'tool_call' ? [item] : []));
   const parts: (() => AssistantPart)[] = [];
   let [said, called] = [0, 0];

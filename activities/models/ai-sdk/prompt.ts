@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts'
 import type { ConversationEvent, ModelRequest } from '../../../src/core/domain/model.ts';
 import { functionName, placeholder, plainText, toolOutputMedia, toolOutputText } from '../openai/chat-messages.ts';
 import { CallIds } from '../openai/message-order.ts';
+import { providerTool } from './hosted-tools.ts';
 import type { AssistantPart, CallOptions, PromptMessage, ProviderMetadata, UserPart } from './language-model.ts';
 import { restoredParts, type ShowCall } from './layout.ts';
 
@@ -28,7 +29,7 @@ export interface BuiltRequest {
 
 /** Builds a request from the run's alone, so that every worker builds the same. Throws a `ModelCallError` for what the model cannot take. */
 export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltRequest {
-  const { tools, output, settings } = request;
+  const { tools, hosted = [], output, settings } = request;
   const { temperature, maxOutputTokens, reasoningEffort, parallelToolCalls, extra, toolChoice } = settings;
   if (reasoningEffort !== undefined && !facts.isV4) {
     throw new ModelCallError(
@@ -47,7 +48,7 @@ export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltReques
   const options: CallOptions = {
     prompt: new PromptBuilder(request, facts).messages(),
     ...defined({ temperature, maxOutputTokens, reasoning: reasoningEffort, providerOptions: extra }),
-    ...(tools.length === 0 ? {} : { tools: tools.map(functionTool) }),
+    ...(tools.length + hosted.length === 0 ? {} : { tools: [...tools.map(functionTool), ...hosted.map(providerTool)] }),
     ...(tools.length === 0 || toolChoice === undefined ? {} : { toolChoice: choice }),
     ...(output === undefined ? {} : { responseFormat: { type: 'json', name: output.name, schema: output.schema } }),
   };

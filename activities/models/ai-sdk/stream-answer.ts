@@ -1,11 +1,13 @@
 import { defined } from '../../../src/core/domain/defined.ts';
-import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
-import type { ModelCallContext, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
+import type { ModelCallContext, ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { Source } from '../../../src/core/domain/sources.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
 import { AnswerFault, ReportedFault } from '../errors/error-body.ts';
 import { textIn } from '../openai/message-order.ts';
+import { hostedCalls } from './hosted-tools.ts';
 import type { ProviderMetadata, StreamPart } from './language-model.ts';
 import { type Entry, recordedLayout } from './layout.ts';
 
@@ -30,9 +32,12 @@ export class StreamAnswer {
   /** The texts and pieces of reasoning that have begun, by their kind and id. */
   readonly #open = new Map<string, TextEntry>();
   readonly #calls: RawToolCall[] = [];
-  /** The calls of the run whose arguments arrive in pieces, by their id. */
-  readonly #callNames = new Map<string, string>();
+  /** The calls whose arguments arrive in pieces, by their id. */
+  readonly #begun = new Map<string, { toolName: string; hosted?: true }>();
   readonly #warnings: string[] = [];
+  /** The sources so far, with the text in which they are cited. */
+  readonly #sources: { source: unknown; of?: TextEntry }[] = [];
+  readonly #files: ModelFile[] = [];
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
@@ -58,6 +63,9 @@ export class StreamAnswer {
       case 'reasoning-end':
         this.#addTo(this.#piece(part), part);
         return;
+      case 'source':
+        this.#sources.push({ source: part });
+        return;
       case 'tool-input-start':
       case 'tool-input-delta':
         this.#takeInput(part);
@@ -70,8 +78,10 @@ export class StreamAnswer {
         this.#takeHosted(part);
         return;
       case 'file':
+        this.#takeFile(part);
+        return;
       case 'reasoning-file':
-        this.#warnings.push(`A file of the model (${textIn(part.mediaType).slice(0, 100)}) was left out: only text and calls are recorded`);
+        this.#leaveOut(part);
         return;
       case 'stream-start':
         if (Array.isArray(part.warnings)) this.#warnings.push(...part.warnings.map(warningText));
@@ -82,7 +92,7 @@ export class StreamAnswer {
       case 'error':
         throw part.error instanceof Error ? part.error : new ReportedFault(part.error);
       default:
-        // Sources, raw chunks, pings, and what later versions of the specification add.
+        // Raw chunks, pings, and what later versions of the specification add.
         return;
     }
   }
@@ -90,6 +100,7 @@ export class StreamAnswer {
   /** Returns the answer. Throws if it has not ended. */
   response(): ModelResponse {
     if (this.#finishReason === undefined) throw notWhole();
+    const hosted = hostedCalls(this.#layout);
     return {
       content: this.#layout.map((entry) => (entry.t === 'text' ? entry.text : '')).join(''),
       toolCalls: this.#calls,
@@ -97,7 +108,21 @@ export class StreamAnswer {
       finishReason: this.#finishReason,
       ...defined({ providerItems: recordedLayout(this.#layout) }),
       ...(this.#warnings.length === 0 ? {} : { warnings: this.#warnings }),
+      ...(hosted.length === 0 ? {} : { hosted }),
+      ...(this.#files.length === 0 ? {} : { files: this.#files }),
+      ...(this.#sources.length === 0 ? {} : { sources: this.#sources.map((one) => this.#placed(one)) }),
     };
+  }
+
+  /** Returns a source with its place in the whole text. The run checks it. */
+  #placed({ source, of }: { source: unknown; of?: TextEntry }): Source {
+    const { source: cited, startIndex, endIndex, ...part } = isJsonObject(source) ? source : ({} as JsonObject);
+    const { url, title, mediaType, filename } = of === undefined || !isJsonObject(cited) ? part : cited;
+    const named = { url, title, mediaType, filename } as Source;
+    if (of === undefined || typeof startIndex !== 'number' || typeof endIndex !== 'number') return named;
+    const texts = this.#layout.slice(0, this.#layout.indexOf(of)).map((entry) => (entry.t === 'text' ? entry.text.length : 0));
+    const before = texts.reduce((sum, length) => sum + length, 0);
+    return { ...named, start: before + startIndex, end: before + endIndex };
   }
 
   /** Returns the text or the reasoning that a part belongs to. It begins with its first part, whichever that is. */
@@ -112,7 +137,8 @@ export class StreamAnswer {
     return entry;
   }
 
-  #addTo(entry: TextEntry, { delta, providerMetadata }: StreamPart): void {
+  #addTo(entry: TextEntry, { delta, providerMetadata, citations }: StreamPart): void {
+    if (Array.isArray(citations)) this.#sources.push(...citations.map((source: unknown) => ({ source, of: entry })));
     const { m } = metadata(providerMetadata);
     for (const [provider, more] of Object.entries(m ?? {})) entry.m = { ...entry.m, [provider]: { ...entry.m?.[provider], ...more } };
     if (typeof delta !== 'string' || delta === '') return;
@@ -122,22 +148,24 @@ export class StreamAnswer {
 
   #takeInput({ type, id, toolName, delta, providerExecuted }: StreamPart): void {
     const callId = textIn(id);
-    if (type === 'tool-input-start' && providerExecuted !== true) this.#callNames.set(callId, textIn(toolName));
-    const name = this.#callNames.get(callId);
+    if (type === 'tool-input-start') this.#begun.set(callId, { toolName: textIn(toolName), ...hostedMark(providerExecuted) });
+    const call = this.#begun.get(callId);
     const text = type === 'tool-input-start' ? '' : delta;
-    if (name !== undefined && typeof text === 'string') this.#context.onDelta?.({ type: 'tool_input', callId, toolName: name, text });
+    if (call !== undefined && typeof text === 'string') this.#context.onDelta?.({ type: 'tool_input', callId, ...call, text });
   }
 
   #takeCall({ toolCallId, toolName, input, providerExecuted, providerMetadata }: StreamPart): void {
     const id = textIn(toolCallId);
     const name = textIn(toolName);
+    const isNew = !this.#begun.has(id);
+    const mark = hostedMark(providerExecuted);
+    if (isNew && typeof input === 'string')
+      this.#context.onDelta?.({ type: 'tool_input', callId: id, toolName: name, text: input, ...mark });
     if (providerExecuted === true) {
       const value = typeof input === 'string' ? (parsedJson(input) ?? input) : input;
       this.#layout.push({ t: 'hosted-call', id, name, input: value, ...metadata(providerMetadata) });
       return;
     }
-    const isNew = !this.#callNames.has(id);
-    if (isNew && typeof input === 'string') this.#context.onDelta?.({ type: 'tool_input', callId: id, toolName: name, text: input });
     this.#layout.push({ t: 'call', i: this.#calls.length, ...metadata(providerMetadata) });
     this.#calls.push({ id: toolCallId, name: toolName, arguments: input });
   }
@@ -150,13 +178,29 @@ export class StreamAnswer {
     this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output: result, ...failed, ...m });
   }
 
+  /** Keeps a file by its data, which has another form in each specification. */
+  #takeFile(part: StreamPart): void {
+    const { mediaType, data: given } = part;
+    const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
+    const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
+    if (typeof mediaType === 'string' && typeof base64 === 'string' && base64 !== '') this.#files.push({ mediaType, data: base64 });
+    else this.#leaveOut(part);
+  }
+
+  #leaveOut({ mediaType }: StreamPart): void {
+    this.#warnings.push(
+      `A file of the model (${textIn(mediaType).slice(0, 100)}) was left out: it has no data, or belongs to its reasoning`,
+    );
+  }
+
   #finish({ finishReason, usage }: StreamPart): void {
     this.#usage = usageOf(usage);
     if (this.#usage !== null) this.#context.onUsage?.(this.#usage);
     const { unified, raw } = isJsonObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined };
     const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
-    const reason = isFault ? word : (FINISH_REASONS[textIn(unified)] ?? word);
+    // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
+    const reason = isFault || word === 'pause_turn' ? word : (FINISH_REASONS[textIn(unified)] ?? word);
     // Packages end the stream of a broken connection in this way.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
@@ -166,6 +210,10 @@ export class StreamAnswer {
 /** Returns the error for an answer that has ended too soon. */
 export function notWhole(): AnswerFault {
   return new AnswerFault('cut', 'the answer ended before it was complete');
+}
+
+function hostedMark(providerExecuted: unknown): { hosted?: true } {
+  return providerExecuted === true ? { hosted: true } : {};
 }
 
 /** Returns the metadata of a part, as a field of its entry. */

@@ -1,6 +1,7 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { canonicalJson, isJsonObject, isTooDeep, type JsonValue, MAX_JSON_DEPTH } from '../../../src/core/domain/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { Source } from '../../../src/core/domain/sources.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream.ts';
 import { endedByItself } from '../../../src/model/answer-text.ts';
@@ -41,6 +42,8 @@ export class ChatAnswer {
   #hasContinued = false;
   #isUsageLast = false;
   #hasDelta = false;
+  /** What the text cites. */
+  readonly #citations: Source[] = [];
   /** A whole message behind the deltas, which should repeat them. */
   #repeated: Record<string, unknown> | undefined;
 
@@ -100,6 +103,7 @@ export class ChatAnswer {
       finishReason: normalFinishReason(this.#finishReason, { toolCalls: toolCalls.length, refusal: this.#refusal }),
       ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
       ...defined({ providerItems: kept }),
+      ...(this.#citations.length === 0 ? {} : { sources: this.#citations }),
     };
   }
 
@@ -171,6 +175,7 @@ export class ChatAnswer {
       this.#text += text;
       this.#report('text', text);
       this.#refusal += refusal;
+      this.#citations.push(...citationsIn(message['annotations']));
       this.#report('text', refusal);
     }
     for (const delta of deltas) this.#listener.onDelta?.(delta);
@@ -211,6 +216,17 @@ function contentText(content: unknown): string {
   return content
     .map((part: unknown) => (isJsonObject(part) && part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('');
+}
+
+/** Returns the pages that annotations name, with their places in the text. The run checks them. */
+function citationsIn(annotations: unknown): Source[] {
+  if (!Array.isArray(annotations)) return [];
+  return annotations.flatMap((one: unknown): Source[] => {
+    const cited: unknown = isJsonObject(one) ? one['url_citation'] : undefined;
+    if (!isJsonObject(cited)) return [];
+    const { url, title, start_index: start, end_index: end } = cited;
+    return [{ url, title, start, end } as Source];
+  });
 }
 
 /** What a chunk says about a call: any part may be missing. */

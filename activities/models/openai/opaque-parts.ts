@@ -1,6 +1,6 @@
 import { textIn } from './message-order.ts';
 import { createHash } from 'node:crypto';
-import { type ContentItem, outputText } from '../../../src/core/domain/content.ts';
+import { type ContentItem, writtenText } from '../../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
@@ -255,7 +255,7 @@ export function placedParts({
 }
 
 function hasText(content: readonly ContentItem[]): boolean {
-  return content.some((item) => item.type === 'message' && item.role === 'assistant' && outputText(item.content).trim() !== '');
+  return content.some((item) => item.type === 'message' && item.role === 'assistant' && writtenText(item.content).trim() !== '');
 }
 
 /** Returns a short digest of opaque parts, by which a client knows those again that a provider has refused. */

@@ -6,6 +6,7 @@ import { defined } from '../../../src/core/domain/defined.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/deps.ts';
 import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
+import type { HostedTool } from '../../../src/core/domain/hosted.ts';
 import type {
   ConversationEvent,
   ModelCallContext,
@@ -35,6 +36,7 @@ import {
   toolOutputText,
 } from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
+import { responsesTool, unknownTool } from './hosted-tools.ts';
 import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
 import { withinRules } from './request-rules.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
@@ -120,6 +122,12 @@ class OpenAIModelClient implements ModelClient {
   async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
     context.signal.throwIfAborted();
     requireRealModelsAllowed(request.model, this.#url.host);
+    const unknown = this.unknownHostedTool(request);
+    if (unknown !== undefined) {
+      const of = this.#api === 'chat' ? 'Chat Completions' : 'Responses';
+      const message = `openai() does not know the hosted tool "${unknown}" of model "${request.model}" with the API of ${of}`;
+      throw new ModelCallError('model_bad_request', message);
+    }
     let key: string | undefined;
     try {
       key = await keyFor(this.#options.apiKey, request.model, context);
@@ -134,6 +142,10 @@ class OpenAIModelClient implements ModelClient {
 
   rateLimitKey({ model }: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string {
     return `${this.#url.href} ${this.#accounts.get(context)} ${model}`;
+  }
+
+  unknownHostedTool({ hosted }: ModelRequest): string | undefined {
+    return unknownTool(hosted, this.#api);
   }
 
   async #adapted(
@@ -261,12 +273,12 @@ class ProviderClient extends OpenAI {
  * that retries and forks see the same conversation. Its keys have a fixed order: equal requests are equal bytes.
  */
 function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
-  const { model, instructions, conversation, tools, output, settings } = request;
+  const { model, instructions, conversation, tools, hosted = [], output, settings } = request;
   const { temperature, maxOutputTokens, reasoningEffort, extra } = settings;
   const body = {
     model,
     input: buildResponsesInput(instructions, conversation, capabilities.developerRole ? 'developer' : 'system'),
-    ...(tools.length > 0 ? responsesToolFields(tools, settings) : {}),
+    ...(tools.length + hosted.length > 0 ? responsesToolFields(tools, hosted, settings) : {}),
     ...(output === undefined ? {} : { text: { format: answerFormat(output) } }),
     ...defined({ temperature, max_output_tokens: maxOutputTokens }),
     ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
@@ -277,10 +289,13 @@ function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilitie
   return { ...withinRules('responses', body, capabilities), ...extra };
 }
 
-function responsesToolFields(tools: ToolDescription[], settings: RequestSettings): Record<string, unknown> {
+function responsesToolFields(tools: ToolDescription[], hosted: HostedTool[], settings: RequestSettings): Record<string, unknown> {
   const { toolChoice, parallelToolCalls } = settings;
   return {
-    tools: tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description, parameters, strict })),
+    tools: [
+      ...tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description, parameters, strict })),
+      ...hosted.map(responsesTool),
+    ],
     ...(toolChoice === undefined
       ? {}
       : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', name: toolChoice.tool } }),

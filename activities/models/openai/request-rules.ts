@@ -371,12 +371,18 @@ function withoutStrict(body: Body, api: Api): Body {
     isJsonObject(one) ? (api === 'chat' ? withoutField(one, 'strict') : { ...one, strict: false }) : one;
   return {
     ...body,
-    ...(Array.isArray(tools)
-      ? { tools: listOf(tools).map((tool) => (api === 'chat' ? { ...tool, function: relaxed(tool['function']) } : relaxed(tool))) }
-      : {}),
+    ...(Array.isArray(tools) ? { tools: functionsOf(tools, api, relaxed) } : {}),
     ...(isJsonObject(format) ? { response_format: { ...format, json_schema: relaxed(format['json_schema']) } } : {}),
     ...(isJsonObject(text) ? { text: { ...text, format: relaxed(text['format']) } } : {}),
   };
+}
+
+/** Returns tools whose functions were changed. A hosted tool has none. */
+function functionsOf(tools: unknown, api: Api, change: (one: unknown) => unknown): unknown[] {
+  return listOf(tools).map((tool) => {
+    if (api === 'chat') return { ...tool, function: change(tool['function']) };
+    return tool['type'] === 'function' ? change(tool) : tool;
+  });
 }
 
 /** Says by `nullable` and `anyOf` what a list of types says, in the schemas of tools and of the answer. */
@@ -385,13 +391,7 @@ function withoutTypeLists(body: Body, api: Api): Body {
   const plain = (one: unknown, name: string): unknown => (isJsonObject(one) ? { ...one, [name]: withSingleTypes(one[name]) } : one);
   return {
     ...body,
-    ...(Array.isArray(tools)
-      ? {
-          tools: listOf(tools).map((tool) =>
-            api === 'chat' ? { ...tool, function: plain(tool['function'], 'parameters') } : plain(tool, 'parameters'),
-          ),
-        }
-      : {}),
+    ...(Array.isArray(tools) ? { tools: functionsOf(tools, api, (one) => plain(one, 'parameters')) } : {}),
     ...(isJsonObject(format) ? { response_format: { ...format, json_schema: plain(format['json_schema'], 'schema') } } : {}),
     ...(isJsonObject(text) ? { text: { ...text, format: plain(text['format'], 'schema') } } : {}),
   };

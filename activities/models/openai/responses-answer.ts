@@ -1,9 +1,13 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, isTooDeep, type JsonValue } from '../../../src/core/domain/json.ts';
-import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
+import type { Source } from '../../../src/core/domain/sources.ts';
 import { cleanJson } from '../../../src/model/parse-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/error-body.ts';
 import { type AnswerListener, type AnswerPiece, normalFinishReason, tokenUsage } from './exchange.ts';
+import { hostedCalls, hostedInput, hostedToolOf } from './hosted-tools.ts';
+
+const IMAGE = 'image_generation_call';
 
 /** Assembles an answer of the Responses API, from the events of a stream or from a whole response. */
 export class ResponsesAnswer {
@@ -47,6 +51,7 @@ export class ResponsesAnswer {
         this.#reportInput(this.#calls.get(event['item_id']), event['delta']);
         break;
       case 'response.output_item.done':
+        this.#reportHosted(event['item']);
         this.#keep(event['item']);
         break;
       case 'response.completed':
@@ -73,6 +78,9 @@ export class ResponsesAnswer {
     const refusal = messageText(objects, 'refusal', 'refusal');
     const content = messageText(objects, 'output_text', 'text') || this.#streamedText;
     const kept = opaqueEntries(objects, content);
+    const sources = citedSources(objects);
+    const hosted = hostedCalls(objects);
+    const files = madeImages(objects);
     return {
       content,
       toolCalls,
@@ -80,6 +88,9 @@ export class ResponsesAnswer {
       finishReason: normalFinishReason(incompleteReason(this.#response), { toolCalls: toolCalls.length, refusal }),
       ...(refusal === '' ? {} : { refusal }),
       ...defined({ providerItems: kept }),
+      ...(sources.length === 0 ? {} : { sources }),
+      ...(hosted.length === 0 ? {} : { hosted }),
+      ...(files.length === 0 ? {} : { files }),
     };
   }
 
@@ -115,6 +126,14 @@ export class ResponsesAnswer {
     this.#reportInput(item, '');
   }
 
+  /** Reports a call that the provider has made by itself, once it is whole: its input does not come in pieces. */
+  #reportHosted(item: unknown): void {
+    const toolName = isJsonObject(item) ? hostedToolOf(item) : undefined;
+    if (!isJsonObject(item) || toolName === undefined) return;
+    const callId = typeof item['id'] === 'string' ? item['id'] : '';
+    this.#listener.onDelta?.({ type: 'tool_input', callId, toolName, text: hostedInput(item), hosted: true });
+  }
+
   #reportInput(item: Record<string, unknown> | undefined, text: unknown): void {
     const { call_id: id, name } = item ?? {};
     if (typeof text !== 'string') return;
@@ -130,7 +149,10 @@ export class ResponsesAnswer {
     const items = body['output'].filter((item) => isJsonObject(item));
     this.#report('text', messageText(items, 'output_text', 'text'));
     this.#report('text', messageText(items, 'refusal', 'refusal'));
-    for (const item of items) if (item['type'] === 'function_call') this.#reportInput(item, item['arguments']);
+    for (const item of items) {
+      if (item['type'] === 'function_call') this.#reportInput(item, item['arguments']);
+      else this.#reportHosted(item);
+    }
   }
 
   #close(response: Record<string, unknown>): void {
@@ -158,21 +180,52 @@ function requireDistinct(calls: readonly RawToolCall[]): void {
   if (new Set(known).size < known.length) throw new AnswerFault('malformed', 'a tool call is in the answer twice');
 }
 
+/** Returns what the texts of an answer cite, with the places in the whole text. The run checks them. */
+function citedSources(items: readonly Record<string, unknown>[]): Source[] {
+  const sources: Source[] = [];
+  let before = 0;
+  for (const part of items.flatMap((item) => (item['type'] === 'message' ? listOf(item['content']) : []))) {
+    if (part['type'] !== 'output_text' || typeof part['text'] !== 'string') continue;
+    for (const { url, title, filename, start_index: start, end_index: end } of listOf(part['annotations'])) {
+      const place = typeof start === 'number' && typeof end === 'number' ? { start: before + start, end: before + end } : {};
+      sources.push({ url, title, filename, ...place } as Source);
+    }
+    before += part['text'].length;
+  }
+  return sources;
+}
+
+function madeImages(items: readonly Record<string, unknown>[]): ModelFile[] {
+  return items.flatMap(({ type, result, output_format: format }): ModelFile[] => {
+    if (type !== IMAGE || typeof result !== 'string' || result === '') return [];
+    return [{ mediaType: `image/${typeof format === 'string' ? format : 'png'}`, data: result }];
+  });
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((one) => isJsonObject(one)) : [];
+}
+
 function messageText(items: Record<string, unknown>[], type: string, field: string): string {
   const parts = items.flatMap((item): unknown[] => (item['type'] === 'message' && Array.isArray(item['content']) ? item['content'] : []));
   return parts.map((part) => (isJsonObject(part) && part['type'] === type && typeof part[field] === 'string' ? part[field] : '')).join('');
 }
 
 /**
- * Returns the items with encrypted content, with the places of the text and the calls between them; undefined if there are none. Without
- * encrypted content an item is only an id, of which the provider keeps no record.
+ * Returns the items that the provider expects back, with the places of the text and the calls between them; undefined if there are none:
+ * those with encrypted content, without which an item is only an id that the provider keeps no record of, and calls that it has made by
+ * itself. An image is a part of no request, and neither is the reasoning that led to it, which would be refused alone.
  */
 function opaqueEntries(items: readonly Record<string, unknown>[], text: string): JsonValue[] | undefined {
   const entries: JsonValue[] = [];
   let calls = 0;
   let hasText = text.trim() === '';
-  for (const item of items) {
-    const clean = typeof item['encrypted_content'] === 'string' ? cleanJson(item) : undefined;
+  for (const [index, item] of items.entries()) {
+    const isSentBack =
+      typeof item['encrypted_content'] === 'string'
+        ? items[index + 1]?.['type'] !== IMAGE
+        : hostedToolOf(item) !== undefined && item['type'] !== IMAGE;
+    const clean = isSentBack ? cleanJson(item) : undefined;
     if (clean !== undefined) entries.push({ t: 'item', item: clean });
     else if (item['type'] === 'function_call') entries.push({ t: 'call', i: calls++ });
     else if (item['type'] === 'message' && !hasText) {

@@ -3,6 +3,7 @@ import { type ContentItem, outputText, type ToolCall } from '../../core/domain/c
 import type { ContextOperation } from '../../core/domain/deps.ts';
 import type { JsonValue } from '../../core/domain/json.ts';
 import type { Event } from '../../core/domain/record.ts';
+import { sourceText } from '../../core/domain/sources.ts';
 import { oneLine, printable, printableLine } from '../../core/domain/text.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { resultText, RUN_CODE } from '../../core/domain/tool-calls.ts';
@@ -84,7 +85,7 @@ function contentPart(item: ContentItem): EventPart {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, usage, answeredBy, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
+  const { author, usage, answeredBy, estimated, failedAttempts, notices = [], sources = [], contextUpdates = [], caller } = event;
   const writer = caller === 'code' ? `${author}'s code` : author;
   const entries = eventParts(event).map((part): Entry => {
     switch (part.type) {
@@ -101,6 +102,7 @@ function entriesOf(event: Event): Entry[] {
   });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
   if (changes.length > 0) entries.push({ author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
+  for (const source of sources) entries.push({ author, text: `source: ${sourceText(source)}`, look: 'dim' });
   for (const { message } of notices) entries.push({ author, text: `note: ${message}`, look: 'yellow' });
   if (entries.length === 0) entries.push({ author, text: '(an empty answer)', look: 'dim' });
   const by = answeredBy === undefined ? '' : ` (${answeredBy})`;

@@ -1,8 +1,9 @@
 import { decider, type Decision } from '../../core/domain/approvals.ts';
 import { type ContentItem, outputText } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
-import type { AnswerOrigin } from '../../core/domain/fallback.ts';
+import type { AnswerOrigin, SkippedModel } from '../../core/domain/fallback.ts';
 import type { HookRecord } from '../../core/domain/hooks.ts';
+import { type Source, sourceText } from '../../core/domain/sources.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
 import { type Output, resultLines, lineText } from '../output.ts';
@@ -34,6 +35,8 @@ interface StepDetails {
   unanswered?: readonly string[];
   /** Ids of calls that wait for a decision. */
   waiting?: ReadonlySet<string>;
+  /** The sources of the answer. */
+  sources?: readonly Source[];
   /** All of each text, instead of its beginning. */
   full?: boolean;
 }
@@ -50,12 +53,23 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
     ...hookLines(step.hooks, output).map((line) => `  ${line}`),
     ...(step.warnings ?? []).map((warning) => `  ${output.look('yellow', lineText(`warning: ${warning}`, details.full))}`),
     ...(step.thought === null ? [] : indented(printable(step.thought))),
+    ...(step.hosted ?? []).map(({ name, input = '', isError }) => {
+      const outcome = isError ? ' (failed)' : '';
+      return `  ${output.look('cyan', lineText(`→ ${name} ${input} (by the provider)${outcome}`, details.full))}`;
+    }),
+    ...(details.sources ?? []).map((source) => `  ${output.look('dim', lineText(`source: ${sourceText(source)}`, details.full))}`),
     ...step.toolCalls.flatMap((call) => {
       const lines = callLines(call, output, details);
       return call.caller === 'code' ? lines.map((line) => `    ${line}`) : lines;
     }),
   ];
 }
+
+const WHY_SKIPPED = {
+  too_small: 'is too small',
+  cooling_down: 'had failed a moment before',
+  no_hosted_tool: 'has no such hosted tool',
+} as const satisfies Record<SkippedModel['reason'], string>;
 
 /**
  * Returns who answered, and why the models in front of it did not; nothing if the first model of the agent did at once. The step says why
@@ -65,7 +79,7 @@ function originTexts({ answeredBy, tried = [], skipped = [] }: AnswerOrigin, isC
   if (answeredBy === undefined && tried.length === 0) return [];
   const reasons = [
     ...tried.map(({ model, code }) => `${model} failed (${code})`),
-    ...skipped.map(({ model, reason }) => (reason === 'too_small' ? `${model} is too small` : `${model} had failed a moment before`)),
+    ...skipped.map(({ model, reason }) => `${model} ${WHY_SKIPPED[reason]}`),
   ];
   const by = `answered by ${answeredBy ?? 'the first model'}`;
   if (!isComplete) return [by];

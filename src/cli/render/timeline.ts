@@ -2,6 +2,7 @@ import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals.ts';
 import { type ContentItem, isToolCall, outputText, type ToolCall } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import type { Event, RunRecord } from '../../core/domain/record.ts';
+import type { Source } from '../../core/domain/sources.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
 import { newStep, newToolCallRecord, resultText, type StepResult, type ToolCallRecord } from '../../core/domain/tool-calls.ts';
 import type { StepNote } from '../../core/domain/verdicts.ts';
@@ -12,6 +13,8 @@ interface TimelineStep {
   type: 'step';
   step: StepResult;
   decisions: Decision[];
+  /** The sources of the answer. Absent: none. */
+  sources?: readonly Source[];
   /** Ids of calls that have no result yet, if the step is not complete. */
   unanswered?: string[];
 }
@@ -31,7 +34,8 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   let steps = 0;
   for (const record of records) {
     if (record.type === 'step') {
-      items.push({ type: 'step', step: withRequestedArguments(record, response), decisions });
+      const { sources } = response ?? {};
+      items.push({ type: 'step', step: withRequestedArguments(record, response), decisions, ...defined({ sources }) });
       steps = record.step;
       [decisions, results, response] = [[], [], undefined];
     } else if (record.decision !== undefined && record.decision.toolName !== RAISE_LIMITS) decisions.push(record.decision);

@@ -16,7 +16,7 @@ export interface LiveOutput {
   text: string;
   reasoning: string;
   /** The arguments of tool calls as JSON text, in the order in which they began. */
-  toolInputs: { callId: string; toolName: string; text: string }[];
+  toolInputs: { callId: string; toolName: string; text: string; hosted?: true }[];
   /** The data that a tool has emitted. */
   data: { name: string; data: JsonValue }[];
   /** True if pieces are missing. */
@@ -137,11 +137,11 @@ function appended(output: LiveOutput, delta: Delta): LiveOutput {
     case 'data':
       return { ...output, data: [...output.data, { name: delta.name, data: delta.data }] };
     case 'tool_input': {
-      const { callId, toolName, text } = delta;
+      const { callId, toolName, text, hosted } = delta;
       const known = output.toolInputs.find((one) => one.callId === callId);
       const toolInputs =
         known === undefined
-          ? [...output.toolInputs, { callId, toolName, text }]
+          ? [...output.toolInputs, { callId, toolName, text, ...defined({ hosted }) }]
           : output.toolInputs.map((one) => (one === known ? { ...one, text: one.text + text } : one));
       return { ...output, toolInputs };
     }
@@ -184,6 +184,8 @@ export class AnswerReducer {
       const { delta, callId } = item;
       if (delta.type === 'data') return yield delta;
       if (callId !== undefined || (answer?.isIncomplete ?? hasGap)) return;
+      // No event will hold a call that the provider makes by itself.
+      if (delta.type === 'tool_input' && delta.hosted) return;
       const isSame = answer !== undefined && isPieceOf(item, answer);
       this.#state = inFlightAfter(this.#state, item);
       if (answer !== undefined && !isSame) yield { type: 'reset', answer };

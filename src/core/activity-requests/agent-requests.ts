@@ -198,7 +198,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
       lastEventId: call.lastEventId,
       ...defined({ results: call.resultIds, earlierIds: call.earlierIds, skipped: call.skippedEvents, news: call.news }),
       ...(call.firstStep ? { firstStep: true } : {}),
-      ...(call.final ? { final: true } : {}),
+      ...(call.final ? { final: true } : defined({ withoutHosted: call.withoutHosted })),
       ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
       ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),

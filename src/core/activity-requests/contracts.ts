@@ -83,6 +83,8 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   firstStep?: true;
   /** The conversation has been shortened because it was too long. Only for agents with several models. */
   shortened?: true;
+  /** The names of hosted tools that are not offered. */
+  withoutHosted?: string[];
   /** The activity first asks the memory of the agent. */
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */

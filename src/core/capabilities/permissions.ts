@@ -3,7 +3,9 @@ import { callDigest } from '../domain/approvals.ts';
 import type { JsonObject } from '../domain/json.ts';
 import {
   checkAllPermissions,
+  HOSTED_CATEGORY,
   isNarrowing,
+  mayBeHosted,
   type PermissionChange,
   PERMISSIONS,
   type Permissions,
@@ -12,7 +14,7 @@ import {
 } from '../domain/permissions.ts';
 import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
 import { points } from '../kernel/points.ts';
-import type { Authorization, RunPorts } from '../kernel/ports.ts';
+import type { Authorization, ModelCall, RunPorts } from '../kernel/ports.ts';
 import { noteError, recordEvent, type RunState, slice } from '../kernel/run-state.ts';
 
 // Capability: rules about the calls of a run.
@@ -46,6 +48,15 @@ export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObje
   const verdict = narrowed === undefined ? checkAllPermissions(layers, { tool: name, category, arguments: args }) : { denied: narrowed };
   if (verdict.denied === undefined) return verdict;
   return { ...verdict, denied: `The permissions of this run do not allow this call of "${name}": ${verdict.denied}.` };
+}
+
+/** Returns the names of the hosted tools that the provider may not run now. No gate sees their calls, so they are not offered. */
+function withoutHosted(run: OfRun): Pick<ModelCall, 'withoutHosted'> {
+  const layers = permissionsOf(run);
+  const refused = (run.snapshot.hosted ?? []).filter(
+    ({ name }) => points.narrowsTool(run, { name }) !== undefined || !mayBeHosted(layers, { name, category: HOSTED_CATEGORY }),
+  );
+  return refused.length === 0 ? {} : { withoutHosted: refused.map(({ name }) => name) };
 }
 
 /** Denies a call, or asks about it, as the permissions say. */
@@ -123,6 +134,7 @@ function authorizePermissionChange(
 export const permissions: Capability = {
   name: 'permissions',
   slices: [changed],
+  modelCallParts: withoutHosted,
   gates: [{ name: 'permissions', place: 'rules', again: true, check: checkCall }],
   stepBegins: (state, ports) => (ports.inbox.permissionChanges.length > 0 ? settlePermissions(state, ports) : undefined),
   // Calls that have not begun must not run by permissions that a caller has narrowed before.

@@ -1,7 +1,7 @@
-import { LOAD_SKILL, type SkillSnapshot, type ToolSnapshot } from '../domain/agent.ts';
+import { LOAD_SKILL, type SkillSnapshot } from '../domain/agent.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
 import { listOf, TEXT } from '../domain/shape.ts';
-import type { Capability } from '../kernel/capability.ts';
+import type { Capability, NarrowedTool } from '../kernel/capability.ts';
 import { type RunState, slice } from '../kernel/run-state.ts';
 
 // Capability: instructions that the model reads when it needs them.
@@ -29,7 +29,7 @@ export function activeSkills(run: OfRun): SkillSnapshot[] {
  * Returns the reason why an active skill does not allow a call: each one only narrows, so a tool must be allowed by all of them. The
  * tools that read skills, and the transfer to another agent, are always allowed.
  */
-function narrowed(run: OfRun, { name, ofSkills, handoff }: ToolSnapshot): string | undefined {
+function narrowed(run: OfRun, { name, ofSkills, handoff }: NarrowedTool): string | undefined {
   if (run.snapshot.skills === undefined || ofSkills || handoff) return undefined;
   const skill = activeSkills(run).find(({ allowedTools }) => allowedTools !== undefined && !allowedTools.includes(name));
   if (skill === undefined) return undefined;

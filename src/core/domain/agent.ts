@@ -4,6 +4,7 @@ import type { SpilledContent } from './content.ts';
 import type { FallbackPolicy } from './fallback.ts';
 import type { GuardrailSnapshot } from './guardrails.ts';
 import type { HookRecord, HookSnapshot } from './hooks.ts';
+import type { HostedTool } from './hosted.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
 import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
 import type { Permissions, ToolCategory } from './permissions.ts';
@@ -170,6 +171,8 @@ export interface AgentSnapshot {
   /** The models of the agent, if it has several. Absent: `model` alone. */
   fallback?: FallbackPolicy;
   tools: ToolSnapshot[];
+  /** The tools that its providers run by themselves. Absent: none. */
+  hosted?: HostedTool[];
   /** False: the calls of one response run one after the other. */
   parallel: boolean;
   settings: ModelSettings;

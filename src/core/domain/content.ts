@@ -2,8 +2,29 @@ import { isJsonObject, type JsonValue } from './json.ts';
 import * as s from './shape.ts';
 import { shortened } from './text.ts';
 
-/** The source of a media part: exactly one of `url` and `data` (base64). */
-const SOURCE = { url: s.optional(s.TEXT), data: s.optional(s.TEXT), mediaType: s.optional(s.TEXT) };
+const SPILLED = {
+  /** The name of the store. */
+  store: s.TEXT,
+  /** The key by which the store finds it. */
+  claim: s.recordOf(s.TEXT),
+  /** Bytes of the content as JSON. */
+  bytes: s.COUNT,
+  /** SHA-256 of the content as JSON, in hexadecimal. */
+  sha256: s.TEXT,
+};
+
+/** Content that is too large for the conversation and was moved to a payload store. */
+export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
+export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
+
+/** The source of a media part: exactly one of `url`, `data` (base64), and for what a model has made, `spilled`. */
+const SOURCE = {
+  url: s.optional(s.TEXT),
+  data: s.optional(s.TEXT),
+  mediaType: s.optional(s.TEXT),
+  /** The place of a file that a model has made: it holds the part with its data. */
+  spilled: s.optional(SPILLED_CONTENT),
+};
 
 export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
 
@@ -32,21 +53,6 @@ const ROLE = s.oneOf('system', 'user', 'assistant');
 
 /** The speaker of a message. */
 export type Role = s.ValueOf<typeof ROLE>;
-
-const SPILLED = {
-  /** The name of the store. */
-  store: s.TEXT,
-  /** The key by which the store finds it. */
-  claim: s.recordOf(s.TEXT),
-  /** Bytes of the content as JSON. */
-  bytes: s.COUNT,
-  /** SHA-256 of the content as JSON, in hexadecimal. */
-  sha256: s.TEXT,
-};
-
-/** Content that is too large for the conversation and was moved to a payload store. */
-export interface SpilledContent extends s.ObjectOf<typeof SPILLED> {}
-export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
 const NAME = s.boundedText({ minLength: 1 });
 
@@ -112,6 +118,11 @@ export function partText(part: ContentPart): string {
     case 'file':
       return part.name === undefined ? '[File]' : `[File: ${part.name}]`;
   }
+}
+
+/** Returns the text of a message without what stands for its media. */
+export function writtenText(content: Message['content']): string {
+  return typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** Returns an output as text: parts joined by spaces, other values as JSON. */

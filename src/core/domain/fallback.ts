@@ -73,8 +73,11 @@ export type TriedModel = s.ValueOf<typeof TRIED_MODEL>;
 const SKIPPED_MODEL = s.object({
   /** `provider/model`. */
   model: s.TEXT,
-  /** `cooling_down`: it had failed a moment before, in any run of the worker. `too_small`: the conversation does not fit its context. */
-  reason: s.oneOf('cooling_down', 'too_small'),
+  /**
+   * `cooling_down`: it had failed a moment before, in any run of the worker. `too_small`: the conversation does not fit its context.
+   * `no_hosted_tool`: its provider does not know a hosted tool of the agent.
+   */
+  reason: s.oneOf('cooling_down', 'too_small', 'no_hosted_tool'),
 });
 
 /** A model in front of the one that answered that was not asked. */

@@ -7,10 +7,12 @@ import { UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
 import type { GuardrailReport } from './guardrails.ts';
 import type { CallReview } from './hooks.ts';
+import type { HostedCall, HostedTool } from './hosted.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Recalled } from './memory.ts';
 import { activityDetails } from './missing-definitions.ts';
 import type { Notice } from './run.ts';
+import type { Source } from './sources.ts';
 import type { ModelDelta } from './stream.ts';
 import { type FinishReason, INTERRUPTED_CALL } from './tool-calls.ts';
 import type { Spent, UsageStats } from './usage.ts';
@@ -39,6 +41,8 @@ export interface ModelRequest {
   instructions: string[];
   conversation: ConversationEvent[];
   tools: ToolDescription[];
+  /** Tools that the provider runs by itself. Absent: none. */
+  hosted?: HostedTool[];
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
   settings: RequestSettings;
@@ -61,6 +65,13 @@ export interface RawToolCall {
   name?: unknown;
   /** JSON text, or an object if the provider has parsed it. */
   arguments?: unknown;
+}
+
+/** A file that a model has made. */
+export interface ModelFile {
+  mediaType: string;
+  /** Base64. */
+  data: string;
 }
 
 /** The answer of a model, before anything in it is checked. */
@@ -86,6 +97,15 @@ export interface ModelResponse {
   notices?: Notice[];
   /** What the provider or its package says about the request, such as settings that it ignored. Recorded with the step: at most 5. */
   warnings?: string[];
+  /** The pages and documents that the provider has used for the answer. Recorded with it: at most 50, of 2 kB each. */
+  sources?: Source[];
+  /**
+   * Files that the model has made. The worker puts them into its payload store, and the message of the answer has their places: at most 10,
+   * of 15 MB each. Without a store the call fails.
+   */
+  files?: ModelFile[];
+  /** The calls that the provider has made by itself. Recorded with the step: at most 20, each with 1 kB of its input. */
+  hosted?: HostedCall[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }
@@ -138,6 +158,25 @@ export interface ModelClient {
    * function, the calls of one client for one model are counted together. It is called often, and must not throw.
    */
   rateLimitKey?(request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string | undefined;
+  /**
+   * Returns the id of a hosted tool of the request that the provider of the model does not know; undefined if it knows all. Without this
+   * function, it knows none. A call with such a tool is not made, and a list of models skips the model.
+   */
+  unknownHostedTool?(
+    request: ModelRequest,
+    context: Pick<ModelCallContext, 'tags' | 'secret'>,
+  ): string | undefined | Promise<string | undefined>;
+}
+
+/** Returns the id of a hosted tool of a request that its provider does not know; undefined if it knows all. A client that cannot say knows none. */
+export function unknownHostedTool(
+  client: ModelClient,
+  request: ModelRequest,
+  context: Pick<ModelCallContext, 'tags' | 'secret'>,
+): string | undefined | Promise<string | undefined> {
+  const [first] = request.hosted ?? [];
+  if (first === undefined || client.unknownHostedTool !== undefined) return client.unknownHostedTool?.(request, context);
+  return first.id;
 }
 
 /**
@@ -190,6 +229,10 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   /** What was changed in the request so that the provider took it. */
   notices?: Notice[];
   warnings?: string[];
+  /** The pages and documents that the provider has used. */
+  sources?: Source[];
+  /** The calls that the provider has made by itself. */
+  hosted?: HostedCall[];
   /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */

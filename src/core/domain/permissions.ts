@@ -10,10 +10,13 @@ export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
-export const TOOL_CATEGORIES = ['read', 'write', 'execute', 'communicate', 'search'] as const;
+export const TOOL_CATEGORIES = ['read', 'write', 'execute', 'communicate', 'search', 'network'] as const;
 
 /** The kind of effect that a tool has. */
 export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
+
+/** The category of every hosted tool: what it reads and sends leaves the reach of the run. */
+export const HOSTED_CATEGORY: ToolCategory = 'network';
 
 /** The most characters of a glob. */
 const MAX_GLOB_LENGTH = 256;
@@ -94,6 +97,23 @@ export function isDeniedByName(
     // Rules for arguments may allow some calls of the tool.
     if (allow !== undefined) return !allow.some(({ args: _, ...rule }) => matchesRule(rule, call, 'every'));
     return mode !== 'default' && mode !== 'permissive';
+  });
+}
+
+/**
+ * True if the provider of a model may run a tool by itself. Its arguments are not known, and nobody can be asked: a rule about the tool that
+ * denies some of its calls, or lets them wait, keeps it from being offered, and only one without arguments allows it.
+ */
+export function mayBeHosted(layers: readonly Permissions[], { name, category }: { name: string; category: string }): boolean {
+  const call: CheckedCall = { tool: name, category };
+  const aboutTools = (rules: readonly PermissionRule[] = []): PermissionRule[] =>
+    rules.flatMap(({ args: _, ...rule }) => (rule.tool === undefined && rule.category === undefined ? [] : [rule]));
+  return layers.every((layer) => {
+    const { allow } = layer;
+    const rules = { deny: aboutTools(layer.deny), ask: aboutTools(layer.ask), approvalRequired: aboutTools(layer.approvalRequired) };
+    const allowed = allow === undefined ? {} : { allow: allow.filter(({ args }) => args === undefined) };
+    const verdict = checkPermissions({ ...layer, ...rules, ...allowed }, call);
+    return verdict.denied === undefined && verdict.asked === undefined;
   });
 }
 

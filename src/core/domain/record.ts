@@ -9,6 +9,7 @@ import type { LimitRaise } from './limits.ts';
 import type { PermissionChange } from './permissions.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
+import { SOURCE } from './sources.ts';
 import { isoTime } from './time.ts';
 import type { StepResult } from './tool-calls.ts';
 import { addEstimated, addReported, addUsage, type AggregatedUsage, ESTIMATED_USAGE, type Spent, USAGE_STATS } from './usage.ts';
@@ -46,6 +47,8 @@ export const EVENT_MEMBERS = {
   guarded: s.optional(s.TRUE),
   /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
   providerItems: s.optional(s.listOf(s.ANY_JSON)),
+  /** On the same: the pages and documents that the provider has used for the answer. */
+  sources: s.optional(s.listOf(SOURCE)),
   /** What was left out or changed so that the run could continue. An event of its own has no content. */
   notices: s.optional(s.listOf(NOTICE)),
   /** The parts of the window that this event removes. Its content, if any, is a summary of them. */

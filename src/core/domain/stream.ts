@@ -5,7 +5,14 @@ import * as s from './shape.ts';
 const TEXT_DELTA = s.object({ type: s.fixed('text'), text: s.TEXT });
 const REASONING_DELTA = s.object({ type: s.fixed('reasoning'), text: s.TEXT });
 /** A piece of the arguments of a tool call, as JSON text. `callId` is that of the provider: the run renames an id that it has already. */
-const INPUT_DELTA = s.object({ type: s.fixed('tool_input'), callId: s.TEXT, toolName: s.TEXT, text: s.TEXT });
+const INPUT_DELTA = s.object({
+  type: s.fixed('tool_input'),
+  callId: s.TEXT,
+  toolName: s.TEXT,
+  text: s.TEXT,
+  /** The provider makes the call by itself: no event will hold it. */
+  hosted: s.optional(s.TRUE),
+});
 const DATA_DELTA = s.object({ type: s.fixed('data'), callId: s.TEXT, name: s.TEXT, data: s.ANY_JSON });
 
 /** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. */
@@ -65,7 +72,7 @@ export interface StreamedOutput {
 /** Deltas that follow one another, the first of which has the index `from`. `lengths` are those of their texts, in UTF-16 code units. */
 type OutputPart =
   | { from: number; type: 'text' | 'reasoning'; text: string; lengths: number[] }
-  | { from: number; type: 'tool_input'; callId: string; toolName: string; text: string; lengths: number[] }
+  | { from: number; type: 'tool_input'; callId: string; toolName: string; hosted?: true; text: string; lengths: number[] }
   | { from: number; type: 'data'; callId: string; name: string; data: JsonValue };
 
 export interface IndexedDelta {
@@ -103,7 +110,10 @@ export function deltasOf({ parts }: StreamedOutput): IndexedDelta[] {
       const text = part.text.slice(at, (at += length));
       const index = part.from + offset;
       if (part.type !== 'tool_input') return { index, delta: { type: part.type, text } };
-      return { index, delta: { type: 'tool_input', callId: part.callId, toolName: part.toolName, text } };
+      return {
+        index,
+        delta: { type: 'tool_input', callId: part.callId, toolName: part.toolName, text, ...(part.hosted ? { hosted: true } : {}) },
+      };
     });
   });
 }

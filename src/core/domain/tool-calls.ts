@@ -1,6 +1,7 @@
 import { SPILLED_CONTENT } from './content.ts';
 import { ANSWER_ORIGIN_MEMBERS } from './fallback.ts';
 import type { HookRecord } from './hooks.ts';
+import { HOSTED_CALL } from './hosted.ts';
 import type { JsonValue } from './json.ts';
 import * as s from './shape.ts';
 import { counted, withoutEnd } from './text.ts';
@@ -119,6 +120,8 @@ const STEP_MEMBERS = {
   final: s.optional(s.TRUE),
   /** What the provider of the model says about the request, such as settings that it ignored. */
   warnings: s.optional(s.listOf(s.TEXT)),
+  /** The calls that the provider has made by itself: at most 20. They are no tool calls of the run. */
+  hosted: s.optional(s.listOf(HOSTED_CALL)),
   /** The answers of hooks about the request and the response. */
   hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
 };

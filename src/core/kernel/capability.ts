@@ -19,6 +19,9 @@ import type { RunState, Slice } from './run-state.ts';
 
 // Shared state: the points of the loop at which capabilities act.
 
+/** A tool of the run, or one that the provider runs, of which the name alone is known. */
+export type NarrowedTool = Pick<ToolSnapshot, 'name'> & Partial<ToolSnapshot>;
+
 /**
  * Something that an agent can have and the loop does not know by name: rules for calls, checks, a memory. It acts at the points below,
  * each a function that the loop calls at one place. What a point does on replay is what it did the first time: it follows from recorded
@@ -84,7 +87,7 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   /** The calls are about to be asked at the gate; also before waiting calls are decided about. Takes requests that hold for them from the inbox. */
   gateOpens?(state: RunState, ports: Ports): void;
   /** Returns the reason why the run must not call a tool now, whatever its arguments. */
-  narrowsTool?(state: Pick<RunState, 'snapshot' | 'slices'>, tool: ToolSnapshot): string | undefined;
+  narrowsTool?(state: Pick<RunState, 'snapshot' | 'slices'>, tool: NarrowedTool): string | undefined;
   /** A decision begins to be waited for, in this execution or again in the next one. */
   decisionAwaited?(state: RunState, ports: Ports, waiting: PendingApproval): void;
   /** True if the problem of a call is that it was refused, and not that it is invalid. */

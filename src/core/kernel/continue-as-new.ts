@@ -51,7 +51,7 @@ export function continueBeforeTool(
   if (ports.cancelRequested() || !ports.continueDue(ACTIVITY, leaving)) return false;
   if (!points.mayContinue(state)) return false;
   const { response, outcomes, earlier = [] } = batch;
-  let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
+  let bytes = jsonBytes({ ...response, content: [], providerItems: [], sources: [] });
   for (const outcome of [...earlier, ...outcomes]) {
     if (bytes > CARRIED_TOOLS_BYTES) return false;
     bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? withoutRecorded(outcome) : outcome);
@@ -175,7 +175,7 @@ type ContinuedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> |
 
 /** The position among the calls of a response. Calls that no model made are not in the window: their content is carried. */
 type ContinuedTools = Omit<ToolsPosition, 'response' | 'within'> & {
-  response: Omit<RecordedResponse, 'content' | 'providerItems'> & Partial<Pick<RecordedResponse, 'content'>>;
+  response: Omit<RecordedResponse, 'content' | 'providerItems' | 'sources'> & Partial<Pick<RecordedResponse, 'content'>>;
   within?: ContinuedPhase;
 };
 
@@ -265,7 +265,7 @@ function toContinuedPhase(phase: PhasePosition, window: Window): ContinuedPhase 
 
 /** Leaves out the content of the response, and of results that are recorded already. */
 function toContinuedTools({ within, ...position }: ToolsPosition, window: Window): ContinuedTools {
-  const { content, providerItems: _, ...response } = position.response;
+  const { content, providerItems: _, sources: __, ...response } = position.response;
   if (within !== undefined) return { ...position, response: { ...response, content }, within: toContinuedPhase(within, window) };
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);

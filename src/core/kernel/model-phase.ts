@@ -189,7 +189,7 @@ interface Responded {
 }
 
 function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedResponse, { final, after }: Responded): NextStep {
-  const { id, content, providerItems, notices, finishReason, failedAttempts, answeredBy } = arrived;
+  const { id, content, providerItems, sources, notices, finishReason, failedAttempts, answeredBy } = arrived;
   const { model, name: author } = state.snapshot;
   const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
@@ -202,7 +202,7 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
     ...spending,
     ...defined({ answeredBy }),
     ...points.answerParts(state),
-    ...defined({ providerItems, notices }),
+    ...defined({ providerItems, sources, notices }),
     ...made,
   });
   state.seenEvents = state.window.through;
@@ -217,7 +217,7 @@ function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedRespo
     toolCalls: [],
     usage,
     finishReason,
-    ...defined({ warnings: response.warnings }),
+    ...defined({ warnings: response.warnings, hosted: response.hosted }),
     ...(final ? { final: true } : {}),
   });
   return handleAnswer(state, ports, response, final);

@@ -21,6 +21,7 @@ import type {
   Gate,
   LongCalls,
   MadeCalls,
+  NarrowedTool,
   Phase,
   UsedAmounts,
 } from './capability.ts';
@@ -132,7 +133,7 @@ export const points = {
   gateOpens(state: RunState, ports: RunPorts): void {
     for (const act of acting.gateOpens ?? NONE) act(state, ports);
   },
-  narrowsTool(state: Pick<RunState, 'snapshot' | 'slices'>, tool: ToolSnapshot): string | undefined {
+  narrowsTool(state: Pick<RunState, 'snapshot' | 'slices'>, tool: NarrowedTool): string | undefined {
     return found(acting.narrowsTool, state, tool);
   },
   decisionAwaited(state: RunState, ports: RunPorts, waiting: PendingApproval): void {

@@ -52,6 +52,8 @@ export interface ModelCall extends Conversation {
   firstStep?: true;
   /** The conversation was too long for the call before, and has been shortened: a model with a larger context may be asked. */
   shortened?: true;
+  /** The names of hosted tools that are not offered. */
+  withoutHosted?: string[];
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }

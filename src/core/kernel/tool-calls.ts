@@ -284,7 +284,7 @@ export function recordToolStep(acting: ToolBatchContext, outcomes: Outcomes): vo
     toolCalls: [...records, ...points.recordsBeside(state)],
     usage: response.usage,
     finishReason: 'tool_calls',
-    ...defined({ warnings: response.warnings }),
+    ...defined({ warnings: response.warnings, hosted: response.hosted }),
     ...(final ? { final: true } : {}),
   });
 }

@@ -367,7 +367,7 @@ function recordAskAnswer(
 ): AttemptEnd {
   const { state: runState } = run;
   const { response, verdict, promptLength } = outcome;
-  const { id, content, providerItems, notices } = response;
+  const { id, content, providerItems, sources, notices } = response;
   const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
   incrementStep(runState.context);
   const text = thoughtOf(content) ?? '';
@@ -375,7 +375,7 @@ function recordAskAnswer(
     id,
     content,
     ...spending,
-    ...defined({ providerItems, notices }),
+    ...defined({ providerItems, sources, notices }),
   };
   const structured = response.output === undefined || response.output.type === 'problem' ? undefined : answerOf(response, ask);
   const error = recordAnswer(run, running, { note, verdict, promptLength, text, structured }, event);

@@ -4,7 +4,7 @@ import { USER_STORES } from '../../client/forget-options.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StartOptions } from '../../client/start.ts';
-import type { SpilledContent } from '../../core/domain/content.ts';
+import type { ContentItem, SpilledContent } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
@@ -68,8 +68,8 @@ const startRunRoute = defineRoute(
 );
 
 /**
- * Reads the content of a tool result that was too large for the conversation. A caller names it by its digest: only what tools of this very
- * run have returned is read.
+ * Reads the content of a tool result that was too large for the conversation, or of a file that a model has made. A caller names it by its
+ * digest: only what tools and models of this very run have returned is read.
  */
 const spilledRoute = defineRoute(
   {
@@ -77,7 +77,7 @@ const spilledRoute = defineRoute(
     path: '/v1/runs/{runId}/spilled/{sha256}',
     id: 'getSpilled',
     tag: 'runs',
-    summary: 'Read the whole content of a tool result that was spilled',
+    summary: 'Read the whole content of a tool result that was spilled, or of a file that a model has made',
     scope: 'runs:read',
     params: runParams.extend({
       sha256: z
@@ -381,13 +381,20 @@ export const ROUTES: readonly Route[] = [
 ];
 
 async function spilledIn(events: AsyncIterable<Event>, sha256: string): Promise<SpilledContent | undefined> {
-  for await (const { content, given } of events) {
+  for await (const { content, given, usage } of events) {
     // What a caller has given as an earlier conversation names any content it likes.
     if (given) continue;
-    const found = content.find((item) => item.type === 'tool_result' && item.spilled?.sha256 === sha256);
-    if (found?.type === 'tool_result') return found.spilled;
+    const found = content.flatMap((item) => spilledOf(item, usage !== undefined)).find((one) => one.sha256 === sha256);
+    if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Returns what an item has in the payload store. A message has something there only if a model of this run has said it. */
+function spilledOf(item: ContentItem, isOfModel: boolean): SpilledContent[] {
+  if (item.type === 'tool_result') return item.spilled === undefined ? [] : [item.spilled];
+  if (item.type !== 'message' || !isOfModel || typeof item.content === 'string') return [];
+  return item.content.flatMap((part) => (part.type === 'text' || part.spilled === undefined ? [] : [part.spilled]));
 }
 
 async function spilledContentOf(client: LonghaulClient, spilled: SpilledContent): Promise<unknown[]> {

@@ -151,7 +151,20 @@ function ran<Result>(result: Result | Promise<Result>): Result {
   return result;
 }
 
-const source = { url: z.string().exactOptional(), data: z.string().exactOptional(), mediaType: z.string().exactOptional() };
+/** Content that is in a payload store. */
+const spilledContent = component(
+  'SpilledContent',
+  z
+    .strictObject({ store: z.string(), claim: members(z.string()), bytes: z.number(), sha256: z.string() })
+    .describe('The location of content that is too large for the conversation.'),
+);
+
+const source = {
+  url: z.string().exactOptional(),
+  data: z.string().exactOptional(),
+  mediaType: z.string().exactOptional(),
+  spilled: spilledContent.exactOptional(),
+};
 
 /** A piece of a message. */
 const contentPart = component(
@@ -165,7 +178,7 @@ const contentPart = component(
       z.strictObject({ type: z.literal('file'), name: z.string().exactOptional(), ...source }),
     ])
     .describe(
-      'A piece of a message: text, or media by its URL or as small inline data (base64). Media has exactly one of `url` and `data`.',
+      'A piece of a message: text, or media by its URL or as small inline data (base64). Media has exactly one of `url` and `data`; a file that a model has made has `spilled`.',
     ),
 );
 
@@ -173,14 +186,6 @@ const contentPart = component(
 export const inputContent = component(
   'InputContent',
   z.union([z.string(), list(contentPart, { max: MOST.parts })]).describe('Text, or parts if it has media.'),
-);
-
-/** Content that is in a payload store. */
-const spilledContent = component(
-  'SpilledContent',
-  z
-    .strictObject({ store: z.string(), claim: members(z.string()), bytes: z.number(), sha256: z.string() })
-    .describe('The location of content that is too large for the conversation.'),
 );
 
 export const contentItem = component(

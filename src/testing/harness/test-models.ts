@@ -1,5 +1,5 @@
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import type { ModelClient, ModelName, ModelRequest } from '../../core/domain/model.ts';
+import { type ModelClient, type ModelName, type ModelRequest, unknownHostedTool } from '../../core/domain/model.ts';
 
 /** The models of a test by their names, `provider/model`. */
 export type ModelsByName = Readonly<Record<ModelName, ModelClient>>;
@@ -50,6 +50,7 @@ function modelsOfProvider(provider: string, models: ReadonlyMap<string, ModelCli
     },
     call: (request, context) => modelOf(request).call(request, context),
     rateLimitKey: (request, context) => modelOf(request).rateLimitKey?.(request, context),
+    unknownHostedTool: (request, context) => unknownHostedTool(modelOf(request), request, context),
   };
 }
 

@@ -4,7 +4,7 @@ import type { ProgramOptions } from '../../client/start.ts';
 import { agentModels, summaryModelsOf } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { ModelCallError } from '../../core/domain/errors.ts';
-import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model.ts';
+import { type ModelCallContext, type ModelClient, type ModelResponse, unknownHostedTool } from '../../core/domain/model.ts';
 import { modelsOf } from '../../core/domain/program-document.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
 import type { Resources, RunContext } from '../../define/context.ts';
@@ -116,6 +116,7 @@ function harnessModel(harness: Harness, model: ModelClient, refusals: Map<Fault,
     capabilities: model.capabilities,
     // A scripted model has no limit: calls that a test lets it refuse must not wait in real time.
     rateLimitKey: (request, context) => model.rateLimitKey?.(request, context),
+    unknownHostedTool: (request, context) => unknownHostedTool(model, request, context),
     call: async (request, context) => {
       const step = harness.step.getStore();
       refuse(harness, refusals, step);

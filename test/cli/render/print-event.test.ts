@@ -57,6 +57,14 @@ test('a response shows the thought, each call with its arguments, and the tokens
   ]);
 });
 
+test('sources are shown with their titles', () => {
+  const sources = [{ url: 'https://moon.test/', title: 'Moon' }, { filename: 'n.pdf' }];
+  expect(lines(event('bot', [{ type: 'message', role: 'assistant', content: 'Far.' }], { sources })).slice(1)).toEqual([
+    '                           source: Moon · https://moon.test/',
+    '                           source: n.pdf',
+  ]);
+});
+
 test('tokens that were written to a cache are shown if there are any', () => {
   const usage = { promptTokens: 100, completionTokens: 20, totalTokens: 120, cacheWriteTokens: 90 };
   const answer = event('kipchoge', [{ type: 'message', role: 'assistant', content: 'Yes.' }], { usage });

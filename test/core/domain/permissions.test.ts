@@ -151,7 +151,7 @@ describe('permissions', () => {
     [{ mode: 'default', deny: [{}] }, 'deny[0]: the rule is empty: write {tool: "*"} for all tools'],
     [
       { mode: 'default', ask: [{ category: 'run' }] },
-      'ask[0].category: "run" is no category: write one of read, write, execute, communicate, search',
+      'ask[0].category: "run" is no category: write one of read, write, execute, communicate, search, network',
     ],
     [{ mode: 'default', alow: [] }, 'alow: no such field: write one of mode, deny, ask, allow, approvalRequired, allowUnattendedExecute'],
     [{ mode: 'default', ask: [{ args: { 'a..b': 'x' } }] }, 'ask[0].args: "a..b" is not a path: write names with dots between them'],

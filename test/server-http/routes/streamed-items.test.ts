@@ -50,6 +50,7 @@ const EVENT: Required<Event> = {
       content: [
         { type: 'text', text: 'Look' },
         { type: 'image', url: 'https://a.example/i.png', mediaType: 'image/png', width: 1, height: 2 },
+        { type: 'image', mediaType: 'image/png', spilled: SPILLED },
         { type: 'audio', data: 'AA==', format: 'wav' },
         { type: 'video', url: 'https://a.example/v.mp4', format: 'mp4' },
         { type: 'file', url: 'https://a.example/f.pdf', name: 'f.pdf' },
@@ -68,6 +69,7 @@ const EVENT: Required<Event> = {
   interrupted: true,
   guarded: true,
   providerItems: [{ by: 'openai/gpt-x', account: '0a1b2c3d' }, { encrypted: 'x' }, null],
+  sources: [{ url: 'https://a.example/', title: 'A', mediaType: 'text/html', filename: 'a.html', start: 0, end: 2 }],
   notices: [{ code: 'request_adapted', message: 'm' }],
   compaction: { evicted: [[0, 1]], summarised: { head: null, tail: 3 }, dropped: [2], hooks: [HOOK] },
   partial: true,
@@ -115,6 +117,7 @@ const STEP: Required<StepResult> = {
   finishReason: 'tool_calls',
   final: true,
   warnings: ['temperature is not supported'],
+  hosted: [{ name: 'web_search', input: '{"query":"moon"}', isError: true }],
   hooks: [HOOK],
 };
 

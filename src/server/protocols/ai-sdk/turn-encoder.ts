@@ -10,7 +10,15 @@ import type { StopReason } from '../../../core/domain/run.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../../core/domain/tool-calls.ts';
 import { noUsage } from '../../../core/domain/usage.ts';
 import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
-import { callChunk, type ChatMetadata, recordedParts, type RecordedParts, type UiChunk, type UiFinishReason } from './ui-message.ts';
+import {
+  callChunk,
+  type ChatMetadata,
+  recordedParts,
+  type RecordedParts,
+  sourceChunks,
+  type UiChunk,
+  type UiFinishReason,
+} from './ui-message.ts';
 
 export interface EncodedTurn {
   sessionId: string;
@@ -166,6 +174,8 @@ export class TurnEncoder {
     if (!this.#isInStep) yield* this.#beginStep();
     yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content));
     this.#live = undefined;
+    // Calls that were streamed come behind the text, so these come last in any case.
+    yield* sourceChunks(event.id, event.sources);
   }
 
   *#piece(piece: AnswerPiece): Generator<UiChunk> {
@@ -318,7 +328,7 @@ function mayBeAnswer({ content }: Event): boolean {
   return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
 }
 
-const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end'];
+const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end', 'source-url', 'source-document'];
 
 /** Yields the chunks of an answer that was interrupted, whose text no guardrail has passed. */
 function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {

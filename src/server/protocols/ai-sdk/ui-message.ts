@@ -2,6 +2,7 @@ import { type ContentItem, type ContentPart, isToolCall, type ToolCall } from '.
 import { defined } from '../../../core/domain/defined.ts';
 import type { JsonValue } from '../../../core/domain/json.ts';
 import type { StopReason } from '../../../core/domain/run.ts';
+import type { Source } from '../../../core/domain/sources.ts';
 import type { AggregatedUsage } from '../../../core/domain/usage.ts';
 
 /** The decision on a call, as a part of a message shows it. */
@@ -29,7 +30,13 @@ type UiPart =
   | { type: 'step-start' }
   | { type: 'text'; text: string; state?: 'done' }
   | { type: 'file'; mediaType: string; url: string }
+  | UiSource
   | UiCall;
+
+/** A page or a document that the provider of the model has used. */
+type UiSource =
+  | { type: 'source-url'; sourceId: string; url: string; title?: string }
+  | { type: 'source-document'; sourceId: string; mediaType: string; title: string; filename?: string };
 
 /** A message of a chat of the AI SDK. */
 export interface UiMessage {
@@ -65,6 +72,10 @@ export class MessageBuilder {
         return this.#append(chunk.delta);
       case 'file':
         this.#parts.push({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
+        return;
+      case 'source-url':
+      case 'source-document':
+        this.#parts.push(chunk);
         return;
       case 'tool-input-available':
         return this.#called(chunk);
@@ -144,6 +155,7 @@ export type UiChunk =
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
   | { type: 'file'; url: string; mediaType: string }
+  | UiSource
   | { type: 'tool-input-start'; toolCallId: string; toolName: string }
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: JsonValue }
@@ -193,6 +205,20 @@ function fileOf({ type, url, data, mediaType }: Exclude<ContentPart, { type: 'te
   const ofType = mediaType ?? (type === 'file' ? 'application/octet-stream' : type);
   if (url !== undefined) return [{ url, mediaType: ofType }];
   return data === undefined ? [] : [{ url: `data:${ofType};base64,${data}`, mediaType: ofType }];
+}
+
+/** Returns the chunks with the sources of the answer of an event, each page once. */
+export function sourceChunks(eventId: string, sources: readonly Source[] = []): UiChunk[] {
+  const known = new Set<string>();
+  return sources.flatMap((source, index): UiChunk[] => {
+    const { url, title, filename, mediaType = 'application/octet-stream' } = source;
+    const sourceId = `${eventId}-source-${index + 1}`;
+    if (url === undefined)
+      return [{ type: 'source-document', sourceId, mediaType, title: title ?? filename ?? '', ...defined({ filename }) }];
+    if (known.has(url)) return [];
+    known.add(url);
+    return [{ type: 'source-url', sourceId, url, ...defined({ title }) }];
+  });
 }
 
 /** Returns the chunk with the arguments of a call as it was recorded. */

@@ -1,6 +1,7 @@
-import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionMessage } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import { z } from 'zod';
+import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-view.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
@@ -41,7 +42,7 @@ import {
   toolCall,
   toolResult,
 } from './parameters.ts';
-import { entriesOf, isOutput, usageOf } from './response-body.ts';
+import { entriesOf, isOutput, type OutputEntry, urlCitations, usageOf } from './response-body.ts';
 import { agentOfModel, awaitResult, startAgent, streamedResponse, type StreamEncoder } from './running.ts';
 
 const ID = 'createChatCompletion';
@@ -127,6 +128,10 @@ export class CompletionChunks {
   /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
   #held: string | undefined;
   #lastText: string | undefined;
+  /** The last text that may be the answer, with its sources. */
+  #cited: Message | undefined;
+  /** The length of the text so far. */
+  #length = 0;
   #lastFinish: string | undefined;
 
   constructor(facts: CompletionFacts, options: ChunkOptions) {
@@ -176,7 +181,9 @@ export class CompletionChunks {
     const entries = entriesOf(event);
     const messages = entries.filter((entry) => entry.type === 'message');
     if (entries.some(({ type }) => type !== 'result')) yield* this.#release();
-    for (const [index, { text, mayBeAnswer, isGuarded }] of messages.entries()) {
+    for (const [index, message] of messages.entries()) {
+      const { text, mayBeAnswer, isGuarded } = message;
+      this.#cited = mayBeAnswer ? message : undefined;
       this.#lastText = mayBeAnswer && !isGuarded ? text : undefined;
       if (this.#options.answerAlone) continue;
       if (mayBeAnswer && isGuarded) {
@@ -221,8 +228,11 @@ export class CompletionChunks {
     if (refusal === undefined) this.#requireRecorded(sent);
     const reason = finishReason(result, this.#lastFinish);
     if (reason === undefined) throw runFailed(result);
-    if (refusal === undefined) yield* this.#answer(result);
-    else yield this.#chunk({ refusal });
+    if (refusal === undefined) {
+      yield* this.#answer(result);
+      const annotations = annotationsOf(this.#cited, result, this.#length);
+      if (annotations.length > 0) yield this.#chunk({ annotations });
+    } else yield this.#chunk({ refusal });
     yield this.#chunk({}, reason);
     if (!this.#options.includeUsage) return;
     yield { ...this.#chunk({}), choices: [], usage: completionUsage(result) };
@@ -244,6 +254,7 @@ export class CompletionChunks {
 
   *#text(content: string): Generator<ChatCompletionChunk> {
     this.#hasSent = true;
+    this.#length += content.length;
     yield this.#chunk({ content });
   }
 
@@ -304,7 +315,12 @@ export const chatRoute = defineRoute(
       const handle = request.client.handle(facts.runId);
       const result = await awaitResult(handle, { ...request, steps: true });
       if (result === undefined) throw await waitTimedOut(handle, request);
-      return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, lastFinishOf(result)) };
+      const cited = result.status === 'completed' ? await lastMessage(handle) : undefined;
+      return {
+        status: 200,
+        headers: runHeaders(facts.runId),
+        body: completionOf({ ...facts, ...defined({ cited }) }, result, lastFinishOf(result)),
+      };
     });
   },
 );
@@ -346,7 +362,28 @@ interface ChunkOptions {
 }
 
 /** A piece of text, or of the reasoning before it, which the API does not have and other servers add under this name. */
-type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
+type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string; annotations?: ChatCompletionMessage.Annotation[] };
+
+type Message = OutputEntry & { type: 'message' };
+
+/** Returns the pages that the answer of a run cites, if it is this text. `length`: of all text up to its end. */
+function annotationsOf(cited: Message | undefined, result: EndedRun, length?: number): ChatCompletionMessage.Annotation[] {
+  if (cited?.sources === undefined || result.status !== 'completed' || !isOutput(cited.text, result.output)) return [];
+  const text = outputText(result.output);
+  // The places are those in the text of the model, which may be JSON in another spelling.
+  const sources = text === cited.text ? cited.sources : cited.sources.map(({ start: _, end: __, ...source }) => source);
+  const from = Math.max(0, (length ?? text.length) - text.length);
+  return urlCitations(text, sources, from).map((url_citation) => ({ type: 'url_citation', url_citation }));
+}
+
+/** Returns the last text of a run that may be its answer. */
+async function lastMessage(handle: Pick<RunHandle<unknown>, 'events'>): Promise<Message | undefined> {
+  let last: Message | undefined;
+  for await (const event of handle.events()) {
+    for (const entry of entriesOf(event)) if (entry.type === 'message') last = entry.mayBeAnswer ? entry : undefined;
+  }
+  return last;
+}
 
 /** The line between the texts of two answers of the model. */
 const BETWEEN = '\n\n';
@@ -360,14 +397,20 @@ interface CompletionFacts {
 }
 
 /** Returns the completion of a run that has ended. Throws the error of a run that has failed or was cancelled. */
-function completionOf({ runId, agent, createdAt }: CompletionFacts, result: EndedRun, lastFinish: string | undefined): ChatCompletion {
+function completionOf(
+  { runId, agent, createdAt, cited }: CompletionFacts & { cited?: Message },
+  result: EndedRun,
+  lastFinish: string | undefined,
+): ChatCompletion {
   const reason = finishReason(result, lastFinish);
   if (reason === undefined) throw runFailed(result);
   const refusal = modelRefusal(result);
+  const annotations = annotationsOf(cited, result);
   const message = {
     role: 'assistant' as const,
     content: refusal === undefined ? outputText(result.output) : null,
     refusal: refusal ?? null,
+    ...(annotations.length === 0 ? {} : { annotations }),
   };
   return {
     id: runId,

@@ -14,8 +14,10 @@ import type {
   ResponseUsage,
 } from 'openai/resources/responses/responses';
 import { outputText } from '../../../core/domain/content.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../../core/domain/json.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
+import type { Source } from '../../../core/domain/sources.ts';
 import { FINAL_ANSWER, resultText, RUN_CODE } from '../../../core/domain/tool-calls.ts';
 import { addRunUsage, type AggregatedUsage } from '../../../core/domain/usage.ts';
 import { type EndedRun, wasCutOff, wasWithheld } from './errors.ts';
@@ -144,7 +146,15 @@ export type OutputEntry =
    * The words of the model. `mayBeAnswer`: it has called nothing, so they may be the answer. `isGuarded`: nothing of it is shown before
    * the checks of the agent have passed it.
    */
-  | { type: 'message'; eventId: string; text: string; mayBeAnswer: boolean; isInterrupted: boolean; isGuarded: boolean }
+  | {
+      type: 'message';
+      eventId: string;
+      text: string;
+      sources?: readonly Source[];
+      mayBeAnswer: boolean;
+      isInterrupted: boolean;
+      isGuarded: boolean;
+    }
   | { type: 'call'; callId: string; name: string; arguments: string }
   | { type: 'result'; callId: string; output: string; isError: boolean }
   /** The conversation continues: what the model has said before was not the answer. */
@@ -164,7 +174,10 @@ export function entriesOf(event: Event): OutputEntry[] {
         const isInterrupted = event.interrupted === true;
         // No check passes the part of an answer that had arrived.
         if (!isOfModel || text === '' || (isGuarded && isInterrupted)) return [];
-        return [{ type: 'message', eventId: event.id, text, mayBeAnswer: !calls && !isInterrupted, isInterrupted, isGuarded }];
+        const mayBeAnswer = !calls && !isInterrupted;
+        return [
+          { type: 'message', eventId: event.id, text, ...defined({ sources: event.sources }), mayBeAnswer, isInterrupted, isGuarded },
+        ];
       }
       case 'tool_call':
         if (item.name === FINAL_ANSWER || (isGuarded && mayGiveAnswer(item.name)) || !isOfModel) return [];
@@ -174,6 +187,24 @@ export function entriesOf(event: Event): OutputEntry[] {
         return [{ type: 'result', callId: item.toolCallId, output: resultText(item.content), isError: item.status === 'error' }];
     }
   });
+}
+
+/** The place of a page in a text of the API. */
+export interface UrlCitation {
+  url: string;
+  title: string;
+  start_index: number;
+  end_index: number;
+}
+
+/**
+ * Returns the pages among the sources of a text. `from`: the length of what comes before it. One whose place is not known is cited by the
+ * whole text: the API has no other way.
+ */
+export function urlCitations(text: string, sources: readonly Source[] = [], from = 0): UrlCitation[] {
+  return sources.flatMap(({ url, title = '', start = 0, end = text.length }): UrlCitation[] =>
+    url === undefined ? [] : [{ url, title, start_index: from + start, end_index: from + end }],
+  );
 }
 
 /** True for a call that may hold the answer: code may return it. */

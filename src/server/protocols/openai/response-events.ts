@@ -177,7 +177,7 @@ export class ResponseEvents {
   }
 
   /** Shows the text of an event: the rest of the live text, or all of it. */
-  *#recorded({ eventId, text }: Message, kind: TextKind = 'message'): Generator<WireEvent, OpenText> {
+  *#recorded({ eventId, text, sources }: Message, kind: TextKind = 'message'): Generator<WireEvent, OpenText> {
     const live = this.#live;
     const isOwn = live?.item.kind === kind && live.item.eventId === eventId && text.startsWith(live.item.text);
     if (isOwn) this.#live = undefined;
@@ -185,6 +185,7 @@ export class ResponseEvents {
     const item = isOwn && !live.isHidden ? live.item : this.#openedInOrder({ kind, eventId, text });
     if (item !== live?.item) yield* this.#numbered(item.begin());
     yield* this.#numbered(item.add(text.slice(item.text.length)));
+    item.cite(sources);
     this.#output.push(item.message({ status: 'completed' }));
     return item;
   }

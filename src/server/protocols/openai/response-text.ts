@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { ResponseOutputMessage, ResponseReasoningItem } from 'openai/resources/responses/responses';
+import type { ResponseOutputMessage, ResponseOutputText, ResponseReasoningItem } from 'openai/resources/responses/responses';
 import { defined } from '../../../core/domain/defined.ts';
 import { LonghaulError } from '../../../core/domain/errors.ts';
-import type { ItemEvent } from './response-body.ts';
+import { type Source, SOURCE_BOUNDS } from '../../../core/domain/sources.ts';
+import { type ItemEvent, urlCitations } from './response-body.ts';
 
 /** An event of a part, with its unit. A piece of text may be cut: it covers the units behind `from`. */
 export interface Piece extends Pick<SequencePlace, 'unit' | 'tag'> {
@@ -31,6 +32,7 @@ export class OpenText {
   readonly eventId: string;
   readonly #tag: Tag;
   #text = '';
+  #sources: readonly Source[] = [];
 
   /** `isMarked`: another item of the reader has the id already. */
   constructor({ kind, index, eventId, isMarked }: Pick<OpenText, 'kind' | 'index' | 'eventId'> & { isMarked: boolean }) {
@@ -76,13 +78,23 @@ export class OpenText {
     ];
   }
 
+  /** Adds the sources of the text, once its event is there. */
+  cite(sources: readonly Source[] = []): void {
+    this.#sources = sources;
+  }
+
   end(closing: Closing): Piece[] {
+    const annotations = this.#annotations();
     const done = {
       type: 'response.output_item.done',
       output_index: this.index,
       item: this.#item(closing.status, closing.phase),
     } as const;
-    const events: ItemEvent[] = [...TEXT_EVENTS[this.kind].end(this.#place, this.#text), done];
+    const cited = annotations.map(
+      (annotation, annotation_index) =>
+        ({ type: 'response.output_text.annotation.added', ...this.#place, ...IN_CONTENT, annotation_index, annotation }) as const,
+    );
+    const events: ItemEvent[] = [...cited, ...TEXT_EVENTS[this.kind].end(this.#place, this.#text, annotations), done];
     return events.map((event, number) => ({ unit: this.#textEnd() + 1 + number, tag: this.#tag.value, event }));
   }
 
@@ -94,6 +106,10 @@ export class OpenText {
 
   get #place(): { item_id: string; output_index: number } {
     return { item_id: this.id, output_index: this.index };
+  }
+
+  #annotations(): Annotation[] {
+    return this.kind === 'message' ? urlCitations(this.#text, this.#sources).map((one) => ({ type: 'url_citation', ...one })) : [];
   }
 
   #textEnd(): number {
@@ -121,7 +137,7 @@ export class OpenText {
       type: 'message',
       role: 'assistant',
       status,
-      content: text === undefined ? [] : [messagePart(kind, text)],
+      content: text === undefined ? [] : [messagePart(kind, text, this.#annotations())],
       ...defined({ phase }),
     };
   }
@@ -150,7 +166,7 @@ export type TextKind = 'message' | 'refusal' | 'reasoning';
 interface TextEvents {
   begin: (at: ItemPlace) => ItemEvent;
   delta: (at: ItemPlace, delta: string) => ItemEvent;
-  end: (at: ItemPlace, text: string) => ItemEvent[];
+  end: (at: ItemPlace, text: string, annotations: Annotation[]) => ItemEvent[];
 }
 
 interface ItemPlace {
@@ -165,9 +181,9 @@ const TEXT_EVENTS: Readonly<Record<TextKind, TextEvents>> = {
   message: {
     begin: (at) => ({ type: 'response.content_part.added', ...at, ...IN_CONTENT, part: messagePart('message', '') }),
     delta: (at, delta) => ({ type: 'response.output_text.delta', ...at, ...IN_CONTENT, delta, logprobs: [] }),
-    end: (at, text) => [
+    end: (at, text, annotations) => [
       { type: 'response.output_text.done', ...at, ...IN_CONTENT, text, logprobs: [] },
-      { type: 'response.content_part.done', ...at, ...IN_CONTENT, part: messagePart('message', text) },
+      { type: 'response.content_part.done', ...at, ...IN_CONTENT, part: messagePart('message', text, annotations) },
     ],
   },
   refusal: {
@@ -188,8 +204,11 @@ const TEXT_EVENTS: Readonly<Record<TextKind, TextEvents>> = {
   },
 };
 
-function messagePart(kind: 'message' | 'refusal', text: string): ResponseOutputMessage['content'][number] {
-  return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations: [] };
+/** A page that a text cites. */
+type Annotation = ResponseOutputText.URLCitation;
+
+function messagePart(kind: 'message' | 'refusal', text: string, annotations: Annotation[] = []): ResponseOutputMessage['content'][number] {
+  return kind === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'output_text', text, annotations };
 }
 
 /** Returns the id of an item of text, without a mark. */
@@ -263,8 +282,8 @@ const PROVISIONAL = 2 ** 9;
 const GROUPS = 2 ** 14;
 const UNITS = 2 ** 16;
 
-/** The most units of a text. The rest of a longer one is one piece. */
-const MOST_TEXT_UNITS = UNITS - 16;
+/** The most units of a text, which leaves room for its sources and its end. The rest of a longer one is one piece. */
+const MOST_TEXT_UNITS = UNITS - 16 - SOURCE_BOUNDS.sources;
 
 export function sequenceOf({ provisional, group, unit, tag }: SequencePlace): number {
   return ((provisional * GROUPS + group) * UNITS + unit) * TAGS + tag;

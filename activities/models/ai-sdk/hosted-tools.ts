@@ -1,0 +1,54 @@
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
+import { isJsonObject } from '../../../src/core/domain/json.ts';
+import { textIn } from '../openai/message-order.ts';
+import type { AiSdkModel } from './language-model.ts';
+import type { Entry } from './layout.ts';
+
+/** Returns a hosted tool in the form of both specifications. */
+export function providerTool({ id, name, args }: HostedTool): object {
+  return { type: 'provider', id, name, args };
+}
+
+/** The facts about a model by which its hosted tools are known. */
+type Hosting = Pick<AiSdkModel, 'provider' | 'modelId'>;
+
+/** Returns the id of the first tool that belongs to another provider than that of the model; undefined if there is none. */
+export function foreignTool(hosted: readonly HostedTool[] = [], { provider, modelId }: Hosting): string | undefined {
+  const names = new Set(provider.split(/[./-]/));
+  // A gateway passes them on, Azure has those of OpenAI, and Bedrock has Claude.
+  if (names.has('gateway')) return undefined;
+  if (names.has('azure')) names.add('openai');
+  if (names.has('bedrock') && /anthropic|claude/.test(modelId)) names.add('anthropic');
+  return hosted.find(({ id }) => !names.has(id.slice(0, id.indexOf('.'))))?.id;
+}
+
+/**
+ * Throws `model_bad_request` if a package says that it has left a hosted tool out of the request: an answer without the tool would be
+ * another one.
+ */
+export function requireHosted(hosted: readonly HostedTool[] = [], warnings: unknown, model: string, { provider }: Hosting): void {
+  if (!Array.isArray(warnings)) return;
+  for (const warning of warnings as unknown[]) {
+    if (!isJsonObject(warning) || !textIn(warning['type']).startsWith('unsupported')) continue;
+    const text = JSON.stringify(warning);
+    const left = hosted.find(({ id }) => text.includes(id) || warning['feature'] === `${id.slice(id.indexOf('.') + 1)} tool`);
+    if (left === undefined) continue;
+    const why = typeof warning['details'] === 'string' ? `: ${warning['details'].slice(0, 300)}` : '';
+    throw new ModelCallError(
+      'model_bad_request',
+      `Provider "${provider}" of model "${model}" does not take the hosted tool "${left.id}"${why}`,
+    );
+  }
+}
+
+/** Returns the calls that the provider has made by itself, with their outcome. */
+export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
+  const failed = new Set(layout.flatMap((entry) => (entry.t === 'hosted-result' && entry.isError ? [entry.id] : [])));
+  return layout.flatMap((entry): HostedCall[] => {
+    if (entry.t !== 'hosted-call') return [];
+    const { id, name, input } = entry;
+    const text = typeof input === 'string' ? input : (JSON.stringify(input) ?? '');
+    return [{ name, ...(text === '' ? {} : { input: text }), ...(failed.has(id) ? { isError: true } : {}) }];
+  });
+}

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { StreamPart } from '../../activities/models/ai-sdk/language-model.ts';
+import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { EVENT } from '../../src/core/domain/record.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { testAgent } from '../../src/testing/index.ts';
+import { fileStore } from '../../src/stores/payload-store.ts';
+import { aiSdk } from '../../worker/index.ts';
+import { context, fakeModel, FINISH, request, textParts, type Yielded } from './fake-model.ts';
+
+const directory = await mkdtemp(join(tmpdir(), 'longhaul-files-'));
+afterAll(() => rm(directory, { recursive: true, force: true }));
+const payloadStore = fileStore({ directory });
+
+const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
+const IMAGE = Buffer.alloc(300_000, 'x').toString('base64');
+const image: StreamPart = { type: 'file', mediaType: 'image/png', data: { type: 'data', data: IMAGE } };
+const reasoning: StreamPart[] = [
+  { type: 'reasoning-start', id: 'r' },
+  { type: 'reasoning-delta', id: 'r', delta: 'Hm' },
+  { type: 'reasoning-end', id: 'r', providerMetadata: { fake: { signature: 'S' } } },
+];
+const call: StreamPart = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: '{}' };
+const PART = { type: 'image', mediaType: 'image/png', spilled: expect.objectContaining({ store: 'files', bytes: expect.any(Number) }) };
+
+async function run(answers: readonly Yielded[], output?: z.ZodType) {
+  const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look], ...(output === undefined ? {} : { output }) });
+  const model = fakeModel(answers);
+  const tested = await testAgent(agent, { input: 'Q', model: aiSdk(() => model, { structuredOutput: true }), payloadStore });
+  return { ...tested, model };
+}
+
+test.each<[form: string, data: unknown]>([
+  ['v4', { type: 'data', data: 'AAAA' }],
+  ['v4 bytes', { type: 'data', data: new Uint8Array([0, 0, 0]) }],
+  ['v3', 'AAAA'],
+  ['v3 bytes', new Uint8Array([0, 0, 0])],
+])('a file of a model is read in the form of %s', async (_, data) => {
+  const model = fakeModel([[{ ...image, data }, FINISH]]);
+  expect(await aiSdk(() => model).call(request(), context())).toMatchObject({ files: [{ mediaType: 'image/png', data: 'AAAA' }] });
+});
+
+test('an image is a part of the message, its bytes are in the store alone, and reasoning still goes back', async () => {
+  const { result, events, model } = await run([[...reasoning, ...textParts('Look.').slice(0, 3), image, call, FINISH], textParts('Done.')]);
+  expect(result.status).toBe('completed');
+  const [answer] = events.flatMap(({ content, usage }) => (usage === undefined ? [] : [content]));
+  expect(answer?.[0]).toEqual({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Look.' }, PART] });
+  expect(events.every((event) => jsonBytes(event) < 10_000 && checkJson(EVENT, event).length === 0)).toBe(true);
+  expect(model.calls[1]?.prompt).toContainEqual({
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'Hm', providerOptions: { fake: { signature: 'S' } } },
+      { type: 'text', text: 'Look.' },
+      { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} },
+    ],
+  });
+});
+
+test('an image alone is an answer, and a structured one is read from its text', async () => {
+  const alone = await run([[image, FINISH]]);
+  expect(alone.result).toMatchObject({ status: 'completed', output: [PART] });
+  const structured = await run([[...textParts('{"n":1}').slice(0, 3), image, FINISH]], z.object({ n: z.number() }));
+  expect(structured.result).toMatchObject({ status: 'completed', output: { n: 1 } });
+});
+
+test('without a store the run ends with an error that names it, and the model is asked once', async () => {
+  const model = fakeModel([[image, FINISH]]);
+  const agent = defineAgent({ name: 'painter', model: 'fake/fake-1' });
+  const { result } = await testAgent(agent, { input: 'Q', model: aiSdk(() => model) });
+  expect(result).toMatchObject({ status: 'error', errorCode: 'model_error', error: expect.stringContaining('"payloadStore"') });
+  expect(model.calls).toHaveLength(1);
+});
