@@ -155,8 +155,8 @@ export const TRACE = defineCommand({
   options: {
     export: flag('print the spans of the run for an OpenTelemetry collector', {
       manual:
-        'With `--export`: the spans that follow from the record, with the ids that workers give them, as the body of a request to ' +
-        '`/v1/traces` (OTLP in JSON). Spans of model calls and tool calls are reported by workers alone ([telemetry](telemetry.md))',
+        'Those that follow from the record, with the ids that workers give them, as the body of a request to `/v1/traces` (OTLP in ' +
+        'JSON). Spans of model calls and tool calls are reported by workers alone ([telemetry](telemetry.md))',
     }),
   },
 });
