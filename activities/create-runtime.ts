@@ -25,6 +25,7 @@ import type { SecretSource } from '../src/secrets/secret-sources.ts';
 import type { ArchiveSink } from '../src/stores/file-archive.ts';
 import type { PayloadStore } from '../src/stores/payload-store.ts';
 import type { StreamSink } from '../src/streams/stream-sink.ts';
+import { Telemetry } from '../src/telemetry/telemetry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
 import { AbortRegistry } from './attempts/attempt.ts';
 import { MissingNames } from './attempts/failure.ts';
@@ -41,6 +42,8 @@ import { TranscriptCache } from './run-queries/transcript.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
 import { WorkerSkills } from './skills/worker-skills.ts';
+import type { CaptureContent, WorkerTelemetry } from './telemetry/call-spans.ts';
+import { RunTraces } from './telemetry/run-traces.ts';
 import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
@@ -93,6 +96,10 @@ export interface RuntimeOptions {
   streams?: StreamSink;
   /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
   hooks?: readonly AnyHook[];
+  /** Reports spans and metrics of runs: `await telemetry({ tracerProvider, meterProvider })`. */
+  telemetry?: Telemetry;
+  /** Whether spans have the arguments and results of tools and the answers of models, without the values of secrets. Default false. */
+  captureContent?: CaptureContent;
   /**
    * Called with every decision before it is applied: returns the approver's name, or refuses. Without it, `by` is
    * recorded as the caller claims it.
@@ -175,6 +182,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     payloadStore: options.payloadStore,
     archive: options.archive,
     ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
+    ...defined({ telemetry: telemetryOf(options, secrets) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: checkedFunction('authorize', options.authorize),
     notify: checkedFunction('notify', options.notify),
@@ -198,6 +206,19 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     logOnce: onceOnly(log),
     searchAttributes,
   };
+}
+
+/** Returns what the worker reports of its runs. Throws a UsageError for a value that is no telemetry, and for content without it. */
+function telemetryOf({ telemetry, captureContent = false }: RuntimeOptions, secrets: SecretVault): WorkerTelemetry | undefined {
+  if (captureContent !== false && captureContent !== 'redacted')
+    throw new UsageError(`the worker: "captureContent" is ${JSON.stringify(captureContent)}: write "redacted", or leave it out`);
+  if (telemetry === undefined && captureContent !== false)
+    throw new UsageError('the worker has "captureContent" but no "telemetry": give it await telemetry({ tracerProvider })');
+  if (telemetry === undefined) return undefined;
+  if (!(telemetry instanceof Telemetry))
+    throw new UsageError('the worker: "telemetry" is none: write await telemetry({ tracerProvider }), with telemetry of "longhaul/worker"');
+  telemetry.requireOwnIds();
+  return { telemetry, captureContent, redact: (value) => secrets.redactJson(value), traces: new RunTraces() };
 }
 
 /** The most lines that are remembered to be logged once. */

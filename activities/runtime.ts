@@ -23,6 +23,7 @@ import type { TranscriptCache } from './run-queries/transcript.ts';
 import type { SecretVault } from './secret-vault.ts';
 import type { WorkerSkills } from './skills/worker-skills.ts';
 import type { WorkerStreams } from './streams/worker-streams.ts';
+import type { WorkerTelemetry } from './telemetry/call-spans.ts';
 import type { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** The state that the activities of one worker share. */
@@ -46,6 +47,8 @@ export interface ActivityRuntime {
   archiveTimeoutMs: number;
   /** Carries the live output of runs to readers. */
   streams?: WorkerStreams | undefined;
+  /** Reports spans and metrics. */
+  telemetry?: WorkerTelemetry | undefined;
   /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
   /** Called when a call waits for a decision. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { OperatorService, WorkflowService } from '@temporalio/client';
+import { Client, type OperatorService, type WorkflowService } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
 import {
   type BundleOptions,
@@ -18,6 +18,7 @@ import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { keyOfRun } from '../activities/run-queries/query-run.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
+import { reportExecution } from '../activities/telemetry/run-reports.ts';
 import type { CodecOptions, EncryptionCodec } from '../src/codec/encryption.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
@@ -67,6 +68,8 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   secrets: true,
   payloadStore: true,
   streams: true,
+  telemetry: true,
+  captureContent: true,
   archive: true,
   archiveTimeout: true,
   hooks: true,
@@ -104,6 +107,8 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   /** The namespace of its workers: facts about one namespace do not hold for another. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
+  /** Reads the beginnings of runs, for their traces. */
+  #client: Client | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
   #checkedExecutors: Promise<void> | undefined;
 
@@ -141,13 +146,17 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const taken = names.filter((name) => Object.hasOwn(longhaulActivities, name));
     if (taken.length > 0)
       throw new UsageError(`the worker has an activity "${taken[0]}" already, and so has Longhaul: rename the tool or the activity`);
-    this.#connection = options.connection;
+    const { connection, namespace = 'default' } = options;
+    this.#connection = connection;
     if (options.connection !== undefined)
       this.#searchAttributes = this.#ensureSearchAttributes(options.connection, options.namespace ?? 'default');
     const configured = super.configureWorker(options);
+    const dataConverter = markingUnreadable(configured.dataConverter);
+    if (connection !== undefined && this.#runtime.telemetry !== undefined)
+      this.#client = new Client({ connection, namespace, dataConverter });
     return {
       ...configured,
-      dataConverter: markingUnreadable(configured.dataConverter),
+      dataConverter,
       ...(options.workflowBundle === undefined ? this.#workflows(options) : {}),
       activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
@@ -250,7 +259,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   #sinks(): InjectedSinks<LonghaulSinks> {
-    const { aborts, streams, transcripts } = this.#runtime;
+    const { aborts, streams, telemetry, transcripts } = this.#runtime;
     return {
       longhaul: {
         cancelRequested: {
@@ -267,6 +276,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
         recorded: {
           fn: ({ workflowId, runId }, totals) => streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals }),
+          callDuringReplay: false,
+        },
+        executionEnded: {
+          fn: ({ workflowId, runId: executionId }, key, part) => {
+            if (telemetry !== undefined) void reportExecution(telemetry, this.#client, { workflowId, executionId, key, part });
+          },
           callDuringReplay: false,
         },
       },

@@ -30,6 +30,7 @@ import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } 
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { filesOf } from './answer-files.ts';
+import type { BeginModelSpan, ModelSpan } from '../telemetry/call-spans.ts';
 import { AnswerStream, type AskedModel, type AskedModels, ModelOrder, TimeLimit } from './fallback.ts';
 import { type Pace, paceOf, Patience } from './patience.ts';
 
@@ -67,6 +68,8 @@ interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interru
   newId?: () => string;
   /** Streams the answer. */
   beginStream?: BeginStream | undefined;
+  /** Begins the span of each model that is asked. */
+  beginSpan?: BeginModelSpan | undefined;
   /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
   mayBeEmpty?: boolean;
 }
@@ -98,7 +101,7 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { asked, newId = randomUUID, beginStream, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
+  { asked, newId = randomUUID, beginStream, beginSpan, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = defined({ tags, secret });
@@ -106,17 +109,22 @@ export async function askModel<Result>(
   let call = new CallOfModel(order.current, known, lastDetails());
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
     const { signal } = current;
-    const stream = new AnswerStream(newId, (eventId) => beginStream?.(current, eventId));
+    let span: ModelSpan | undefined;
+    const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
+    const stream = new AnswerStream(newId, begin, () => span?.piece());
     let hasCost = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         // The last one has the time that is left of the attempt.
         const limitMs = order.hasNext ? activityInfo().startToCloseTimeoutMs / asked.models.length : undefined;
+        span = beginSpan?.(order.current.name);
+        const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
         try {
-          return await call.send(patience, stream, { signal, limitMs, mayBeEmpty });
+          return await inSpan(span, { signal, spent: call.spent, send });
         } catch (error) {
           const { pace, sentAt, spent } = call;
           if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
+          span?.movedOn(order.current.name);
           hasCost ||= spent.current !== undefined;
           call = new CallOfModel(order.current, known, spent.details);
           stream.reset();
@@ -148,6 +156,26 @@ export async function askModel<Result>(
       stream.end();
     }
   });
+}
+
+/** A request to a model, and what it has cost so far. */
+interface SpannedRequest {
+  signal: AbortSignal;
+  spent: SpentAttempts;
+  send: () => Promise<ModelResponse>;
+}
+
+/** Sends a request inside the span of its model, if there is one. */
+async function inSpan(span: ModelSpan | undefined, { signal, spent, send }: SpannedRequest): Promise<ModelResponse> {
+  if (span === undefined) return send();
+  try {
+    const given = await span.within(send);
+    span.answered(given, spent.usage);
+    return given;
+  } catch (error) {
+    span.failed(error, spent.usage, { isAborted: signal.aborted });
+    throw error;
+  }
 }
 
 /** The call of one model within an attempt. */

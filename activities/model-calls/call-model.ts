@@ -47,6 +47,7 @@ import { runIdOf, runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
+import { modelSpans } from '../telemetry/call-spans.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { withFiles } from './answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
@@ -79,7 +80,9 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const { anchors = [], lenient = false } = snapshot.checks ?? {};
   const checkedBy = runtime.anchors.named(anchors, { lenient });
   const beginStream = modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy });
-  const streamed = { asked, beginStream, patience };
+  const traced = { run: input, agentName: snapshot.name, call: String(input.through), step: input.step };
+  const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
+  const streamed = { asked, beginStream, beginSpan, patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
   const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };

@@ -236,13 +236,16 @@ export class ModelOrder {
 export class AnswerStream {
   readonly #newId: () => string;
   readonly #begin: (eventId: string) => ReturnType<BeginStream>;
+  readonly #onPiece: () => void;
   #eventId: string;
   #stream: ReturnType<BeginStream>;
   #isUntouched = true;
 
-  constructor(newId: () => string, begin: (eventId: string) => ReturnType<BeginStream>) {
+  /** `onPiece` is called with each piece. */
+  constructor(newId: () => string, begin: (eventId: string) => ReturnType<BeginStream>, onPiece: () => void = () => undefined) {
     this.#newId = newId;
     this.#begin = begin;
+    this.#onPiece = onPiece;
     this.#eventId = newId();
     this.#stream = begin(this.#eventId);
   }
@@ -254,6 +257,7 @@ export class AnswerStream {
 
   add(delta: ModelDelta): void {
     this.#isUntouched = false;
+    this.#onPiece();
     this.#stream?.add(delta);
   }
 

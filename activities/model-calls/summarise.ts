@@ -13,6 +13,7 @@ import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
 import { runKey } from '../run-queries/query-run.ts';
 import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
+import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { askModel, modelActivity } from './ask-model.ts';
 import { type AskedModel, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
@@ -45,9 +46,11 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
     return { name, client, request, prepare, ...priceInList(snapshot, name) };
   });
   const asked = { models, policy: names.length > 1 ? snapshot.fallback : undefined };
+  const traced = { run: input, agentName: snapshot.name, call: activityCall() };
+  const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
   const outcome = await askModel(
     runtime.aborts,
-    { asked, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { asked, beginSpan, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
     ({ answer: { content, usage }, eventId, model, origin: { answeredBy } }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);

@@ -35,6 +35,7 @@ import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
+import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { shortId } from '../tool-calls/execute-tool.ts';
 import type { StepReference } from './step-values.ts';
 import { asGiven, verdictOn } from './verdict-on.ts';
@@ -79,12 +80,14 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
   const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
   const { heartbeatMs } = timing;
+  const traced = { run: input, agentName: snapshot.name, call: activityCall() };
   // In AXON, an empty answer is a failed attempt of its step.
   const options = {
     // A program names one model for each step, and a step that fails is tried again by its `refine`.
     asked: { models: [{ name: own.model, client, request }] },
     newId: shortId,
     beginStream,
+    beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
     patience,
     heartbeatMs,
     mayBeEmpty: lenient,

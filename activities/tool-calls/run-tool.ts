@@ -28,6 +28,7 @@ import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { ToolStream } from '../streams/activity-streams.ts';
+import { toolSpan } from '../telemetry/call-spans.ts';
 import { type Executed, executeTool, limitResultSize, shortId, startTimeLimit, ToolTimeout, toOutcome } from './execute-tool.ts';
 import { findTool } from './find-tool.ts';
 import { callArguments, toolContext } from './tool-context.ts';
@@ -77,6 +78,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
 async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, current: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
+  const span = runtime.telemetry && (await toolSpan(runtime.telemetry, input, { tool: name, args: call.args }));
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
   const limit = startTimeLimit(name, input.timeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
@@ -92,7 +94,9 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     });
     current.throwIfAborted();
     hasBegun = true;
-    const executed = await limit.race(executeTool({ tool, args: call.args, context }));
+    const execute = (): Promise<Executed> => executeTool({ tool, args: call.args, context });
+    const executed = await limit.race(span === undefined ? execute() : span.within(execute));
+    span?.ended(executed);
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isRetried(call, executed.thrown.error))
       throw retryableFailure(runtime, call, executed, executed.thrown.error);
@@ -104,6 +108,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     const settled = await settledResult(runtime, call, executed, current.signal);
     return await toolOutput(runtime, call, settled, Object.fromEntries(changes));
   } catch (error) {
+    span?.failed(error);
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
   } finally {

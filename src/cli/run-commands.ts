@@ -152,6 +152,13 @@ export const TRACE = defineCommand({
     'attempts; for an agent, its steps with their model calls, tool calls and waits for decisions. Works during the run and after it, ' +
     'with and without a worker.',
   args: { runId: COMMON.run },
+  options: {
+    export: flag('print the spans of the run for an OpenTelemetry collector', {
+      manual:
+        'Those that follow from the record, with the ids that workers give them, as the body of a request to `/v1/traces` (OTLP in ' +
+        'JSON). Spans of model calls and tool calls are reported by workers alone ([telemetry](telemetry.md))',
+    }),
+  },
 });
 
 export const APPROVALS = defineCommand({

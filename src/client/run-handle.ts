@@ -6,7 +6,7 @@ import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../core/domain/content.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
-import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult } from '../core/domain/result.ts';
+import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult, type RunResultFields } from '../core/domain/result.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
@@ -38,6 +38,7 @@ import { type RequestedBy, RESULT_OPTIONS, type ResultOptions } from './client-o
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
 import type { StreamOptions } from './stream/stream-run.ts';
+import type { OtlpTraces } from '../telemetry/otlp.ts';
 import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
 
 /** The options of a cancellation. */
@@ -120,6 +121,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async trace(): Promise<ExecutionTrace> {
     return this.#allowed.for(() => this.#reader.trace());
+  }
+
+  /**
+   * Returns the spans that follow from the record of the run, with the ids that workers give them, as the body of a request to `/v1/traces`
+   * of an OpenTelemetry collector: of the run once it has ended, of its turns, its waits for decisions and its calls of children.
+   */
+  async exportTrace(): Promise<OtlpTraces> {
+    const { exportedTrace } = await import('./exported-trace.ts');
+    const result = async (): Promise<RunResultFields> => (await this.#result.read({})).fields;
+    return this.#allowed.for(() => exportedTrace(this.#client, this.runId, { reader: this.#reader, result }));
   }
 
   /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */

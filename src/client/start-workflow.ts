@@ -13,6 +13,7 @@ import type { ModelName } from '../core/domain/model.ts';
 import {
   priorityFrom,
   priorityProblem,
+  readTraceparent,
   type RunOpening,
   type RunOverrides,
   type SessionInput,
@@ -68,6 +69,8 @@ export interface CommonStart extends WorkflowOptions {
   tags?: readonly string[];
   /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
   live?: boolean;
+  /** The place of the caller in a trace, as W3C Trace Context writes it (`00-<trace id>-<span id>-01`): the spans of the run are below it. Stored once. */
+  traceparent?: string;
 }
 
 /** The options of the start of a run without the deps and without the conversation that it begins with. */
@@ -89,6 +92,7 @@ export const SESSION_START_OPTIONS: OptionTable<SessionStart> = {
   settings: true,
   tags: true,
   live: true,
+  traceparent: true,
   taskQueue: true,
   searchAttributes: true,
   memo: true,
@@ -258,7 +262,7 @@ type RunInputOptions = Partial<RunOpening> &
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, state, principal, session, model, settings, tags, live } = options;
+  const { input, messages, deps, state, principal, session, model, settings, tags, live, traceparent } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const limits = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -278,12 +282,20 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
       session: session === undefined ? undefined : stripUndefined({ ...session }),
       limits: Object.keys(limits).length === 0 ? undefined : limits,
+      traceparent: checkedTraceparent(traceparent),
       ...overrides,
     }),
   );
   if (checked.ok) return checked.input;
   const message = `The run cannot start: ${checked.problem}`;
   throw checked.lacksInput ? new UsageError(message) : new LonghaulError(checked.code, message);
+}
+
+/** Throws `invalid_input` for a text that is no place in a trace. */
+export function checkedTraceparent(traceparent: string | undefined): string | undefined {
+  if (traceparent === undefined || readTraceparent(traceparent) !== undefined) return traceparent;
+  const message = `The run cannot start: "traceparent" is ${JSON.stringify(traceparent)}: write "00-<trace id>-<span id>-01", or leave it out`;
+  throw new LonghaulError('invalid_input', message);
 }
 
 /** Throws if the agent, as far as it is known, cannot work with this model and these settings. */

@@ -18,6 +18,7 @@ import { type AnyProgram, type GivenInputOf, parseProgramInput, type ProgramOutp
 import { AWAIT_OPTIONS } from './client-options.ts';
 import { type EarlierOpening, readEarlier, withEarlier } from './saved-context.ts';
 import {
+  checkedTraceparent,
   type ClientSettings,
   type CommonStart,
   liveOf,
@@ -124,7 +125,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { deps, state, principal, tags, live, resume } = options;
+  const { deps, state, principal, tags, live, traceparent, resume } = options;
   const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
@@ -139,6 +140,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       live: liveOf(live),
+      ...defined({ traceparent: checkedTraceparent(traceparent) }),
       ...defined({ resume }),
     }),
   );

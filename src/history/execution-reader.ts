@@ -393,6 +393,12 @@ export interface ExecutionBeginning {
   principal?: Principal;
   /** The run that started this one. Absent: none did. */
   parentRunId?: string;
+  /** Temporal's run id of the first execution of that run. */
+  parentFirstId?: string;
+  /** Temporal's run id of the first execution. */
+  firstExecutionId?: string;
+  /** The place of the caller in a trace. Only the first execution has it. */
+  traceparent?: string;
 }
 
 /** Returns the beginning of an execution, by default the newest one; undefined if the server does not have it. */
@@ -403,5 +409,8 @@ export async function executionBeginning(client: Client, runId: string, executio
   await reader.read(event);
   const { continuedState, input, program, continuedFrom: before } = reader.execution;
   const { principal, parent } = continuedState ?? program ?? input ?? {};
-  return defined({ principal, parentRunId: parent?.runId, before, continuedState });
+  const { traceparent } = program ?? input ?? {};
+  const firstExecutionId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? undefined;
+  const ofParent = { parentRunId: parent?.runId, parentFirstId: parent?.firstRunId };
+  return defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent });
 }

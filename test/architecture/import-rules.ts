@@ -65,6 +65,14 @@ export const ZONES: readonly Zone[] = [
     // Most processes have no Redis: its client is loaded when the sink is opened.
     packagesLazily: ['redis'],
   },
+  // Spans and metrics go to the user's own SDK: of OpenTelemetry, its API alone is loaded, and only if a worker wants telemetry.
+  {
+    room: 'src/telemetry',
+    may: ['src/core', 'src/define/option-checks'],
+    packages: ['node:*'],
+    packageTypes: ['@opentelemetry/api'],
+    packagesLazily: ['@opentelemetry/api'],
+  },
   { room: 'src/dev-server', may: ['src/core'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/worker'] },
 
   // Calls to the server, the reading of histories, and the client on top of both.
@@ -75,7 +83,7 @@ export const ZONES: readonly Zone[] = [
   },
   {
     room: 'src/history',
-    may: ['src/core', 'src/temporal', 'src/codec', 'src/stores'],
+    may: ['src/core', 'src/temporal', 'src/codec', 'src/stores', 'src/telemetry/ids'],
     packages: ['node:*', '@temporalio/client', '@temporalio/common'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -153,6 +161,7 @@ export const ZONES: readonly Zone[] = [
       'src/stores',
       'src/secrets',
       'src/streams',
+      'src/telemetry',
       'src/temporal',
       'src/history',
     ],
@@ -224,7 +233,7 @@ export const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[
   { entries: 'activities/executors/quickjs/quickjs-executor', mustNotLoad: ['quickjs-wasi'] },
   { entries: 'activities/executors/index', mustNotLoad: ['quickjs-wasi', 'openai', '@temporalio/client', ...OF_WORKERS] },
   // Most workers have no MCP servers.
-  { entries: 'worker/index', mustNotLoad: ['@modelcontextprotocol/client', 'redis'] },
+  { entries: 'worker/index', mustNotLoad: ['@modelcontextprotocol/client', 'redis', '@opentelemetry/api'] },
   { entries: 'src/client/index', mustNotLoad: ['openai', ...OF_WORKERS] },
 ];
 

@@ -1,5 +1,15 @@
 import { noteNotifyEndedFailure } from '../../src/core/capabilities/notifications.ts';
-import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  getRandomStream,
+  isCancellation,
+  log,
+  patched,
+  proxySinks,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { archiveRequest, endedRequest } from '../../src/core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.ts';
@@ -10,6 +20,7 @@ import { inboundProblem, isJsonObject, type JsonObject, whyUnreadable } from '..
 import { tooLargeText } from '../../src/core/domain/program-run.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import { DEFAULT_THRESHOLDS, eventsText } from '../../src/core/domain/run.ts';
+import { tracedPart } from '../../src/core/domain/traced-part.ts';
 import {
   firstRequest,
   type FirstStart,
@@ -41,8 +52,10 @@ import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem }
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';
-import type { LiveRun, ResolvedRun } from './live-run.ts';
+import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { scheduleActivity } from './schedule-activity.ts';
+
+const { longhaul } = proxySinks<LonghaulSinks>();
 
 export type RunStart = FirstStart | { type: 'continued'; continuedState: ContinueAsNewState; position: RunPosition };
 
@@ -80,7 +93,15 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (runEnd.type === 'finished') await closeKept(run.state && keptAgents(run.state));
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
+  reportTrace(run, runEnd);
   return runEnd;
+}
+
+/** Hands the process of the worker what the trace of the run shows of this execution. It adds nothing to the history. */
+function reportTrace({ key = '', agentName, state }: LiveRun, end: RunEnd): void {
+  const { firstOffset = 0, context: { events } = { events: [] }, steps = [] } = state ?? {};
+  const result = end.type === 'finished' ? end.result : undefined;
+  longhaul.executionEnded(key, tracedPart({ agentName: result?.agentName ?? agentName, firstOffset, events, steps, result }));
 }
 
 /** Returns the end of the loop, also if it throws. */

@@ -6,6 +6,7 @@ import type { Missing } from '../../src/core/domain/missing-definitions.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
 import type { SessionKind } from '../../src/core/domain/run-input.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
+import type { TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
 import type { ChildEnd } from '../../src/core/capabilities/children/children.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
@@ -91,5 +92,7 @@ export interface LonghaulSinks extends Sinks {
     conversationGrew(key: string, news: NewEvents): void;
     /** Reports that the run has recorded something, or that its status has changed. May be called again as well. */
     recorded(totals: RecordedTotals): void;
+    /** Hands over what the trace of a run shows of an execution that ends. `key` as above. May be called again as well. */
+    executionEnded(key: string, part: TracedPart): void;
   };
 }

@@ -154,6 +154,11 @@ export function namesOfModule({ agents, programs, tools, anchors, providers, mem
 
 /** Prints the trace of a run, while it continues and after it has ended. */
 export async function trace(io: CommandIo, flags: FlagsOf<typeof TRACE>): Promise<number> {
+  if (flags.export) {
+    const traces = await withRun(io, flags, ({ client, runId }) => client.handle(runId).exportTrace());
+    io.output.printJson(traces);
+    return 0;
+  }
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());
   return io.output.result(found.toJSON(), traceLines(found, io.output));
 }

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitChanges } from './limits.ts';
 import type { RecordedResponse } from './model.ts';
 import type { ProgramDocument, StepKind } from './program-document.ts';
-import { OVERRIDES, RUN_BOUNDS, RUN_DATA, type RunOverrides } from './run-input.ts';
+import { OVERRIDES, RUN_BOUNDS, RUN_DATA, RUN_ORIGIN, type RunOverrides } from './run-input.ts';
 import * as s from './shape.ts';
 import type { AggregatedUsage } from './usage.ts';
 import type { AnswerVerdict, AttemptDetails, StepError } from './verdicts.ts';
@@ -200,6 +200,7 @@ const INPUT_MEMBERS = {
   /** Takes over the results of an earlier run. */
   resume: s.optional<Resume>(s.closedObject(RESUME_MEMBERS)),
   ...RUN_BOUNDS,
+  ...RUN_ORIGIN,
   tags: OVERRIDES.tags,
   live: OVERRIDES.live,
 };

@@ -40,6 +40,25 @@ const SESSION_MEMBERS = {
 /** The part of the input of a run that makes it a session: it stays open between its answers. */
 export interface SessionInput extends s.ObjectOf<typeof SESSION_MEMBERS> {}
 
+/** The length of a `traceparent` of W3C Trace Context. */
+const TRACEPARENT = s.boundedText({ minLength: 55, maxLength: 300 });
+
+const TRACEPARENT_FORM = /^(?!ff)[0-9a-f]{2}-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?:-.*)?$/;
+
+/** The place of a caller in a trace. */
+export interface TraceCaller {
+  traceId: string;
+  spanId: string;
+  isSampled: boolean;
+}
+
+/** Reads a `traceparent`; undefined for a text that is none. */
+export function readTraceparent(text: string): TraceCaller | undefined {
+  const { traceId = '', spanId = '', flags = '' } = TRACEPARENT_FORM.exec(text)?.groups ?? {};
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
 const PARENT_MEMBERS = {
   runId: ID,
   /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
@@ -99,6 +118,12 @@ export const RUN_DATA = {
   principal: s.optional(PRINCIPAL),
 };
 
+/** The origin of a run of an agent or of a program. */
+export const RUN_ORIGIN = {
+  /** The place of the caller in a trace, as W3C Trace Context writes it. Spans of the run are below it. */
+  traceparent: s.optional(TRACEPARENT),
+};
+
 /** What bounds a run of an agent or of a program. */
 export const RUN_BOUNDS = {
   /** Overrides limits of the agent or the program. */
@@ -112,6 +137,7 @@ const TERMS = {
   /** The run is a session: it stays open after its answers, and may begin without an input. */
   session: s.optional<SessionInput>(s.closedObject(SESSION_MEMBERS)),
   ...RUN_BOUNDS,
+  ...RUN_ORIGIN,
   /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
   fromCall: s.optional<FromCall>(s.closedObject(FROM_CALL_MEMBERS)),
   ...OVERRIDES,

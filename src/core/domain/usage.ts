@@ -52,6 +52,11 @@ export interface Spent {
   estimated?: EstimatedUsage;
 }
 
+/** Returns the US dollars of a usage, if the price of the model is known. */
+export function dollarsOf({ costUsd }: Pick<UsageStats, 'costUsd'>): number | undefined {
+  return costUsd;
+}
+
 /** Returns the usage of a run that has not called a model yet. */
 export function noUsage(): AggregatedUsage {
   return { promptTokens: 0, completionTokens: 0, totalTokens: 0, cachedTokens: 0, reasoningTokens: 0, llmCalls: 0 };

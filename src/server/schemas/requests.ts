@@ -102,6 +102,12 @@ const startFields = {
     .boolean()
     .exactOptional()
     .describe('True: shows output as it is written if the workers carry it in heartbeats, which costs requests to the Temporal server.'),
+  traceparent: z
+    .string()
+    .min(55)
+    .max(300)
+    .exactOptional()
+    .describe("The caller's place in a trace, as W3C Trace Context writes it: the spans of the run are below it."),
   taskQueue: nameText.exactOptional().describe('Needs the scope `admin`.'),
   searchAttributes: searchAttributes.exactOptional(),
   priority: z.int().min(1).exactOptional().describe('Needs the scope `admin`.'),

@@ -16,6 +16,7 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
   status: (run) => run.status(),
   context: (run) => run.context(),
   trace: (run) => run.trace(),
+  exportTrace: (run) => run.exportTrace(),
   steps: (run) => run.steps(),
   events: (run) => drained(run.events({ tree: true })),
   stream: (run) => drained(run.stream()),

@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { UsageError } from '../core/domain/errors.ts';
+import { readTraceparent } from '../core/domain/run-input.ts';
+
+/** A run across its executions. */
+export interface TracedRun {
+  namespace: string;
+  /** The workflow id, and the key of a run inside a workflow of the user. */
+  runId: string;
+  /** Temporal's run id of the first execution: another run may have the same workflow id later. */
+  firstExecutionId: string;
+}
+
+/** The place of a run in a trace. */
+export interface RunTrace {
+  run: TracedRun;
+  traceId: string;
+  /** The span of the caller, or of the call of the parent. Absent: the run is the root of its trace. */
+  parentSpanId?: string;
+  /** False: the caller has decided that this trace is not recorded. */
+  isSampled: boolean;
+}
+
+/** What a span is about. `child`: the call that has started a child, as the record of the parent has it. */
+export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child';
+
+const TRACE_ID_LENGTH = 32;
+const SPAN_ID_LENGTH = 16;
+
+/** Returns the id of the trace of a run that no caller and no parent has given one. The same in every process, and for every attempt. */
+export function traceIdOf(run: TracedRun): string {
+  return digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run)]);
+}
+
+/** Returns the id of a span of a run. `path` tells the spans of one subject apart. */
+export function spanIdOf(run: TracedRun, subject: SpanSubject, ...path: (string | number)[]): string {
+  return digest(SPAN_ID_LENGTH, ['span', ...identityOf(run), subject, ...path]);
+}
+
+/** Returns the place of a run that begins a trace, or continues that of its caller. */
+export function traceOfStart(run: TracedRun, traceparent: string | undefined): RunTrace {
+  const caller = traceparent === undefined ? undefined : readTraceparent(traceparent);
+  if (caller === undefined) return { run, traceId: traceIdOf(run), isSampled: true };
+  return { run, traceId: caller.traceId, parentSpanId: caller.spanId, isSampled: caller.isSampled };
+}
+
+/** Returns the place of a run that another one has started as its child: below the call that has started it. */
+export function traceOfChild(run: TracedRun, parent: RunTrace): RunTrace {
+  return { run, traceId: parent.traceId, parentSpanId: spanIdOf(parent.run, 'child', run.runId), isSampled: parent.isSampled };
+}
+
+function identityOf({ namespace, runId, firstExecutionId }: TracedRun): string[] {
+  return [namespace, runId, firstExecutionId];
+}
+
+/** As JSON, so that no two lists have one digest. */
+function digest(length: number, parts: (string | number)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, length);
+}
+
+/** True if a trace belongs to the part that is recorded. It depends on the id alone, so that all processes answer the same. */
+export function isInSample(traceId: string, ratio: number): boolean {
+  if (ratio >= 1) return true;
+  // The last seven bytes are those that the conventions of samplers read as a random number.
+  return Number.parseInt(traceId.slice(-14), 16) / 2 ** 56 >= 1 - ratio;
+}
+
+/** Makes ids for the spans of an OpenTelemetry SDK. */
+export interface IdGenerator {
+  generateTraceId(): string;
+  generateSpanId(): string;
+}
+
+/** The ids of the span that is being started. The SDK asks for them before `startSpan` returns. */
+let given: { traceId: string; spanId: string } | undefined;
+
+/** Gives the spans of Longhaul the ids that follow from their run, and all others random ones. */
+export const idGenerator: IdGenerator = {
+  generateTraceId: () => given?.traceId ?? randomBytes(TRACE_ID_LENGTH / 2).toString('hex'),
+  generateSpanId: () => given?.spanId ?? randomBytes(SPAN_ID_LENGTH / 2).toString('hex'),
+};
+
+/** Starts a span whose ids are given. */
+export function withIds<Span>(ids: { traceId: string; spanId: string }, start: () => Span): Span {
+  given = ids;
+  try {
+    return start();
+  } finally {
+    given = undefined;
+  }
+}
+
+/** Returns the part of traces that is recorded. Throws a UsageError for a number that is none. */
+export function checkedRatio(ratio: unknown): number {
+  if (typeof ratio === 'number' && ratio >= 0 && ratio <= 1) return ratio;
+  throw new UsageError(`telemetry: "sampleRatio" is ${JSON.stringify(ratio)}: write a number from 0 to 1, such as 0.1`);
+}

@@ -1,0 +1,81 @@
+// Every name of a span, an attribute and a metric. Those of `gen_ai` and `error` are the conventions of OpenTelemetry for generative AI
+// (open-telemetry/semantic-conventions-genai, still in development): a change there is a change of this file alone.
+
+/** The instrumentation scope of all spans and metrics. */
+export const SCOPE = 'longhaul';
+
+/** The operations, which are the beginnings of the names of spans, and the values of `gen_ai.operation.name`. */
+export const OPERATIONS = {
+  agent: 'invoke_agent',
+  workflow: 'invoke_workflow',
+  model: 'chat',
+  tool: 'execute_tool',
+} as const;
+
+/** The names of spans that the conventions do not have. */
+export const SPANS = {
+  wait: 'longhaul.wait',
+  step: 'longhaul.step',
+  probe: 'longhaul.probe',
+} as const;
+
+/** The attributes of spans and the labels of metrics. */
+export const ATTRIBUTES = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  requestModel: 'gen_ai.request.model',
+  agent: 'gen_ai.agent.name',
+  workflow: 'gen_ai.workflow.name',
+  conversation: 'gen_ai.conversation.id',
+  tool: 'gen_ai.tool.name',
+  toolType: 'gen_ai.tool.type',
+  toolCall: 'gen_ai.tool.call.id',
+  toolArguments: 'gen_ai.tool.call.arguments',
+  toolResult: 'gen_ai.tool.call.result',
+  outputMessages: 'gen_ai.output.messages',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheRead: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWrite: 'gen_ai.usage.cache_write.input_tokens',
+  /** The older name of the same: there are backends that know only this one. */
+  cacheCreation: 'gen_ai.usage.cache_creation.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+  errorType: 'error.type',
+  run: 'longhaul.run.id',
+  step: 'longhaul.step',
+  attempt: 'longhaul.attempt',
+  status: 'longhaul.status',
+  stopReason: 'longhaul.stop_reason',
+  steps: 'longhaul.steps',
+  toolCalls: 'longhaul.tool_calls',
+  modelCalls: 'longhaul.model_calls',
+  cost: 'longhaul.cost_usd',
+  turn: 'longhaul.turn',
+  child: 'longhaul.child.run.id',
+  decision: 'longhaul.decision',
+  decisionSource: 'longhaul.decision.source',
+  /** The label of the fallback metrics. */
+  from: 'from',
+  to: 'to',
+  code: 'code',
+} as const;
+
+/** The metrics. */
+export const METRICS = {
+  inferenceDuration: 'gen_ai.client.inference.duration',
+  firstChunk: 'gen_ai.client.inference.time_to_first_chunk',
+  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
+  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+  cacheRead: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+  cacheWrite: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+  reasoningTokens: 'gen_ai.client.inference.usage.reasoning.output_tokens',
+  toolDuration: 'gen_ai.execute_tool.duration',
+  agentDuration: 'gen_ai.invoke_agent.duration',
+  agentInferenceCalls: 'gen_ai.invoke_agent.inference_calls',
+  agentToolCalls: 'gen_ai.invoke_agent.tool_calls',
+  runsEnded: 'longhaul.runs.ended',
+  cost: 'longhaul.cost_usd',
+  fallbacks: 'longhaul.fallbacks',
+  dropped: 'longhaul.telemetry.dropped',
+} as const;

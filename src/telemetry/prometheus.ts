@@ -1,0 +1,114 @@
+import type { ApiMeter, Attributes, MeterProvider } from './provider.ts';
+
+/** The content type of the text. */
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The words for units at the end of names. Units in braces count things, and have none. */
+const UNITS: Readonly<Record<string, string>> = { s: '_seconds' };
+
+/** One series of a counter, or of a histogram with its buckets. */
+interface Series {
+  labels: Attributes;
+  sum: number;
+  count: number;
+  buckets: number[];
+}
+
+/** A metric with its series. */
+interface Family {
+  name: string;
+  type: 'counter' | 'histogram';
+  help: string;
+  /** Upper bounds of the buckets of a histogram. */
+  bounds: readonly number[];
+  series: Map<string, Series>;
+}
+
+/**
+ * The metrics of a process as a page for Prometheus, without an SDK: give it to `telemetry()` as `meterProvider`, and answer `/metrics` with
+ * `text()` and `contentType`.
+ */
+export class PrometheusMetrics implements MeterProvider {
+  readonly contentType = CONTENT_TYPE;
+  readonly #families = new Map<string, Family>();
+
+  getMeter(): ApiMeter {
+    return {
+      createCounter: (name, { unit = '' } = {}) => {
+        const family = this.#family(name, { name: `${baseName(name, unit)}_total`, type: 'counter', bounds: [] });
+        return { add: (value, labels = {}) => add(family, value, labels) };
+      },
+      createHistogram: (name, { unit = '', advice = {} } = {}) => {
+        const bounds = advice.explicitBucketBoundaries ?? [];
+        const family = this.#family(name, { name: baseName(name, unit), type: 'histogram', bounds });
+        return { record: (value, labels = {}) => add(family, value, labels) };
+      },
+    };
+  }
+
+  /** Returns the page: each metric with its series, in the order in which they came to be. */
+  text(): string {
+    return [...this.#families.values()].map(familyText).join('');
+  }
+
+  #family(metric: string, made: Omit<Family, 'help' | 'series'>): Family {
+    const family = this.#families.get(made.name) ?? { ...made, help: `The metric ${metric}`, series: new Map() };
+    this.#families.set(made.name, family);
+    return family;
+  }
+}
+
+/** Returns metrics for Prometheus: `telemetry({ tracerProvider: 'none', meterProvider: prometheusMetrics() })`. */
+export function prometheusMetrics(): PrometheusMetrics {
+  return new PrometheusMetrics();
+}
+
+function add({ series, bounds }: Family, value: number, labels: Attributes): void {
+  // A counter never falls, and a value that is none would spoil every later one.
+  if (!Number.isFinite(value) || value < 0) return;
+  const key = labelsText(labels);
+  const one = series.get(key) ?? { labels, sum: 0, count: 0, buckets: bounds.map(() => 0) };
+  series.set(key, one);
+  one.sum += value;
+  one.count += 1;
+  for (const [index, bound] of bounds.entries()) if (value <= bound) one.buckets[index] = (one.buckets[index] ?? 0) + 1;
+}
+
+function familyText({ name, type, help, bounds, series }: Family): string {
+  const lines = [...series.values()].flatMap((one) => (type === 'counter' ? [counterLine(name, one)] : histogramLines(name, one, bounds)));
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
+}
+
+function counterLine(name: string, { labels, sum }: Series): string {
+  return `${name}${labelsText(labels)} ${sum}`;
+}
+
+function histogramLines(name: string, { labels, sum, count, buckets }: Series, bounds: readonly number[]): string[] {
+  const own = labelsText(labels);
+  return [
+    ...bounds.map((bound, index) => `${name}_bucket${labelsText({ ...labels, le: String(bound) })} ${buckets[index] ?? 0}`),
+    `${name}_bucket${labelsText({ ...labels, le: '+Inf' })} ${count}`,
+    `${name}_sum${own} ${sum}`,
+    `${name}_count${own} ${count}`,
+  ];
+}
+
+function baseName(name: string, unit: string): string {
+  return `${safeName(name)}${UNITS[unit] ?? ''}`;
+}
+
+function safeName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_]/g, '_');
+}
+
+function labelsText(labels: Attributes): string {
+  const written = Object.entries(labels).map(([label, value]) => `${safeName(label)}="${escaped(String(value))}"`);
+  return written.length === 0 ? '' : `{${written.join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll('\n', String.raw`\n`);
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Event } from '../../src/core/domain/record.ts';
+import type { RunResultFields } from '../../src/core/domain/result.ts';
+import type { StepResult } from '../../src/core/domain/tool-calls.ts';
+import { tracedPart } from '../../src/core/domain/traced-part.ts';
+import { noUsage } from '../../src/core/domain/usage.ts';
+import { idGenerator, spanIdOf, traceOfChild, traceOfStart } from '../../src/telemetry/ids.ts';
+import { runSpans } from '../../src/telemetry/run-spans.ts';
+import { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { plainApi, RecordingSdk } from './recording-sdk.ts';
+
+const RUN = { namespace: 'default', runId: 'clerk-1', firstExecutionId: 'f0e1' };
+const BEGAN = Date.UTC(2026, 0, 1);
+const SECRET = 'sk-never-in-a-span';
+
+/** What happens in one step of a run: a call, and how it ended. */
+interface Happened {
+  waits: boolean;
+  child: 'none' | 'new' | 'kept';
+  turn: boolean;
+}
+
+/** A record of a run, and its steps by the number of events after which each is known. */
+interface Recorded {
+  events: Event[];
+  steps: StepResult[];
+  stepsAfter: number[];
+}
+
+function recordOf(all: readonly Happened[]): Recorded {
+  const events: Event[] = [];
+  const recorded: Recorded = { events, steps: [], stepsAfter: [] };
+  const at = (): string => new Date(BEGAN + events.length * 1_000).toISOString();
+  const add = (event: Partial<Event>): number =>
+    events.push({ id: `e${events.length}`, executionId: RUN.runId, timestamp: at(), author: 'clerk', content: [], ...event });
+  const keptId = `${RUN.runId}/ask.1.0.abcdefgh`;
+  let hasKept = false;
+  add({ author: 'user', content: [{ type: 'message', role: 'user', content: SECRET }] });
+  for (const [index, { waits, child, turn }] of all.entries()) {
+    const callId = `c${index}`;
+    const offset = events.length;
+    add({ usage: null, content: [{ type: 'tool_call', toolCallId: callId, name: 'ask', arguments: { text: SECRET } }] });
+    if (waits) {
+      const decision = {
+        id: `d${index}`,
+        type: 'approve',
+        callId,
+        toolName: 'ask',
+        digest: 'x',
+        by: 'ada',
+        source: 'update',
+        at: at(),
+      } as const;
+      add({ decision });
+    }
+    const begunNow = `${RUN.runId}/ask.${offset}.0.abcdefgh`;
+    const childRunId = child === 'kept' && hasKept ? keptId : begunNow;
+    hasKept ||= begunNow === keptId;
+    const timestamp = at();
+    add({ content: [{ type: 'tool_result', toolCallId: callId, name: 'ask', status: 'success', content: [SECRET] }] });
+    const call = { toolName: 'ask', callId, arguments: {}, result: SECRET, isError: false, durationMs: 250.4, timestamp };
+    const toolCalls = [child === 'none' ? call : { ...call, childRunId }];
+    recorded.steps.push({ step: index + 1, thought: SECRET, toolCalls, usage: null, finishReason: 'tool_calls' });
+    recorded.stepsAfter.push(events.length);
+    if (turn)
+      add({ turn: { number: events.filter((one) => one.turn !== undefined).length + 1, status: 'completed', stopReason: 'final_answer' } });
+  }
+  return recorded;
+}
+
+function resultOf(events: readonly Event[]): RunResultFields<unknown> {
+  return {
+    version: 1,
+    runId: RUN.runId,
+    agentName: 'clerk',
+    output: SECRET,
+    status: 'completed',
+    stopReason: 'final_answer',
+    stepsUsed: 2,
+    usage: { ...noUsage(), promptTokens: 100, completionTokens: 20, totalTokens: 120, llmCalls: 3, cacheWriteTokens: 40 },
+    toolCallsTotal: 2,
+    toolCallsByName: { ask: 2 },
+    startTime: new Date(BEGAN).toISOString(),
+    endTime: new Date(BEGAN + events.length * 1_000).toISOString(),
+    durationSeconds: events.length,
+    error: null,
+    limits: {} as RunResultFields['limits'],
+  };
+}
+
+const HAPPENED = fc.array(fc.record({ waits: fc.boolean(), child: fc.constantFrom('none', 'new', 'kept'), turn: fc.boolean() }), {
+  minLength: 1,
+  maxLength: 12,
+}) as fc.Arbitrary<Happened[]>;
+
+/** Returns the spans that the executions of a run report, which end after the given numbers of events. */
+function spansOfExecutions({ events, steps, stepsAfter }: Recorded, cuts: readonly number[]): ReturnType<typeof runSpans> {
+  const ends = [...new Set(cuts.map((cut) => cut % events.length))].toSorted((one, other) => one - other);
+  const trace = traceOfStart(RUN, undefined);
+  return [...ends, events.length].flatMap((end, index) => {
+    const firstOffset = ends[index - 1] ?? 0;
+    const part = tracedPart({
+      agentName: 'clerk',
+      firstOffset,
+      events: events.slice(firstOffset, end),
+      steps: steps.filter((_, at) => (stepsAfter[at] ?? 0) > firstOffset && (stepsAfter[at] ?? 0) <= end),
+      ...(end === events.length ? { result: resultOf(events) } : {}),
+    });
+    return runSpans(trace, part);
+  });
+}
+
+describe('the spans of a run', () => {
+  test('are equal in two workers that fold the same record', () => {
+    fc.assert(
+      fc.property(HAPPENED, (all) => {
+        const exported = [0, 1].map(() => {
+          const sdk = new RecordingSdk(idGenerator);
+          const telemetry = new Telemetry(plainApi(sdk), {});
+          const { events, steps } = structuredClone(recordOf(all));
+          const trace = traceOfStart(RUN, undefined);
+          const part = tracedPart({ agentName: 'clerk', firstOffset: 0, events, steps, result: resultOf(events) });
+          for (const span of runSpans(trace, part)) telemetry.report(trace, span);
+          return sdk.exported;
+        });
+        expect(exported[0]).toEqual(exported[1]);
+        expect(exported[0]?.length).toBeGreaterThan(0);
+        expect(JSON.stringify(exported)).not.toContain(SECRET);
+      }),
+    );
+  });
+
+  test('have one content for each id, also if executions report their own parts and somebody the whole', () => {
+    fc.assert(
+      fc.property(HAPPENED, fc.array(fc.nat(40), { maxLength: 4 }), (all, cuts) => {
+        const recorded = recordOf(all);
+        const whole = new Map(spansOfExecutions(recorded, []).map((span) => [span.spanId, span]));
+        const parts = spansOfExecutions(recorded, cuts);
+        expect(whole.size).toBe(spansOfExecutions(recorded, []).length);
+        for (const span of parts) expect(span).toEqual(whole.get(span.spanId));
+        const ids = parts.map(({ spanId }) => spanId);
+        expect(new Set(ids).size).toBe(ids.length);
+        // Below the run, and the run below nothing.
+        const root = spanIdOf(RUN, 'run');
+        for (const span of parts) expect(span.parentSpanId).toBe(span.spanId === root ? undefined : root);
+      }),
+    );
+  });
+
+  test('name the run, its waits and its calls of children, with tokens under both names of cache writes', () => {
+    const { events, steps } = recordOf([{ waits: true, child: 'new', turn: false }]);
+    const caller = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const trace = traceOfStart(RUN, caller);
+    const part = tracedPart({ agentName: 'clerk', firstOffset: 0, events, steps, result: resultOf(events) });
+    const [wait, child, run] = runSpans(trace, part);
+    expect([wait?.name, child?.name, run?.name]).toEqual(['longhaul.wait', 'execute_tool ask', 'invoke_agent clerk']);
+    expect(run).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', parentSpanId: 'b7ad6b7169203331' });
+    expect(run?.attributes).toMatchObject({
+      'gen_ai.conversation.id': 'clerk-1',
+      'gen_ai.usage.input_tokens': 100,
+      'gen_ai.usage.cache_write.input_tokens': 40,
+      'gen_ai.usage.cache_creation.input_tokens': 40,
+      'longhaul.status': 'completed',
+    });
+    expect(wait?.attributes).toMatchObject({ 'longhaul.decision': 'approve', 'gen_ai.tool.call.id': 'c0' });
+    expect(Math.round((child?.endTime ?? 0) - (child?.startTime ?? 0))).toBe(250);
+    // The child finds its parent span by its own id.
+    const childRun = { namespace: 'default', runId: `${RUN.runId}/ask.1.0.abcdefgh`, firstExecutionId: '99aa' };
+    expect(traceOfChild(childRun, trace)).toEqual({ run: childRun, traceId: trace.traceId, parentSpanId: child?.spanId, isSampled: true });
+  });
+});
