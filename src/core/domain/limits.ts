@@ -12,7 +12,7 @@ const OPTIONAL_LIMITS = {
   outputTokens: s.optional(s.COUNT),
   totalTokens: s.optional(s.COUNT),
   /** US dollars, by the prices of the snapshot. */
-  costUsd: s.optional(s.boundedNumber({ minimum: 0, exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
+  costUsd: s.optional(s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
   /** Milliseconds from the start of the run. */
   deadlineMs: s.optional(s.described(s.DURATION, 'Milliseconds from the start of the run.')),
 };
