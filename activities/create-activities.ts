@@ -1,10 +1,10 @@
-import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityFunctions } from '../src/core/activity-requests/contracts.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { decisionActivities } from './approvals/decision-hooks.ts';
+import { attemptInfo } from './attempts/attempt-info.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { checkGuardrailsActivity } from './guardrails/run-guardrails.ts';
@@ -82,7 +82,7 @@ export function defaultActivity({ runTool, existing, knownNames }: DefaultActivi
     if (existing !== undefined) return existing(...args);
     throw ApplicationFailure.create({
       type: 'NotFoundError',
-      message: `Activity function ${activityInfo().activityType} is not registered on this Worker, available activities: ${JSON.stringify(knownNames())}`,
+      message: `Activity function ${attemptInfo().name} is not registered on this Worker, available activities: ${JSON.stringify(knownNames())}`,
       nonRetryable: false,
     });
   };

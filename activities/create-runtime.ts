@@ -38,7 +38,7 @@ import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts'
 import { OutputStore, StepValuesCache } from './programs/step-values.ts';
 import { ResourcePool } from './resources/resource-pool.ts';
 import { PrincipalCache, SnapshotCache } from './run-queries/query-run.ts';
-import { TranscriptCache } from './run-queries/transcript.ts';
+import { CachedConversations, TranscriptCache } from './run-queries/transcript.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
 import { WorkerSkills } from './skills/worker-skills.ts';
@@ -167,6 +167,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   for (const agent of agents) requireMeansOfParts(`agent "${agent.name}"`, agent, options);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
+  const transcripts = new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
@@ -189,7 +190,8 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     notifyEnded: checkedFunction('notifyEnded', options.notifyEnded),
     notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
     prices: checkPrices(options.prices ?? {}),
-    transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
+    transcripts,
+    conversations: new CachedConversations(transcripts),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: createAgentExecutor,

@@ -19,7 +19,7 @@ import type { AnchorRegistry, ProgramRegistry } from './programs/program-registr
 import type { StepValuesCache } from './programs/step-values.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
 import { type PrincipalCache, queryRun, type SnapshotCache } from './run-queries/query-run.ts';
-import type { TranscriptCache } from './run-queries/transcript.ts';
+import type { Conversations, TranscriptCache } from './run-queries/transcript.ts';
 import type { SecretVault } from './secret-vault.ts';
 import type { WorkerSkills } from './skills/worker-skills.ts';
 import type { WorkerStreams } from './streams/worker-streams.ts';
@@ -59,7 +59,9 @@ export interface ActivityRuntime {
   notifyEndedTimeoutMs?: number;
   /** Prices that take precedence over the list. */
   prices: PriceTable;
+  /** What this process has of the conversations of runs. */
   transcripts: TranscriptCache;
+  conversations: Conversations;
   /** The programs of the worker, the anchors and the memory of their steps, and the values that steps have produced. */
   programs: ProgramRegistry;
   anchors: AnchorRegistry;

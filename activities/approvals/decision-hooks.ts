@@ -1,4 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
 import type { ActivityFunctions } from '../../src/core/activity-requests/contracts.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
@@ -20,6 +19,7 @@ import {
   type StatusView,
 } from '../../src/core/protocol.ts';
 import type { AuthorizeContext, AuthorizeDecision, DecisionToAuthorize, WaitingNotice } from '../../src/define/approvals.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError } from '../attempts/failure.ts';
@@ -133,7 +133,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
       throw new LonghaulError('notification_failed', 'This worker has no "notify", but the run was started by a worker that has one');
     }
     await runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
-      if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
+      if (attemptInfo().attempt > 1 && !(await stillWaits(input))) return;
       const args = await argumentsOf(runtime, input);
       // By query, because what the run knows already is no part of its history again.
       const { about } = await queryRun<StatusView>(input, QUERIES.status, null);

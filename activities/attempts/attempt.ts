@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { activityInfo, cancellationDetails, cancellationSignal, Context } from '@temporalio/activity';
+import { activityInfo } from '@temporalio/activity';
 import { MISSED_HEARTBEATS } from '../../src/core/domain/agent.ts';
 import { activityDetails, uncountedAttemptsIn, withUncountedAttempts, type WorkerWait } from '../../src/core/domain/missing-definitions.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
@@ -8,6 +8,7 @@ import { isoTime } from '../../src/core/domain/time.ts';
 import { withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
+import { type AttemptInfo, attemptInfo } from './attempt-info.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {
@@ -49,24 +50,24 @@ export async function runAttempt<Result>(
   { heartbeatMs, interruptibleBy, details = () => undefined, isPaced = false }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
-  const { isLocal, heartbeatTimeoutMs } = activityInfo();
-  if (isLocal) return work(new LocalAttempt());
+  const info = attemptInfo();
+  if (info.isLocal) return work(new LocalAttempt(info.signal));
   const { controller, release, isCancelled } = aborts.register(executionKey(), interruptibleBy);
   const { signal } = controller;
-  const serverSignal = cancellationSignal();
+  const serverSignal = info.signal;
   const forwardAbort = (): void => controller.abort(serverSignal.reason);
   if (serverSignal.aborted) forwardAbort();
   else serverSignal.addEventListener('abort', forwardAbort, { once: true });
   // A tool may need heartbeats more often than the worker's default.
-  const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  const heartbeats = new Heartbeats({ everyMs, details, isPaced });
+  const everyMs = Math.max(1, Math.min(heartbeatMs, (info.heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
+  const heartbeats = new Heartbeats(info, { everyMs, details, isPaced });
   let hasFailed = true;
   try {
     const result = await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
-      isCancelled: () => isCancelled() || cancellationDetails()?.cancelRequested === true,
+      isCancelled: () => isCancelled() || info.isCancelled,
       heartbeat: (newDetails) => heartbeats.send(newDetails),
       stream: (newDetails) => heartbeats.sendStream(newDetails),
     });
@@ -84,9 +85,13 @@ export async function runAttempt<Result>(
  * milliseconds and rarely uses its signal, so the signal is created on demand.
  */
 class LocalAttempt implements Attempt {
-  readonly #workerSignal = cancellationSignal();
+  readonly #workerSignal: AbortSignal;
   #abortReason: Error | undefined;
   #controller: AbortController | undefined;
+
+  constructor(workerSignal: AbortSignal) {
+    this.#workerSignal = workerSignal;
+  }
 
   get signal(): AbortSignal {
     return (this.#controller ?? this.#createController()).signal;
@@ -139,7 +144,7 @@ interface HeartbeatOptions {
 
 /** The heartbeats of an attempt, which are sent on a timer until they are stopped. */
 class Heartbeats {
-  readonly #context = Context.current();
+  readonly #info: AttemptInfo;
   readonly #skipped = skippedAttempts();
   readonly #timer: NodeJS.Timeout;
   readonly #pauseMs: number;
@@ -150,7 +155,8 @@ class Heartbeats {
   #isDue = false;
   #isStopped = false;
 
-  constructor({ everyMs, details, isPaced }: HeartbeatOptions) {
+  constructor(info: AttemptInfo, { everyMs, details, isPaced }: HeartbeatOptions) {
+    this.#info = info;
     this.#details = details;
     this.#pauseMs = isPaced ? everyMs : 0;
     this.#timer = setInterval(() => this.#send(), everyMs);
@@ -186,7 +192,7 @@ class Heartbeats {
     this.#isDue = false;
     this.#sentAt = performance.now();
     // A sink sends heartbeats of one call from code of another.
-    this.#context.heartbeat(withUncountedAttempts(this.#skipped, details));
+    this.#info.heartbeat(withUncountedAttempts(this.#skipped, details));
   }
 }
 
@@ -299,23 +305,23 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
 
 /** Returns the number of attempts that workers could not make because they lacked something. */
 export function skippedAttempts(): number {
-  return workerWaits.getStore() === undefined ? 0 : uncountedAttemptsIn(activityInfo().heartbeatDetails);
+  return workerWaits.getStore() === undefined ? 0 : uncountedAttemptsIn(attemptInfo().heartbeatDetails);
 }
 
 /** Returns the number of the current attempt, 1-based, not counting those that workers could not make. */
 export function attemptNumber(): number {
-  return activityInfo().attempt - skippedAttempts();
+  return attemptInfo().attempt - skippedAttempts();
 }
 
 /** Returns the limit of attempts; undefined if there is none. */
 export function attemptsAllowed(): number | undefined {
-  return workerWaits.getStore()?.attempts ?? activityInfo().retryPolicy?.maximumAttempts;
+  return workerWaits.getStore()?.attempts ?? attemptInfo().retryPolicy?.maximumAttempts;
 }
 
 /** Returns the details of the last heartbeat of earlier attempts. */
 export function lastDetails(): unknown {
   const wait = workerWaits.getStore();
-  const details: unknown = activityInfo().heartbeatDetails;
+  const details = attemptInfo().heartbeatDetails;
   return activityDetails(details) ?? wait?.details;
 }
 
@@ -332,7 +338,7 @@ const WAIT_MS = { first: 250, longest: 5_000 };
 export function nextWorkerAfterMs(): number | undefined {
   const wait = workerWaits.getStore();
   if (wait === undefined) return undefined;
-  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
   // Both timestamps are of the server's clock.
   const elapsed = currentAttemptScheduledTimestampMs - scheduledTimestampMs;
   const next = Math.min(WAIT_MS.longest, WAIT_MS.first * 2 ** Math.min(skippedAttempts(), 10));
@@ -343,7 +349,7 @@ export function nextWorkerAfterMs(): number | undefined {
 export function waitTimes(): { since: string; until: string } | undefined {
   const wait = workerWaits.getStore();
   if (wait === undefined) return undefined;
-  const { scheduledTimestampMs } = activityInfo();
+  const { scheduledTimestampMs } = attemptInfo();
   return { since: isoTime(scheduledTimestampMs), until: isoTime(scheduledTimestampMs + wait.forMs) };
 }
 

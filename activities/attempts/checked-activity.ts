@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { activityInfo, heartbeat, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -27,6 +27,7 @@ import {
   waitTimes,
   withWorkerWait,
 } from './attempt.ts';
+import { attemptInfo } from './attempt-info.ts';
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
 
 /**
@@ -91,7 +92,7 @@ export function withGrowingDelay<Input, Output>(activity: (input: Input) => Prom
 function withRetryDelay(error: unknown): unknown {
   if (!(error instanceof ApplicationFailure) || error.nonRetryable || error.nextRetryDelay) return error;
   // The worker retries a local activity itself, as its policy says.
-  if (activityInfo().isLocal) return error;
+  if (attemptInfo().isLocal) return error;
   const { message, type, details, cause, category } = error;
   const delayMs = Math.min(DELAY_MS.longest, DELAY_MS.first * 2 ** (attemptNumber() - 1));
   return withStack(new ApplicationFailure(message, type, false, details, cause, delayMs, category), error, NO_CHANGE);
@@ -149,7 +150,7 @@ function missingFailure(
     return ApplicationFailure.create({ ...parts, nonRetryable: true, details: [missingDetails(finalDetails)] });
   }
   // Reaches the server together with the failure.
-  heartbeat(withUncountedAttempts(skippedAttempts() + 1, lastDetails()));
+  attemptInfo().heartbeat(withUncountedAttempts(skippedAttempts() + 1, lastDetails()));
   return ApplicationFailure.create({ ...parts, nonRetryable: false, nextRetryDelay: next, details: [missingDetails(details)] });
 }
 
@@ -174,7 +175,7 @@ function withAttemptLimit(failure: SerializableFailure): SerializableFailure {
 
 /** Returns the backoff of the retry policy in milliseconds; undefined if the policy sets none. */
 function backoffAfter(attempt: number): number | undefined {
-  const { initialInterval, backoffCoefficient = 2, maximumInterval } = activityInfo().retryPolicy ?? {};
+  const { initialInterval, backoffCoefficient = 2, maximumInterval } = attemptInfo().retryPolicy ?? {};
   if (typeof initialInterval !== 'number') return undefined;
   const longest = typeof maximumInterval === 'number' ? maximumInterval : initialInterval * 100;
   return Math.min(longest, initialInterval * backoffCoefficient ** (attempt - 1));
@@ -241,8 +242,7 @@ function reportingRejections<Output>(report: ReportRejection, work: () => Promis
 /** Returns a function that logs an unhandled rejection with its activity and run; the activity itself continues. */
 function rejectionLogger(toError: (reason: unknown) => Error): ReportRejection {
   return (reason) => {
-    const { activityType } = activityInfo();
-    log.error(`A promise of "${activityType}" was rejected and not handled: await it, or add a catch`, { error: toError(reason) });
+    log.error(`A promise of "${attemptInfo().name}" was rejected and not handled: await it, or add a catch`, { error: toError(reason) });
   };
 }
 

@@ -1,4 +1,3 @@
-import { activityInfo } from '@temporalio/activity';
 import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { type AgentSnapshot, toolOwner } from '../../src/core/domain/agent.ts';
 import { EMPTY_SCRATCHPAD, type Scratchpad, scratchpadContext, truncateOutput, withFailedApproach } from '../../src/core/domain/code.ts';
@@ -9,6 +8,7 @@ import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { cellFeedback, type ExecutionError, type ExecutionResult, namespaceNote } from '../../src/core/domain/execution.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { finalValue } from '../../src/model/check-output.ts';
 import type { Attempt } from '../attempts/attempt.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
@@ -30,7 +30,7 @@ export async function cellOutput(
   const memory = await workingMemoryAfter(work, result, result.error?.message ?? answerProblem);
   const state = memory?.changed;
   const stateProblem =
-    state === undefined || !activityInfo().isLocal ? undefined : sizeProblem('The scratchpad', state, BYTE_BUDGETS.localChanges);
+    state === undefined || !attemptInfo().isLocal ? undefined : sizeProblem('The scratchpad', state, BYTE_BUDGETS.localChanges);
   const problem = [answerProblem, stateProblem].filter((one) => one !== undefined).join(' ');
   const final = answerProblem === undefined ? answer : undefined;
   const error = result.error ?? (problem === '' ? null : ({ kind: 'runtime', message: problem } as const));
@@ -83,7 +83,7 @@ function modelText(
 
 /** Returns the bytes of JSON that a final answer may have: that of a local segment travels with all that its workflow task produces. */
 function answerBudget(): number {
-  return activityInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelText;
+  return attemptInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelText;
 }
 
 function sizeProblem(name: string, value: JsonValue, budget: number): string | undefined {

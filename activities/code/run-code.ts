@@ -1,4 +1,4 @@
-import { activityInfo, getClient, log } from '@temporalio/activity';
+import { getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { toolsFor } from '../../src/core/code/callable-tools.ts';
 import { checkCodeCalls } from '../../src/core/code/run-code.ts';
@@ -18,6 +18,7 @@ import { type PayloadStore, readSpilled, spill } from '../../src/stores/payload-
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { attemptNumber, attemptsAllowed, currentRun, runAttempt, withTimeout } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { queryRun, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
@@ -35,15 +36,15 @@ export function runCodeActivity(runtime: ActivityRuntime): (input: RunSegmentInp
       const snapshot = await snapshotOf(runtime, input);
       return snapshot === undefined ? COLD_OUTPUT : runSegment({ runtime, input, snapshot, attempt: current });
     });
-    if (output.type === 'ended') runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(input, output));
+    if (output.type === 'ended') runtime.conversations.addResult(input, output.id, input.eventId, toolResult(input, output));
     // The history has no input of a local activity.
-    return activityInfo().isLocal ? { ...output, at: input.at, segment: input.segment } : output;
+    return attemptInfo().isLocal ? { ...output, at: input.at, segment: input.segment } : output;
   });
 }
 
 /** Returns the snapshot of the run. Undefined in a local activity that lacks it, which cannot query its run. */
 async function snapshotOf({ snapshots }: ActivityRuntime, input: RunSegmentInput): Promise<AgentSnapshot | undefined> {
-  if (!activityInfo().isLocal) return snapshots.load(input, input.agent);
+  if (!attemptInfo().isLocal) return snapshots.load(input, input.agent);
   const { whole } = input;
   if (whole !== undefined) snapshots.add(whole.snapshot);
   return snapshots.known(input.agent);
@@ -56,7 +57,7 @@ async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   const warm = runtime.namespaces.take(runKey(input), positionBefore(input));
   if (warm !== undefined) return runIn(work, warm);
   if (isFirst(input)) return runIn(work, new Namespace(await codeExecutor(runtime, snapshot)));
-  const journal = activityInfo().isLocal ? input.whole?.journal : await loadJournal(input);
+  const journal = attemptInfo().isLocal ? input.whole?.journal : await loadJournal(input);
   if (journal === undefined) return COLD_OUTPUT;
   const rebuilt = await rebuildNamespace(work, journal);
   return rebuilt instanceof Namespace ? runIn(work, rebuilt, journal) : lostOutput(work, rebuilt, journal);
@@ -84,7 +85,7 @@ async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJour
 /** Begins the cell, or continues with it. Undefined in a local activity that lacks the code or the results. */
 async function runInExecutor(input: RunSegmentInput, namespace: Namespace, journal?: CodeJournal): Promise<RanSegment | undefined> {
   const { cell, segment, moment } = input;
-  const isLocal = activityInfo().isLocal;
+  const isLocal = attemptInfo().isLocal;
   const known = (journal ?? input.whole?.journal)?.cells[cell];
   if (segment === 0) {
     const code = input.code ?? known?.code ?? (isLocal ? undefined : (await loadCell(input, cell)).code);
@@ -238,7 +239,7 @@ function withoutInjections({ injections: _, ...reviewed }: ReviewedCalls): Omit<
 
 /** Returns the bytes of JSON that calls may have together: those of a local segment travel with all that its workflow task produces. */
 function callsBudget(): number {
-  return activityInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelResponse;
+  return attemptInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelResponse;
 }
 
 /** Cuts problems to the length of an error message. */
@@ -291,7 +292,7 @@ async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promis
 
 /** Ends a rebuild that takes too long. */
 class RebuildTimeLimit {
-  readonly ms = Math.min(LONGEST_REBUILD_MS, (activityInfo().startToCloseTimeoutMs || Infinity) / 2);
+  readonly ms = Math.min(LONGEST_REBUILD_MS, (attemptInfo().startToCloseTimeoutMs || Infinity) / 2);
   isOver = false;
   readonly #timer: NodeJS.Timeout;
 

@@ -28,8 +28,7 @@ import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
-import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
-import { fetchTranscript } from '../run-queries/transcript.ts';
+import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import type { CallVerdict, PartReview, ReviewScope, WorkerPart } from '../worker-part.ts';
 
@@ -299,7 +298,7 @@ export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: Check
 
 async function subjectOf(runtime: ActivityRuntime, input: CheckGuardrailsInput, { answer = '' }: DataView): Promise<Subject> {
   if (input.type === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
-  const { events } = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
+  const { events } = await runtime.conversations.window(input, input);
   const messages = events.filter(({ offset }) => offset >= (input.from ?? 0)).flatMap(({ content }) => content.filter(isUserMessage));
   return { type: 'input', messages, text: messages.map(textOfMessage).join('\n') };
 }

@@ -28,6 +28,7 @@ import {
 } from '../../src/core/protocol.ts';
 import { readExecution, type ReadExecution } from '../../src/history/read-run.ts';
 import type { ArchiveBatch, ArchiveSink } from '../../src/stores/file-archive.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { runAttempt, withTimeout } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, toFailure, withStack } from '../attempts/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';
@@ -238,7 +239,7 @@ async function boundedAttempt<Result>(
   bound: AttemptBound,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const start = { begun: firstAttemptStart(activityInfo().heartbeatDetails) ?? Date.now() };
+  const start = { begun: firstAttemptStart(attemptInfo().heartbeatDetails) ?? Date.now() };
   const stop = cancellationSignal();
   return runAttempt(aborts, { heartbeatMs, details: () => start }, async (current) => {
     try {
@@ -264,7 +265,7 @@ function firstAttemptStart(details: unknown): number | undefined {
  * leaves none to the retry policy.
  */
 function failureOf(error: unknown, bound: AttemptBound, elapsedMs: number): ApplicationFailure {
-  const { attempt: attempts } = activityInfo();
+  const { attempt: attempts } = attemptInfo();
   const failure = toFailure(error, bound.code);
   const applicationFailure = failure instanceof ApplicationFailure ? failure : undefined;
   const doubled = (bound.totalMs / FIRST_WAIT_SHARE) * 2 ** (attempts - 1);

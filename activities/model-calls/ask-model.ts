@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
@@ -26,6 +25,7 @@ import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
@@ -116,7 +116,7 @@ export async function askModel<Result>(
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         // The last one has the time that is left of the attempt.
-        const limitMs = order.hasNext ? activityInfo().startToCloseTimeoutMs / asked.models.length : undefined;
+        const limitMs = order.hasNext ? attemptInfo().startToCloseTimeoutMs / asked.models.length : undefined;
         span = beginSpan?.(order.current.name);
         const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
         try {

@@ -43,8 +43,7 @@ import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
-import { runIdOf, runKey } from '../run-queries/query-run.ts';
-import { fetchTranscript } from '../run-queries/transcript.ts';
+import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
 import { modelSpans } from '../telemetry/call-spans.ts';
@@ -63,7 +62,6 @@ export function callModelActivity(runtime: ActivityRuntime): (input: CallModelIn
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput, patience: Patience): Promise<CallModelOutput> {
-  const key = runKey(input);
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
   const clients = clientsOf(runtime, snapshot);
@@ -73,7 +71,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   requireHooks(runtime, hooked.hooks);
   if (!input.final) requireReviews(runtime, snapshot);
   const checkAnswer = answerCheck(runtime, snapshot);
-  const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
+  const window = await runtime.conversations.window(input, input);
   const { heartbeatMs } = snapshot.timing;
   const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
   const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
@@ -113,7 +111,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
   logWarnings(runtime, input, snapshot, result);
-  runtime.transcripts.addResponse(key, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
+  runtime.conversations.addResponse(input, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   const details = { ...receivedAt, ...prepared.recalled, ...defined({ failedAttempts }) };
   return { type: 'response', response: { ...result, ...details } };

@@ -1,4 +1,4 @@
-import { activityInfo, Context } from '@temporalio/activity';
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../src/core/domain/model.ts';
 import { isoTime } from '../../src/core/domain/time.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
 
 /** The failures that are no fault of the request: the provider says that it cannot serve it now. */
@@ -36,7 +37,7 @@ const BACKOFF_MS = { first: 1_000, longest: 60_000 };
  */
 export class Patience {
   readonly #begun = performance.now();
-  readonly #info = activityInfo();
+  readonly #info = attemptInfo();
   readonly #before: { count: number; queuedMs: number };
   #timing: Pick<ActivityTiming, 'modelMaxAttempts' | 'modelPatienceMs'> | undefined;
   #place: { pace: Pace; sentAt: number } | undefined;
@@ -60,7 +61,7 @@ export class Patience {
 
   /** The key of the call, by which its place in the queue is found again. */
   get call(): string {
-    const { workflowExecution, activityId } = this.#info;
+    const { workflowExecution, activityId } = activityInfo();
     return `${workflowExecution?.runId ?? ''}/${activityId}`;
   }
 
@@ -127,7 +128,7 @@ export class Patience {
       refused: { count, queuedMs: this.#before.queuedMs, givesUpAt: isoTime(Date.now() + leftMs) },
     };
     // Reaches the server together with the failure.
-    Context.current().heartbeat(withUncountedAttempts(skippedAttempts(), details));
+    this.#info.heartbeat(withUncountedAttempts(skippedAttempts(), details));
     return retryFailure(failure, wait, [details]);
   }
 

@@ -10,8 +10,6 @@ import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
 import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
-import { runKey } from '../run-queries/query-run.ts';
-import { fetchTranscript } from '../run-queries/transcript.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { askModel, modelActivity } from './ask-model.ts';
@@ -28,7 +26,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   patience.bind(snapshot.timing);
   const isTitle = input.purpose === 'title';
   if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
-  const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
+  const window = await runtime.conversations.window(input, input);
   const events = between(window, input);
   let hooks: HookRecord[] = [];
   const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {

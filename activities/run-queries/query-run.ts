@@ -19,6 +19,7 @@ import {
   scopedName,
 } from '../../src/core/protocol.ts';
 import type { EventsOptions, ReadEvents } from '../../src/define/context.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { isRetryableQueryError, isUnanswered, retryQueryAfterMs } from '../../src/temporal/server-calls.ts';
 
 /**
@@ -117,7 +118,7 @@ function errorWithCause(error: unknown): string {
 export function eventsOf(run: OfRun): ReadEvents {
   return async (options = {}) => {
     const question = checkedOptions(options);
-    if (activityInfo().isLocal) {
+    if (attemptInfo().isLocal) {
       throw new Error(
         'events: a call of a local tool, or of local code, cannot read the record, because its run answers nothing before the call has ended: write "tier": "remote"',
       );

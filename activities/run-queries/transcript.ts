@@ -4,13 +4,50 @@ import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { emptyWindow, extendWindow, type Folded, type Window, type WindowEvent, windowEventBytes } from '../../src/core/domain/window.ts';
 import { type NewEvents, type OfRun, QUERIES, type TranscriptAnswer, type TranscriptQuestion } from '../../src/core/protocol.ts';
-import { queryRun, type RunKey } from './query-run.ts';
+import { queryRun, type RunKey, runKey } from './query-run.ts';
+
+/** The conversations of runs as the calls of a worker read them: each call those of its run. */
+export interface Conversations {
+  /** Returns the conversation that a call names. Throws `transcript_unavailable` if the run has another one. */
+  window(run: OfRun, reference: TranscriptReference): Promise<Window>;
+  /** Returns one event of it; undefined if the run does not have it. The run may have recorded more since. */
+  event(run: OfRun, wanted: Pick<WindowEvent, 'offset' | 'id'>): Promise<WindowEvent | undefined>;
+  /** Notes the response that a call has just received, and the events recorded right before it, as those after the first `through`. */
+  addResponse(run: OfRun, through: number, ...events: readonly Folded[]): void;
+  /** Notes the result that a call has just produced. */
+  addResult(run: OfRun, id: string, eventId: string, result: ToolResult): void;
+}
+
+/** The conversations of runs whose worker keeps what it has of them, and asks each run for the rest. */
+export class CachedConversations implements Conversations {
+  readonly #cache: TranscriptCache;
+
+  constructor(cache: TranscriptCache) {
+    this.#cache = cache;
+  }
+
+  window(run: OfRun, reference: TranscriptReference): Promise<Window> {
+    return this.#cache.load(runKey(run), reference, fetchTranscript(run));
+  }
+
+  event(run: OfRun, wanted: Pick<WindowEvent, 'offset' | 'id'>): Promise<WindowEvent | undefined> {
+    return this.#cache.event(runKey(run), wanted, fetchTranscript(run));
+  }
+
+  addResponse(run: OfRun, through: number, ...events: readonly Folded[]): void {
+    this.#cache.addResponse(runKey(run), through, ...events);
+  }
+
+  addResult(run: OfRun, id: string, eventId: string, result: ToolResult): void {
+    this.#cache.addResult(runKey(run), id, eventId, result);
+  }
+}
 
 /** Queries the run for the missing events. */
 export type FetchTranscript = (question: TranscriptQuestion) => Promise<TranscriptAnswer>;
 
 /** Asks the run for the part of the conversation that this process lacks. */
-export function fetchTranscript(run: OfRun): FetchTranscript {
+function fetchTranscript(run: OfRun): FetchTranscript {
   return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 

@@ -8,6 +8,7 @@ import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/do
 import { type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type Attempt, attemptNumber } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { executionKey, queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -214,7 +215,7 @@ function streamingActivity(
   attempt: Pick<Attempt, 'stream'>,
   snapshot?: AgentSnapshot,
 ): ActivityOfStream | undefined {
-  const { workflowExecution, isLocal } = activityInfo();
+  const { workflowExecution } = activityInfo();
   if (streams === undefined || run.run !== undefined || workflowExecution === undefined) return undefined;
   const { workflowId } = workflowExecution;
   const publish = (entry: StreamEntry, live: boolean): void =>
@@ -222,7 +223,7 @@ function streamingActivity(
   const key = executionKey();
   if (snapshot !== undefined) streams.live.set(key, snapshot.live === true);
   // A local call has no heartbeats, and its run answers no query meanwhile.
-  const isLive = !streams.usesHeartbeats || isLocal ? false : streams.live.get(key);
+  const isLive = !streams.usesHeartbeats || attemptInfo().isLocal ? false : streams.live.get(key);
   if (isLive !== undefined) return { publish: (entry) => publish(entry, isLive) };
   let asked: Promise<boolean> | undefined;
   const ask = async (): Promise<boolean> => {

@@ -23,9 +23,10 @@ import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
 import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure.ts';
-import { queryRun, runKey } from '../run-queries/query-run.ts';
+import { queryRun } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { ToolStream } from '../streams/activity-streams.ts';
 import { toolSpan } from '../telemetry/call-spans.ts';
@@ -57,7 +58,7 @@ interface PreparedCall {
 }
 
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
-  const name = activityInfo().activityType;
+  const { name } = attemptInfo();
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   for (const part of WORKER_PARTS) part.requireSettle?.(runtime, input);
@@ -71,7 +72,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
     const resources = await runtime.resourcePool.use(tool.resources);
     return runToolAttempt(runtime, { input, name, tool, args, deps, state, principal, resources }, current);
   });
-  if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
+  if (!output.lost) runtime.conversations.addResult(input, output.id, input.eventId, toolResult(name, input, output));
   return output;
 }
 
@@ -97,7 +98,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: PreparedCall, curr
     const execute = (): Promise<Executed> => executeTool({ tool, args: call.args, context });
     const executed = await limit.race(span === undefined ? execute() : span.within(execute));
     span?.ended(executed);
-    if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
+    if (attemptInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isRetried(call, executed.thrown.error))
       throw retryableFailure(runtime, call, executed, executed.thrown.error);
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
@@ -188,7 +189,7 @@ function retryableFailure(runtime: ActivityRuntime, call: PreparedCall, { conten
 /** Returns the delay after an attempt that has failed: the one that the error asks for, or that of the tool. */
 function delayAfter({ tool }: PreparedCall, askedMs: number): { nextRetryDelay?: number } {
   // While a local call waits, so does the workflow task. Its retries are those of its policy.
-  if (activityInfo().isLocal) return askedMs > 0 ? { nextRetryDelay: Math.min(askedMs, MAX_LOCAL_TIMEOUT_MS) } : {};
+  if (attemptInfo().isLocal) return askedMs > 0 ? { nextRetryDelay: Math.min(askedMs, MAX_LOCAL_TIMEOUT_MS) } : {};
   if (askedMs > 0) return { nextRetryDelay: askedMs };
   const { initialMs, factor, maxMs } = backoffOf(tool.policy);
   return { nextRetryDelay: Math.max(1, Math.min(maxMs, Math.round(initialMs * factor ** (attemptNumber() - 1)))) };
@@ -232,7 +233,7 @@ function lostOutput({ secrets }: ActivityRuntime, { input }: PreparedCall, error
 
 /** The result of a local call says which one it was: the history holds no input of it. */
 function identity({ at, callId, byId }: RunToolInput): Pick<RunToolOutput, 'at' | 'callId'> {
-  if (!activityInfo().isLocal) return {};
+  if (!attemptInfo().isLocal) return {};
   return byId ? { callId } : { at };
 }
 
@@ -329,7 +330,7 @@ function unnamedText({ name, tool: { updates } }: CallData, key: string): string
  * workflow task produces.
  */
 function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
-  const bytes = activityInfo().isLocal ? jsonBytes(changed) : 0;
+  const bytes = attemptInfo().isLocal ? jsonBytes(changed) : 0;
   if (bytes <= BYTE_BUDGETS.localChanges) return undefined;
   return `A call of a local tool may change ${BYTE_BUDGETS.localChanges} bytes of state and deps, and this one changes ${bytes}: write "tier": "remote".`;
 }

@@ -1,4 +1,4 @@
-import { activityInfo, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { isCodeCallId } from '../../src/core/code/callable-tools.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
@@ -8,9 +8,9 @@ import { type CallArgumentsQuestion, type CallUsage, type OfRun, QUERIES, type R
 import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { type Attempt, attemptNumber, heartbeatDetails, lastDetails } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { permanentFailure } from '../attempts/failure.ts';
-import { eventsOf, queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
-import { fetchTranscript } from '../run-queries/transcript.ts';
+import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { redactedLog } from '../secret-vault.ts';
 import type { ToolStream } from '../streams/activity-streams.ts';
@@ -30,7 +30,7 @@ interface AttemptParts {
 
 /** Creates the context that a tool receives besides its arguments. */
 export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
-  const { isLocal } = activityInfo();
+  const { isLocal } = attemptInfo();
   const lastHeartbeat = lastDetails();
   const { secrets } = runtime;
   const { deps, state, principal = {}, resources, changes, attempt, stream } = parts;
@@ -122,7 +122,7 @@ export async function callArguments(
 ): Promise<JsonObject> {
   if (rewritten) return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
   const [offset, index] = at;
-  const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));
+  const event = await runtime.conversations.event(run, { offset, id: eventId });
   const item = event?.content[index];
   if (item !== undefined && isToolCall(item)) return item.arguments;
   if (event === undefined && isCodeCallId(callId))

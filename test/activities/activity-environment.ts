@@ -16,7 +16,7 @@ import { StepValuesCache } from '../../activities/programs/step-values.ts';
 import { PrincipalCache, SnapshotCache } from '../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
-import { TranscriptCache } from '../../activities/run-queries/transcript.ts';
+import { CachedConversations, TranscriptCache } from '../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../activities/attempts/failure.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { Resources } from '../../src/define/context.ts';
@@ -118,6 +118,7 @@ const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'messa
 
 function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: Resources): ActivityRuntime {
   const resourcePool = poolOf(resources);
+  const transcripts = new TranscriptCache(1_000_000);
   return {
     skills: new WorkerSkills(agents),
     registry: new AgentRegistry(agents, { scripted: model }),
@@ -135,7 +136,8 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     authorize: undefined,
     notify: undefined,
     prices: {},
-    transcripts: new TranscriptCache(1_000_000),
+    transcripts,
+    conversations: new CachedConversations(transcripts),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: createAgentExecutor,

@@ -14,7 +14,7 @@ import { StepValuesCache } from '../../../activities/programs/step-values.ts';
 import { PrincipalCache, SnapshotCache } from '../../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
-import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
+import { CachedConversations, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../../activities/attempts/failure.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
@@ -40,7 +40,8 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     authorize: undefined,
     notify: undefined,
     prices: {},
-    transcripts: new TranscriptCache(1_000),
+    transcripts,
+    conversations: new CachedConversations(transcripts),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: () => Promise.reject(new Error('no executors')),
