@@ -23,6 +23,7 @@ const JOURNEYS: Record<string, { goal: number; crossings: Crossing[] }> = {
     crossings: [
       { from: 'activities/model-calls/call-model.ts', to: 'src/model/interpret-response.ts', by: 'src/model/reply-formats.ts' },
       { from: 'activities/model-calls/call-model.ts', to: 'src/core/activity-requests/activity-request.ts', by: 'src/core/protocol.ts' },
+      { from: 'src/core/activity-requests/agent-requests.ts', to: 'activities/run-queries/transcript.ts', by: 'src/core/protocol.ts' },
     ],
   },
   'An approval, from the client to the resumed tool': { goal: 9, crossings: [] },

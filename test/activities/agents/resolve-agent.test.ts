@@ -23,6 +23,7 @@ import { poolOf } from '../activity-environment.ts';
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 
 function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
+  const transcripts = new TranscriptCache(1_000);
   return {
     registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
     skills: new WorkerSkills([clerk]),

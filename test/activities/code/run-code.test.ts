@@ -141,7 +141,7 @@ test('code and results that are not in the input are requested from the run', as
 test('the result of a cell is kept for the next model call', async () => {
   const run = new CodeRun();
   const added: unknown[] = [];
-  run.environment.runtime.transcripts.addResult = (...args) => void added.push(args.slice(1));
+  run.environment.runtime.conversations.addResult = (...args) => void added.push(args.slice(1));
   const { id } = await run.cell('let a 1');
   expect(added).toEqual([
     [id, 'e1', { type: 'tool_result', toolCallId: 'c1', name: 'run_code', status: 'success', content: ['(no output)'] }],
