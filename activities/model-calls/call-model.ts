@@ -1,34 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
-import { toolsFor } from '../../src/core/code/callable-tools.ts';
-import { runCodeTool } from '../../src/core/code/run-code.ts';
-import {
-  agentModels,
-  type AgentSnapshot,
-  type OutputSnapshot,
-  type PlainToolChoice,
-  type RecallBounds,
-  type ToolDescription,
-  toolOwner,
-} from '../../src/core/domain/agent.ts';
+import { agentModels, type AgentSnapshot, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { utf8Prefix } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { withTurns } from '../../src/core/domain/handoffs.ts';
 import { type HookRecord, inlineHooks, MODEL_CALL_EVENTS } from '../../src/core/domain/hooks.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory.ts';
 import {
-  type ConversationEvent,
-  itemsFor,
   type ModelCallContext,
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  patchDangling,
   type RecordedResponse,
   unknownHostedTool,
 } from '../../src/core/domain/model.ts';
@@ -37,7 +22,8 @@ import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.t
 import { UnitContext } from '../../src/core/program/scope.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
-import { formattedRequest, interpretReply } from '../../src/model/reply-formats.ts';
+import { askingModel, requestOfCall } from '../../src/model/build-request.ts';
+import { interpretReply } from '../../src/model/reply-formats.ts';
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
@@ -50,7 +36,7 @@ import { modelSpans } from '../telemetry/call-spans.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
 import { withFiles } from './answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
-import { type AskedModel, type AskedModels, forModel, modelOfTurn, priceInList } from './fallback.ts';
+import { type AskedModel, type AskedModels, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 
 /**
@@ -130,11 +116,6 @@ function logWarnings(
 
 function recordedEvent(author: string, { id, content, providerItems, answeredBy }: RecordedResponse): Folded {
   return { id, author, content, ...defined({ providerItems, answeredBy }) };
-}
-
-/** Returns the agent with another model of its list. */
-function askingModel(snapshot: AgentSnapshot, model: string): AgentSnapshot {
-  return model === snapshot.model ? snapshot : { ...snapshot, model };
 }
 
 /** The clients of the models of an agent, by `provider/model`, in the order of its list. */
@@ -273,21 +254,8 @@ class PreparedRequest {
 
   #built(model: string, more: readonly Folded[]): ModelRequest {
     const { run, snapshot, events } = this.#call;
-    const conversation = conversationOf(forModel(snapshot, [...events, ...more], model), model);
-    const offered = (snapshot.hosted ?? []).filter(({ name }) => run.withoutHosted?.includes(name) !== true);
-    return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, run.final === true, run.firstStep === true);
+    return requestOfCall(snapshot, [...events, ...more], { ...run, model });
   }
-}
-
-/**
- * Returns events without their location in the record, which means nothing to a model. What a provider sent beside an answer is for the
- * model that gave it alone, whichever agent had it.
- */
-function conversationOf(events: readonly Folded[], model: string): ConversationEvent[] {
-  return events.flatMap(({ author, content, providerItems }) => {
-    // A memory that was not available has nothing to say.
-    return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
-  });
 }
 
 /** Milliseconds that the memory may delay an answer. */
@@ -362,100 +330,4 @@ function queryOf(events: readonly WindowEvent[]): string {
 
 function messageTexts(content: Extract<WindowEvent['content'][number], { type: 'message' }>['content']): string[] {
   return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-}
-
-/** The instruction for the attempt after the step limit. */
-const LAST_WORDS = 'Return your best final answer now.';
-
-/** The same for an agent that answers with code, which would not run any more. */
-const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
-
-/**
- * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
- * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
- * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn.
- */
-export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean, isFirst = true): ModelRequest {
-  const { output, settings } = snapshot;
-  const tools = final ? [] : offeredTools(snapshot);
-  const { toolChoice: _, ...rest } = settings;
-  const answered = withTurns(patchDangling(conversation));
-  const request: ModelRequest = {
-    model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
-    instructions: snapshot.instructions,
-    conversation: final ? [...answered, lastWords(snapshot)] : answered,
-    tools,
-    ...(final || snapshot.hosted === undefined || snapshot.hosted.length === 0 ? {} : { hosted: snapshot.hosted }),
-    ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
-    settings: {
-      ...rest,
-      ...(final ? { temperature: 0 } : {}),
-      ...(tools.length > 0 ? { toolChoice: toolChoiceOf(snapshot, isFirst) } : {}),
-    },
-  };
-  return formattedRequest(request, snapshot, final);
-}
-
-/**
- * Returns the choice of tools for one call. A tool is asked for again only if the agent says so: small models would never come to an end.
- * An answer through `final_answer` needs a call in every step.
- */
-function toolChoiceOf({ settings: { toolChoice }, output }: AgentSnapshot, isFirst: boolean): PlainToolChoice {
-  const otherwise = output?.mode === 'final_answer' ? 'required' : 'auto';
-  if (toolChoice === undefined) return otherwise;
-  if (toolChoice === 'auto' || toolChoice === 'none') return toolChoice;
-  const isDue = isFirst || (typeof toolChoice === 'object' && 'every' in toolChoice && toolChoice.every);
-  if (!isDue) return otherwise;
-  return typeof toolChoice === 'object' && 'tool' in toolChoice ? { tool: toolChoice.tool } : 'required';
-}
-
-/** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */
-function offeredTools(snapshot: AgentSnapshot): ToolDescription[] {
-  const { output } = snapshot;
-  const runCode = runCodeTool(snapshot);
-  return [
-    ...toolsFor('model', snapshot).map(plainDescription),
-    ...(runCode === undefined ? [] : [runCode]),
-    ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : []),
-  ];
-}
-
-function plainDescription({ name, description, parameters, strict }: ToolDescription): ToolDescription {
-  return { name, description, parameters, strict };
-}
-
-function lastWords({ replyFormat }: AgentSnapshot): ConversationEvent {
-  const content = replyFormat === 'code' ? LAST_WORDS_OF_CODE : LAST_WORDS;
-  return { author: 'user', content: [{ type: 'message', role: 'user', content }] };
-}
-
-/** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */
-function finalAnswerTool(output: OutputSnapshot): ToolDescription {
-  return {
-    name: FINAL_ANSWER,
-    description: 'Give the final answer. Call this once you are done.',
-    parameters: {
-      type: 'object',
-      properties: { output: rebase(output.providerSchema) },
-      required: ['output'],
-      additionalProperties: false,
-    },
-    strict: output.strict,
-  };
-}
-
-/** Moves a schema below `properties.output`, with the references to its root. */
-function rebase(schema: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),
-  );
-}
-
-function rebaseValue(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(rebaseValue);
-  return isJsonObject(value) ? rebase(value) : value;
-}
-
-function rebasedReference(reference: JsonValue): JsonValue {
-  return typeof reference === 'string' && reference.startsWith('#') ? `#/properties/output${reference.slice(1)}` : reference;
 }

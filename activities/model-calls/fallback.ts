@@ -2,7 +2,6 @@ import { log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, cutText } from '../../src/core/domain/byte-budgets.ts';
-import { type ContentItem, isToolCall, isToolResult } from '../../src/core/domain/content.ts';
 import {
   ERROR_CODES,
   type ErrorCode,
@@ -21,11 +20,11 @@ import {
   type SkippedModel,
   type TriedModel,
 } from '../../src/core/domain/fallback.ts';
-import { itemsFor, type ModelCallContext, type ModelClient, type ModelRequest } from '../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelClient, ModelRequest } from '../../src/core/domain/model.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
-import { resultText } from '../../src/core/domain/tool-calls.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
 import type { Folded } from '../../src/core/domain/window.ts';
+import { isOfModel } from '../../src/model/build-request.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { type Pace, paceOf } from './patience.ts';
@@ -319,50 +318,4 @@ export function modelOfTurn({ name, model, fallback }: AgentSnapshot, { events, 
   if (fallback === undefined || fallback.returnAt === 'call' || isFirst) return undefined;
   const last = events.findLast(({ author, content }) => author === name && content.some(isOfModel));
   return last === undefined ? undefined : (last.answeredBy ?? model);
-}
-
-function isOfModel(item: ContentItem): boolean {
-  return isToolCall(item) || (item.type === 'message' && item.role === 'assistant');
-}
-
-/**
- * Returns the conversation as a model of the list can take it. A provider that gets its reasoning back demands it with every call since
- * the last answer, and the calls of another model have none: they are sent as text, with their results. What was made before the model
- * had sent any stays as it was first sent.
- */
-export function forModel(snapshot: AgentSnapshot, events: readonly Folded[], asked: string): readonly Folded[] {
-  const { name, model, fallback } = snapshot;
-  if (fallback === undefined) return events;
-  const lastAnswer = events.findLastIndex(({ content }) => content.some(isOfModel) && !content.some(isToolCall));
-  const foreign = new Set<string>();
-  let isBareRefused = fallback.returnAt === 'call';
-  for (const [index, { author, content, answeredBy, providerItems }] of events.entries()) {
-    isBareRefused ||= itemsFor(asked, providerItems).providerItems !== undefined;
-    if (!isBareRefused || index <= lastAnswer || author !== name || (answeredBy ?? model) === asked) continue;
-    for (const item of content) if (isToolCall(item)) foreign.add(item.toolCallId);
-  }
-  return foreign.size === 0 ? events : events.flatMap((event) => asText(event, foreign));
-}
-
-/** Returns an event with the calls of another model as text, and their results as messages. */
-function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
-  const { content } = event;
-  const isForeign = (item: ContentItem): boolean => item.type !== 'message' && foreign.has(item.toolCallId);
-  if (!content.some(isForeign)) return [event];
-  if (content.some(isToolCall)) {
-    const { providerItems: _, ...rest } = event;
-    const texts = content.flatMap((item) => {
-      if (item.type === 'message') return typeof item.content === 'string' ? [item.content] : [];
-      return isToolCall(item) ? [`[${item.name} was called with ${JSON.stringify(item.arguments)}]`] : [];
-    });
-    return [{ ...rest, content: [{ type: 'message', role: 'assistant', content: texts.filter((text) => text !== '').join('\n') }] }];
-  }
-  const results = content.flatMap((item) => (isToolResult(item) && isForeign(item) ? [item] : []));
-  const others = content.filter((item) => !isForeign(item));
-  const told: ContentItem[] = results.map((result) => ({
-    type: 'message',
-    role: 'user',
-    content: `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
-  }));
-  return [...(others.length === 0 ? [] : [{ ...event, content: others }]), { ...event, author: 'user', content: told }];
 }

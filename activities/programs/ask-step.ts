@@ -30,7 +30,7 @@ import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
-import { buildRequest } from '../model-calls/call-model.ts';
+import { buildRequest } from '../../src/model/build-request.ts';
 import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, providerContext } from '../runtime.ts';

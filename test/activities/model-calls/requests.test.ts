@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildRequest } from '../../../activities/model-calls/call-model.ts';
+import { buildRequest } from '../../../src/model/build-request.ts';
 import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { ToolChoice } from '../../../src/core/domain/agent.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';

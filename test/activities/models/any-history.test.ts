@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildRequest } from '../../../activities/model-calls/call-model.ts';
+import { buildRequest } from '../../../src/model/build-request.ts';
 import { openai } from '../../../activities/models/openai/openai.ts';
 import type { ContentItem } from '../../../src/core/domain/content.ts';
 import type { JsonValue } from '../../../src/core/domain/json.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildRequest } from '../../../../activities/model-calls/call-model.ts';
+import { buildRequest } from '../../../../src/model/build-request.ts';
 import type { ConversationEvent } from '../../../../src/core/domain/model.ts';
 import { codeAgent } from './code-agent.ts';
 import { messageTexts } from '../message-texts.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { buildRequest } from '../../../../activities/model-calls/call-model.ts';
+import { buildRequest } from '../../../../src/model/build-request.ts';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent.ts';
 import type { ContentItem } from '../../../../src/core/domain/content.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';

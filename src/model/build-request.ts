@@ -1,0 +1,195 @@
+import { toolsFor } from '../core/code/callable-tools.ts';
+import { runCodeTool } from '../core/code/run-code.ts';
+import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
+import { type ContentItem, isToolCall, isToolResult } from '../core/domain/content.ts';
+import { withTurns } from '../core/domain/handoffs.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
+import { type ConversationEvent, itemsFor, type ModelRequest, patchDangling } from '../core/domain/model.ts';
+import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
+import type { Folded } from '../core/domain/window.ts';
+import { formattedRequest } from './reply-formats.ts';
+
+/** A model call, as the history has it. */
+interface CallOfModel {
+  /** `provider/model`: one of the agent's. */
+  model: string;
+  /** It is the attempt after the step limit. */
+  final?: boolean;
+  /** It is the first one of its turn. */
+  firstStep?: boolean;
+  /** The names of hosted tools that are not offered. */
+  withoutHosted?: readonly string[];
+}
+
+/**
+ * Returns the request of a call to one of the models of an agent, from the events of its window: before the hooks have had a part in it.
+ * The worker that makes the call and a reader of its history build the same.
+ */
+export function requestOfCall(
+  snapshot: AgentSnapshot,
+  events: readonly Folded[],
+  { model, final = false, firstStep = false, withoutHosted = [] }: CallOfModel,
+): ModelRequest {
+  const conversation = conversationOf(forModel(snapshot, events, model), model);
+  const offered = (snapshot.hosted ?? []).filter(({ name }) => !withoutHosted.includes(name));
+  return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, final, firstStep);
+}
+
+/** Returns the agent with another model of its list. */
+export function askingModel(snapshot: AgentSnapshot, model: string): AgentSnapshot {
+  return model === snapshot.model ? snapshot : { ...snapshot, model };
+}
+
+/**
+ * Returns events without their location in the record, which means nothing to a model. What a provider sent beside an answer is for the
+ * model that gave it alone, whichever agent had it.
+ */
+function conversationOf(events: readonly Folded[], model: string): ConversationEvent[] {
+  return events.flatMap(({ author, content, providerItems }) => {
+    // A memory that was not available has nothing to say.
+    return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
+  });
+}
+
+/** True for what only a model says. */
+export function isOfModel(item: ContentItem): boolean {
+  return isToolCall(item) || (item.type === 'message' && item.role === 'assistant');
+}
+
+/**
+ * Returns the conversation as a model of the list can take it. A provider that gets its reasoning back demands it with every call since
+ * the last answer, and the calls of another model have none: they are sent as text, with their results. What was made before the model
+ * had sent any stays as it was first sent.
+ */
+function forModel(snapshot: AgentSnapshot, events: readonly Folded[], asked: string): readonly Folded[] {
+  const { name, model, fallback } = snapshot;
+  if (fallback === undefined) return events;
+  const lastAnswer = events.findLastIndex(({ content }) => content.some(isOfModel) && !content.some(isToolCall));
+  const foreign = new Set<string>();
+  let isBareRefused = fallback.returnAt === 'call';
+  for (const [index, { author, content, answeredBy, providerItems }] of events.entries()) {
+    isBareRefused ||= itemsFor(asked, providerItems).providerItems !== undefined;
+    if (!isBareRefused || index <= lastAnswer || author !== name || (answeredBy ?? model) === asked) continue;
+    for (const item of content) if (isToolCall(item)) foreign.add(item.toolCallId);
+  }
+  return foreign.size === 0 ? events : events.flatMap((event) => asText(event, foreign));
+}
+
+/** Returns an event with the calls of another model as text, and their results as messages. */
+function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
+  const { content } = event;
+  const isForeign = (item: ContentItem): boolean => item.type !== 'message' && foreign.has(item.toolCallId);
+  if (!content.some(isForeign)) return [event];
+  if (content.some(isToolCall)) {
+    const { providerItems: _, ...rest } = event;
+    const texts = content.flatMap((item) => {
+      if (item.type === 'message') return typeof item.content === 'string' ? [item.content] : [];
+      return isToolCall(item) ? [`[${item.name} was called with ${JSON.stringify(item.arguments)}]`] : [];
+    });
+    return [{ ...rest, content: [{ type: 'message', role: 'assistant', content: texts.filter((text) => text !== '').join('\n') }] }];
+  }
+  const results = content.flatMap((item) => (isToolResult(item) && isForeign(item) ? [item] : []));
+  const others = content.filter((item) => !isForeign(item));
+  const told: ContentItem[] = results.map((result) => ({
+    type: 'message',
+    role: 'user',
+    content: `[${result.name} ${result.status === 'error' ? 'failed' : 'returned'}: ${resultText(result.content)}]`,
+  }));
+  return [...(others.length === 0 ? [] : [{ ...event, content: others }]), { ...event, author: 'user', content: told }];
+}
+
+/** The instruction for the attempt after the step limit. */
+const LAST_WORDS = 'Return your best final answer now.';
+
+/** The same for an agent that answers with code, which would not run any more. */
+const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
+
+/**
+ * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
+ * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
+ * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn.
+ */
+export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean, isFirst = true): ModelRequest {
+  const { output, settings } = snapshot;
+  const tools = final ? [] : offeredTools(snapshot);
+  const { toolChoice: _, ...rest } = settings;
+  const answered = withTurns(patchDangling(conversation));
+  const request: ModelRequest = {
+    model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
+    instructions: snapshot.instructions,
+    conversation: final ? [...answered, lastWords(snapshot)] : answered,
+    tools,
+    ...(final || snapshot.hosted === undefined || snapshot.hosted.length === 0 ? {} : { hosted: snapshot.hosted }),
+    ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
+    settings: {
+      ...rest,
+      ...(final ? { temperature: 0 } : {}),
+      ...(tools.length > 0 ? { toolChoice: toolChoiceOf(snapshot, isFirst) } : {}),
+    },
+  };
+  return formattedRequest(request, snapshot, final);
+}
+
+/**
+ * Returns the choice of tools for one call. A tool is asked for again only if the agent says so: small models would never come to an end.
+ * An answer through `final_answer` needs a call in every step.
+ */
+function toolChoiceOf({ settings: { toolChoice }, output }: AgentSnapshot, isFirst: boolean): PlainToolChoice {
+  const otherwise = output?.mode === 'final_answer' ? 'required' : 'auto';
+  if (toolChoice === undefined) return otherwise;
+  if (toolChoice === 'auto' || toolChoice === 'none') return toolChoice;
+  const isDue = isFirst || (typeof toolChoice === 'object' && 'every' in toolChoice && toolChoice.every);
+  if (!isDue) return otherwise;
+  return typeof toolChoice === 'object' && 'tool' in toolChoice ? { tool: toolChoice.tool } : 'required';
+}
+
+/** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */
+function offeredTools(snapshot: AgentSnapshot): ToolDescription[] {
+  const { output } = snapshot;
+  const runCode = runCodeTool(snapshot);
+  return [
+    ...toolsFor('model', snapshot).map(plainDescription),
+    ...(runCode === undefined ? [] : [runCode]),
+    ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : []),
+  ];
+}
+
+function plainDescription({ name, description, parameters, strict }: ToolDescription): ToolDescription {
+  return { name, description, parameters, strict };
+}
+
+function lastWords({ replyFormat }: AgentSnapshot): ConversationEvent {
+  const content = replyFormat === 'code' ? LAST_WORDS_OF_CODE : LAST_WORDS;
+  return { author: 'user', content: [{ type: 'message', role: 'user', content }] };
+}
+
+/** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */
+function finalAnswerTool(output: OutputSnapshot): ToolDescription {
+  return {
+    name: FINAL_ANSWER,
+    description: 'Give the final answer. Call this once you are done.',
+    parameters: {
+      type: 'object',
+      properties: { output: rebase(output.providerSchema) },
+      required: ['output'],
+      additionalProperties: false,
+    },
+    strict: output.strict,
+  };
+}
+
+/** Moves a schema below `properties.output`, with the references to its root. */
+function rebase(schema: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, key === '$ref' ? rebasedReference(value) : rebaseValue(value)]),
+  );
+}
+
+function rebaseValue(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(rebaseValue);
+  return isJsonObject(value) ? rebase(value) : value;
+}
+
+function rebasedReference(reference: JsonValue): JsonValue {
+  return typeof reference === 'string' && reference.startsWith('#') ? `#/properties/output${reference.slice(1)}` : reference;
+}
