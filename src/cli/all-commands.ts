@@ -1,4 +1,5 @@
 import { bind, type BoundCommand } from './define-command.ts';
+import * as inspecting from './inspect-commands.ts';
 import { SET_PERMISSIONS } from './permission-commands.ts';
 import * as runs from './run-commands.ts';
 import * as serving from './serve-commands.ts';
@@ -31,6 +32,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(runs.RESULT, async () => (await import('./commands/show.ts')).result),
       bind(runs.LIST, async () => (await import('./commands/list.ts')).list),
       bind(runs.TRACE, async () => (await import('./commands/programs.ts')).trace),
+      bind(inspecting.TIMELINE, async () => (await import('./commands/inspect.ts')).timeline),
+      bind(inspecting.SNAPSHOT, async () => (await import('./commands/inspect.ts')).snapshot),
+      bind(inspecting.REQUEST, async () => (await import('./commands/inspect.ts')).request),
+      bind(inspecting.CALL, async () => (await import('./commands/inspect.ts')).call),
     ],
   },
   {
@@ -39,6 +44,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(sessions.CHAT, async () => (await import('./chat/chat.ts')).chat),
       bind(sessions.SESSIONS, async () => (await import('./commands/sessions.ts')).sessions),
       bind(sessions.SHOW_SESSION, async () => (await import('./commands/sessions.ts')).showSession),
+      bind(inspecting.TURNS, async () => (await import('./commands/inspect.ts')).turns),
       bind(sessions.RAISE_SESSION, async () => (await import('./commands/sessions.ts')).raiseSession),
       bind(sessions.RESET_SESSION, async () => (await import('./commands/sessions.ts')).resetSession),
       bind(sessions.SAVE_SESSION, async () => (await import('./commands/sessions.ts')).saveSession),
@@ -96,7 +102,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
 /** Words that several commands begin with, such as `session show`. */
 export const PARENTS: Readonly<Record<string, { summary: string; description: string }>> = {
   session: {
-    summary: 'show, raise, reset, save, load, close or delete a session',
+    summary: 'show, raise, reset, save, load, close or delete a session, or list its turns',
     description: 'Commands about one session. "longhaul chat" talks to one, and "longhaul sessions" lists them.',
   },
   memory: {

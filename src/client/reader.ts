@@ -227,7 +227,8 @@ function asEnded<View extends { status: RunStatus }>(view: View, { closed, statu
   return closed && !isTerminal(view.status) ? { ...view, status: statusOf(status) } : view;
 }
 
-function eventsRemoved(runId: string, from: number, through: number): LonghaulError {
+/** Returns the error for events that the server has removed. */
+export function eventsRemoved(runId: string, from: number, through: number): LonghaulError {
   return new LonghaulError(
     'history_removed',
     `Events ${from} to ${through - 1} of run "${runId}" are gone: the server has removed their execution (retention). ` +

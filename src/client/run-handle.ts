@@ -8,6 +8,9 @@ import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
 import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult, type RunResultFields } from '../core/domain/result.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
+import type { CallDetails, PinnedAgent } from '../core/domain/run-details.ts';
+import type { StepRequest } from '../core/domain/step-request.ts';
+import type { RunTimeline } from '../core/domain/timeline.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ExecutionTrace } from '../core/domain/trace.ts';
@@ -33,6 +36,7 @@ import { raiseLimits, type RaiseOptions, sendMessage, type SendOptions, type Upd
 import { AuthorizedRun, type KnownRun } from './run-access.ts';
 import { checkRunId, requestCancel } from '../temporal/run-workflow.ts';
 import type { RetryOptions, RetryReceipt } from './retry-run.ts';
+import type { ReadableRun } from './run-details.ts';
 import type { RunApprovals } from './executions.ts';
 import { type RequestedBy, RESULT_OPTIONS, type ResultOptions } from './client-options.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
@@ -40,6 +44,8 @@ import type { StreamItem } from './stream/stream-item.ts';
 import type { StreamOptions } from './stream/stream-run.ts';
 import type { OtlpTraces } from '../telemetry/otlp.ts';
 import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
+import type { StepRequestOptions } from './step-request.ts';
+import type { TimelineOptions } from './timeline.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {
@@ -131,6 +137,46 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     const { exportedTrace } = await import('./exported-trace.ts');
     const result = async (): Promise<RunResultFields> => (await this.#result.read({})).fields;
     return this.#allowed.for(() => exportedTrace(this.#client, this.runId, { reader: this.#reader, result }));
+  }
+
+  /**
+   * Returns a page of the timeline of the run: model calls, tool calls, workflow tasks, waits for people and children, each from its request
+   * to its end, with the wait for a worker apart and the failures of attempts. It is made from the history alone. Children have timelines
+   * of their own. Throws `history_removed` if the server has removed the history at that offset.
+   */
+  async timeline(options: TimelineOptions = {}): Promise<RunTimeline> {
+    return this.#allowed.for(async () => {
+      const { runTimeline } = await import('./timeline.ts');
+      return runTimeline(this.#readable, options);
+    });
+  }
+
+  /** Returns the agent of the run as it is pinned: the one that acts now or, with `at`, the one that acted at that offset. Throws `busy` before one is resolved, and `history_removed`. */
+  async snapshot({ at }: { at?: number } = {}): Promise<PinnedAgent> {
+    return this.#allowed.for(async () => {
+      const { pinnedAgent } = await import('./run-details.ts');
+      return pinnedAgent(this.#readable, at);
+    });
+  }
+
+  /**
+   * Returns what the model was asked in a step, built from the history by the code of the worker: the request and, with `providers`, its form
+   * on the wire; with `diff: 'previous'`, how it differs from the one before. Parts that the record does not hold are named in `unknown`.
+   * Throws `unknown_step` with the steps that there are, and `history_removed`.
+   */
+  async request(step: number, options: StepRequestOptions = {}): Promise<StepRequest> {
+    return this.#allowed.for(async () => {
+      const { stepRequest } = await import('./step-request.ts');
+      return stepRequest(this.#readable, step, options);
+    });
+  }
+
+  /** Returns one call of the run with its whole arguments, its schema, its decisions, hooks and result. Throws `call_not_found` and `history_removed`. */
+  async call(callId: string): Promise<CallDetails> {
+    return this.#allowed.for(async () => {
+      const { callDetails } = await import('./run-details.ts');
+      return callDetails(this.#readable, callId);
+    });
   }
 
   /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */
@@ -303,6 +349,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
       const { retryRun } = await import('./retry-run.ts');
       return retryRun(this.#client, this.runId, options);
     });
+  }
+
+  get #readable(): ReadableRun {
+    return { client: this.#client, runId: this.runId, reader: this.#reader };
   }
 
   #decide(decision: NewDecision): Promise<DecisionReceipt> {

@@ -48,6 +48,8 @@ import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
 import { AuthorizedRun, type RunAccess } from './run-access.ts';
+import type { TurnsPage } from '../core/domain/run-details.ts';
+import type { TurnsOptions } from './run-details.ts';
 import type { RunHandle } from './run-handle.ts';
 import { readSaved, withEarlier } from './saved-context.ts';
 import {
@@ -222,6 +224,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       if (number === undefined && turn === 0) return this.#wait(1, options);
       const ended = await readTurn(this.#session, turn);
       return ended === undefined ? this.#wait(turn, options) : new TurnResult<Output, Unfinished>(ended);
+    });
+  }
+
+  /** Returns a page of the turns, the oldest first, with the beginnings of their questions and answers. Throws `history_removed` if the server has removed the first of them. */
+  async turns(options: TurnsOptions = {}): Promise<TurnsPage> {
+    return this.#allowed.for(async () => {
+      const { turnsPage } = await import('./run-details.ts');
+      return turnsPage({ client: this.#client, runId: this.id, reader: { chain: this.#chain } }, options);
     });
   }
 

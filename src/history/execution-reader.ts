@@ -46,13 +46,19 @@ interface Unseen {
   see(task: number): unknown;
 }
 
+/** Called with each event of a history, once what it says is part of the execution. */
+export type SeeEvent = (event: HistoryEvent, execution: RecordedExecution) => void | Promise<void>;
+
 /**
  * Reads the history of one execution of a run, without a worker. Rejects with `NOT_FOUND` if the server does not have
  * it.
  */
-export async function recordedExecution(client: Client, runId: string, executionId: string): Promise<RecordedExecution> {
+export async function recordedExecution(client: Client, runId: string, executionId: string, see?: SeeEvent): Promise<RecordedExecution> {
   const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
-  for await (const event of runHistory(client, runId, executionId)) await reader.read(event);
+  for await (const event of runHistory(client, runId, executionId)) {
+    await reader.read(event);
+    await see?.(event, reader.execution);
+  }
   return reader.execution;
 }
 

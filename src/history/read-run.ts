@@ -21,7 +21,7 @@ import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ArchiveEventsInput } from '../core/protocol.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
-import { type ChainedExecution, executionBeginning, recordedExecution } from './execution-reader.ts';
+import { type ChainedExecution, executionBeginning, recordedExecution, type SeeEvent } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
 import { activitiesNamed, type ExecutionEnd, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
@@ -33,6 +33,8 @@ export interface ReadExecution {
   executionId: string;
   /** The execution before; undefined for the first. */
   continuedFrom?: string;
+  /** What the history has. */
+  recorded: RecordedExecution;
   run: ReadBackRun;
   /** Offset of the first event. */
   firstOffset: number;
@@ -46,11 +48,16 @@ export interface ReadExecution {
   next?: { firstOffset: number; firstStep: number };
 }
 
-/** Reads one execution, or returns undefined if the server does not have it. */
-export async function readExecution(client: Client, runId: string, executionId: string): Promise<ReadExecution | undefined> {
+/** Reads one execution, or returns undefined if the server does not have it. `see` is called with each event of its history. */
+export async function readExecution(
+  client: Client,
+  runId: string,
+  executionId: string,
+  see?: SeeEvent,
+): Promise<ReadExecution | undefined> {
   let recorded;
   try {
-    recorded = await recordedExecution(client, runId, executionId);
+    recorded = await recordedExecution(client, runId, executionId, see);
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
@@ -63,6 +70,7 @@ export async function readExecution(client: Client, runId: string, executionId: 
   return {
     executionId,
     ...defined({ continuedFrom }),
+    recorded,
     run,
     firstOffset: state?.firstOffset ?? 0,
     events: state?.context.events ?? [],

@@ -233,6 +233,9 @@ interface LocalActivity {
    * activity.
    */
   endedAt?: number;
+  /** The time at which it was requested, in milliseconds since the epoch, and the number of its last attempt. */
+  scheduledAt?: number;
+  attempt?: number;
 }
 
 /** Returns the id of the patch that a marker records, if it records one. */
@@ -248,12 +251,18 @@ export function patchOf({ markerName, details }: Marker): string | undefined {
 export function localActivityOf({ markerName, details }: Marker): LocalActivity | undefined {
   const data = markerName === 'core_local_activity' ? markerJson(details?.['data']) : undefined;
   if (data === undefined || isJsonObject(data['backoff'])) return undefined;
-  const { seq, activity_type: name, complete_time: time } = data;
+  const { seq, activity_type: name, attempt, complete_time: endTime, original_schedule_time: scheduleTime } = data;
   return {
     seq: Number(seq),
     name: typeof name === 'string' ? name : '',
-    ...(isJsonObject(time) ? { endedAt: Number(time['seconds']) * 1000 + Math.floor(Number(time['nanos']) / 1_000_000) } : {}),
+    ...(isJsonObject(endTime) ? { endedAt: markerMilliseconds(endTime) } : {}),
+    ...(isJsonObject(scheduleTime) ? { scheduledAt: markerMilliseconds(scheduleTime) } : {}),
+    ...(typeof attempt === 'number' ? { attempt } : {}),
   };
+}
+
+function markerMilliseconds({ seconds, nanos }: JsonObject): number {
+  return Number(seconds) * 1000 + Math.floor(Number(nanos) / 1_000_000);
 }
 
 function markerJson(payloads: { payloads?: { data?: Uint8Array | null }[] | null } | undefined): JsonObject | undefined {

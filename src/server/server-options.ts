@@ -1,6 +1,7 @@
 import type { SessionOptions } from '../client/session-options.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import type { ModelClient } from '../core/domain/model.ts';
 import type { Principal } from '../core/domain/run.ts';
 import { withoutEnd } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
@@ -45,6 +46,13 @@ export interface HandlerOptions {
    * Default: those of `client.session`, which end a chat after 200,000 tokens.
    */
   chats?: ChatSessions;
+  /**
+   * The providers of the workers, by their names: with them a request of a step is also shown as it goes over the wire (docs/http.md#runs).
+   * Nothing is sent with them. Default: the request is shown as the worker builds it, before its provider puts it into the form of an API.
+   */
+  providers?: Readonly<Record<string, ModelClient>>;
+  /** The address of Temporal's web interface, which `GET /v1/me` tells callers. Default: it tells none. */
+  uiUrl?: string;
   /** The path before every route, such as `/api`. The URL of requests must have it. Default: none. */
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`: each throws if its part is not usable. */
@@ -71,6 +79,8 @@ const OPTIONS: OptionTable<HandlerOptions> = {
   agents: true,
   programs: true,
   chats: true,
+  providers: true,
+  uiUrl: true,
   prefix: true,
   checks: true,
   draining: true,
@@ -97,7 +107,7 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
 /** Returns the settings of the routes of a service that acts for a principal itself, or for none. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, OPTIONS);
-  const { prefix = '', agents = [], programs = [], chats, checks = {}, mcp = {} } = options;
+  const { prefix = '', agents = [], programs = [], providers = {}, chats, uiUrl, checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
   const path = withoutEnd(prefix, '/');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
@@ -110,7 +120,8 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     prefix: path,
     agents,
     programs,
-    ...defined({ chats }),
+    providers,
+    ...defined({ chats, uiUrl }),
     checks,
     isEnding: () => draining.aborted || closing.aborted,
     closing,
@@ -132,6 +143,10 @@ export interface ServerSettings {
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
+  /** The providers of the workers, by their names. */
+  providers: Readonly<Record<string, ModelClient>>;
+  /** The address of Temporal's web interface. */
+  uiUrl?: string;
   /** Returns the options of the session of a chat. */
   chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */

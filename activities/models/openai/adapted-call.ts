@@ -27,14 +27,18 @@ interface Learned {
   refusedParts: Set<string>;
 }
 
-/** One call of a model, as it is adapted to its server. */
-export interface AdaptedCall {
+/** What the body of a call is built from. */
+interface BuiltCall {
   request: ModelRequest;
   /** The capabilities as they are declared. */
   capabilities: OpenAICapabilities;
   /** The fingerprint of the account that makes the call. */
   account: string;
   build(request: ModelRequest, capabilities: OpenAICapabilities): Body;
+}
+
+/** One call of a model, as it is adapted to its server. */
+export interface AdaptedCall extends BuiltCall {
   send(body: Body): Promise<ModelResponse>;
   /** True once a part of the answer has arrived: nothing is sent again then. */
   isAnswering(): boolean;
@@ -95,6 +99,11 @@ export class LearnedRules {
     }
   }
 
+  /** Returns the body that a call begins with, by what its server has taught so far. */
+  bodyOf(call: BuiltCall): Body {
+    return bodyOf(call, this.#models.get(call.request.model) ?? { capabilities: {}, refusedParts: new Set() }, []);
+  }
+
   #of(model: string): Learned {
     const learned = this.#models.get(model) ?? { capabilities: {}, refusedParts: new Set() };
     this.#models.delete(model);
@@ -114,12 +123,12 @@ function remember(learned: Learned, { capabilities, refusedParts = [] }: Adaptat
   }
 }
 
-function capabilitiesOf({ capabilities }: AdaptedCall, learned: Learned, guesses: readonly Adaptation[]): OpenAICapabilities {
+function capabilitiesOf({ capabilities }: BuiltCall, learned: Learned, guesses: readonly Adaptation[]): OpenAICapabilities {
   return guesses.reduce((all, guess) => ({ ...all, ...guess.capabilities }), { ...capabilities, ...learned.capabilities });
 }
 
 /** Returns the body of a request, with the opaque parts of this account that its provider has not refused. */
-function bodyOf(call: AdaptedCall, learned: Learned, guesses: readonly Adaptation[]): Body {
+function bodyOf(call: BuiltCall, learned: Learned, guesses: readonly Adaptation[]): Body {
   const refused = new Set([...learned.refusedParts, ...guesses.flatMap(({ refusedParts = [] }) => refusedParts)]);
   const conversation = call.request.conversation.map((event) => {
     if (event.providerItems === undefined) return event;

@@ -7,8 +7,10 @@ import { isSecretReference, type SecretReference } from '../../../src/core/domai
 import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content.ts';
 import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../src/core/domain/errors.ts';
 import type { HostedTool } from '../../../src/core/domain/hosted.ts';
+import type { JsonObject } from '../../../src/core/domain/json.ts';
 import type {
   ConversationEvent,
+  DescribedRequest,
   ModelCallContext,
   ModelClient,
   ModelRequest,
@@ -146,6 +148,21 @@ class OpenAIModelClient implements ModelClient {
 
   unknownHostedTool({ hosted }: ModelRequest): string | undefined {
     return unknownTool(hosted, this.#api);
+  }
+
+  describe(request: ModelRequest): DescribedRequest {
+    const accounts = [...new Set(request.conversation.flatMap(({ account }) => account ?? []))];
+    const isChat = this.#api === 'chat';
+    const body = this.#learned.bodyOf({
+      request,
+      capabilities: this.capabilities,
+      // The account that gave the newest answer most likely makes the call, too.
+      account: accounts.at(-1) ?? '',
+      build: isChat ? chatRequest : responsesRequest,
+    });
+    // As it goes over the wire: without members that are undefined.
+    const sent = JSON.parse(JSON.stringify(body)) as JsonObject;
+    return { api: isChat ? 'openai.chat' : 'openai.responses', path: isChat ? '/chat/completions' : '/responses', body: sent, accounts };
   }
 
   async #adapted(

@@ -242,6 +242,7 @@ export function serviceHandler(
   return createHandler(client, {
     agents: agentsModule?.agents ?? [],
     programs: agentsModule?.programs ?? [],
+    providers: agentsModule?.providers ?? {},
     onError: (...failure) => output.note(reportText(...failure)),
     ...options,
   });

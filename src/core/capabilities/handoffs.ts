@@ -44,6 +44,12 @@ function carriedBytes({ pinned, next, usage }: HandoffState): number {
   return snapshots.reduce((sum, one) => sum + snapshotBytes(one), jsonBytes(usage));
 }
 
+/** Returns the agents that a run keeps besides the one that acts, as they are pinned. */
+export function keptAgents(run: WithSlices): AgentSnapshot[] {
+  const { pinned = [], next } = handedOver.of(run) ?? {};
+  return next === undefined ? pinned : [...pinned, next];
+}
+
 /** Returns the number of times that the run has been handed over. */
 export function handoffCount(run: WithSlices): number {
   return handedOver.of(run)?.count ?? 0;

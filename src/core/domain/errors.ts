@@ -67,6 +67,8 @@ export const ERROR_CODES = {
     description: 'The session has reached one of its limits: it takes no messages until that is raised.',
   },
   unknown_call: { retryable: false, httpStatus: 404, description: 'No call of that id waits for a decision.' },
+  call_not_found: { retryable: false, httpStatus: 404, description: 'The run has made no call of that id.' },
+  unknown_step: { retryable: false, httpStatus: 404, description: 'The run has no step of that number.' },
   ambiguous_call: {
     retryable: false,
     httpStatus: 409,
@@ -225,6 +227,7 @@ export const ERROR_CODES = {
   forbidden: { retryable: false, httpStatus: 403, description: 'The credentials of the request do not allow it.' },
   route_not_found: { retryable: false, httpStatus: 404, description: 'The service has nothing at that path.' },
   agent_not_found: { retryable: false, httpStatus: 404, description: 'The service knows no agent of that name.' },
+  program_not_found: { retryable: false, httpStatus: 404, description: 'The service knows no program of that name.' },
   method_not_allowed: { retryable: false, httpStatus: 405, description: 'The service does not take that method at that path.' },
   body_too_large: { retryable: false, httpStatus: 413, description: 'The body of the request is larger than the service takes.' },
   unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not read bodies of that type.' },

@@ -166,6 +166,22 @@ export interface ModelClient {
     request: ModelRequest,
     context: Pick<ModelCallContext, 'tags' | 'secret'>,
   ): string | undefined | Promise<string | undefined>;
+  /**
+   * Returns the request in the form in which the client sends it, for readers of a run. Sends nothing and reads no key. Without this
+   * function, readers see the request alone.
+   */
+  describe?(request: ModelRequest): DescribedRequest;
+}
+
+/** A request in the form of the API of its provider. */
+export interface DescribedRequest {
+  /** The API, such as `openai.chat`. */
+  api: string;
+  /** The path behind the base URL. */
+  path: string;
+  body: JsonObject;
+  /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
+  accounts: readonly string[];
 }
 
 /** Returns the id of a hosted tool of a request that its provider does not know; undefined if it knows all. A client that cannot say knows none. */

@@ -31,9 +31,12 @@ import {
   startRequested,
   startResponses,
 } from '../starting.ts';
+import { AGENT_DETAIL_ROUTES } from './agent-details.ts';
 import { LIST_ROUTES } from './lists.ts';
+import { meRoute } from './me.ts';
 import { CHANGE_RUN_ROUTES, RUN_APPROVAL_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES } from './runs/read-run.ts';
+import { RUN_DETAIL_ROUTES } from './runs/run-details.ts';
 import { RUN_RECORD_ROUTES, STREAM_ROUTES } from './runs/run-records.ts';
 import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
 
@@ -166,26 +169,7 @@ const listAgentsRoute = defineRoute(
   async ({ caller, settings }) => ({ status: 200, body: { agents: startableAgents(settings.agents, caller).map(agentEntryOf) } }),
 );
 
-const showAgentRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/agents/{agent}',
-    id: 'getAgent',
-    tag: 'agents',
-    summary: 'Read about an agent that the service knows',
-    scope: 'runs:read',
-    params: z.object({ agent: z.string().min(1).describe('The name of the agent.') }),
-    responses: ok(agentEntry, 'The agent.'),
-    problems: ['agent_not_found'],
-  },
-  async ({ params, caller, settings }) => {
-    const found = startableAgents(settings.agents, caller).find(({ name }) => name === params.agent);
-    if (found !== undefined) return { status: 200, body: agentEntryOf(found) };
-    throw new LonghaulError('agent_not_found', `The service knows no agent "${params.agent}" that this caller may start`);
-  },
-);
-
-const AGENT_ROUTES: readonly Route[] = [listAgentsRoute, showAgentRoute];
+const AGENT_ROUTES: readonly Route[] = [listAgentsRoute];
 
 const toolEntry = component(
   'ToolEntry',
@@ -365,6 +349,7 @@ export const ROUTES: readonly Route[] = [
   ...LIST_ROUTES,
   ...READ_RUN_ROUTES,
   ...RUN_RECORD_ROUTES,
+  ...RUN_DETAIL_ROUTES,
   spilledRoute,
   ...CHANGE_RUN_ROUTES,
   ...STREAM_ROUTES,
@@ -374,8 +359,10 @@ export const ROUTES: readonly Route[] = [
   ...CHANGE_SESSION_ROUTES,
   ...PROGRAM_ROUTES,
   ...AGENT_ROUTES,
+  ...AGENT_DETAIL_ROUTES,
   ...TOOL_ROUTES,
   tokenRoute,
+  meRoute,
   ...USER_ROUTES,
   ...CHAT_ROUTES,
 ];

@@ -9,7 +9,17 @@ import { isTerminal } from '../../core/domain/run.ts';
 import type { MessageReceipt } from '../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireStart } from '../auth/caller.ts';
 import { mayTakeId, requestId, soon, valueWithin, waitMs, waitParameter, whileWaiting, withinWait } from '../requests.ts';
-import { defineRoute, ok, READ_PROBLEMS, REQUEST_PROBLEMS, type Route, type RouteRequest, sessionParams, wholeNumber } from '../route.ts';
+import {
+  defineRoute,
+  ok,
+  pageSize,
+  READ_PROBLEMS,
+  REQUEST_PROBLEMS,
+  type Route,
+  type RouteRequest,
+  sessionParams,
+  wholeNumber,
+} from '../route.ts';
 import {
   beforeTurnReceipt,
   closeReceipt,
@@ -22,7 +32,7 @@ import {
   sessionMessageBody,
   turnRunning,
 } from '../schemas/requests.ts';
-import { statusView, turnResult } from '../schemas/run-views.ts';
+import { statusView, turnResult, turnsPage } from '../schemas/run-views.ts';
 import { savedContext } from '../schemas/values.ts';
 import { knownAgent, noticeOfUnseen, startableAgent } from '../starting.ts';
 
@@ -176,8 +186,27 @@ function sessionToStart(client: LonghaulClient, agent: Parameters<LonghaulClient
   return session as SessionHandle;
 }
 
+const turnsRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/turns',
+    id: 'listTurns',
+    tag: 'sessions',
+    summary: 'List the turns of a session, the oldest first',
+    scope: 'runs:read',
+    params: sessionParams,
+    query: z.strictObject({
+      from: wholeNumber(1).exactOptional().describe('The first turn. Default 1.'),
+      limit: pageSize.exactOptional().describe('The largest number of turns. Default 50.'),
+    }),
+    responses: ok(turnsPage, 'The turns, each with the beginnings of its question and its answer.'),
+    problems: [...READ_PROBLEMS, 'invalid_input'],
+  },
+  async ({ params, query, client }) => ({ status: 200, body: await (await knownSession(client, params.sessionId)).turns(query) }),
+);
+
 /** The routes by which a caller talks to a session. */
-export const TALK_ROUTES: readonly Route[] = [sendRoute, askRoute, turnRoute];
+export const TALK_ROUTES: readonly Route[] = [sendRoute, askRoute, turnRoute, turnsRoute];
 
 const sessionChange = { method: 'POST', tag: 'sessions', scope: 'runs:write', params: sessionParams, problems: REQUEST_PROBLEMS } as const;
 

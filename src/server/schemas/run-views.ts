@@ -11,6 +11,9 @@ import { DELTA } from '../../core/domain/stream.ts';
 import { CALLS_NOT_RUN, STEP_RESULT } from '../../core/domain/tool-calls.ts';
 import { CONTEXT_PAGE, STATUS_VIEW } from '../../core/domain/views.ts';
 import { EVENT } from '../../core/domain/record.ts';
+import { CALL_DETAILS, PINNED_AGENT, TURN_ENTRY } from '../../core/domain/run-details.ts';
+import { STEP_REQUEST } from '../../core/domain/step-request.ts';
+import { RUN_TIMELINE, TIMELINE_SPAN } from '../../core/domain/timeline.ts';
 import { trace } from './run-record.ts';
 import { component, ignoredBy, jsonObject, jsonValue, nameText, requestIdText, runIdText } from './values.ts';
 
@@ -24,6 +27,8 @@ component('Approval', APPROVAL_VIEW);
 component('RememberedDecision', REMEMBERED_DECISION);
 component('Delta', DELTA);
 component('RunEntry', RUN_LIST_ENTRY);
+component('TurnEntry', TURN_ENTRY);
+component('TimelineSpan', TIMELINE_SPAN);
 
 export const statusView = component('StatusView', STATUS_VIEW);
 export const contextPage = component('ContextPage', CONTEXT_PAGE);
@@ -56,6 +61,20 @@ export const runApprovals = component(
     status: RUN_STATUS,
     pending: listOf(APPROVAL_VIEW),
     remembered: listOf(REMEMBERED_DECISION),
+  }),
+);
+
+export const pinnedAgent = component('PinnedAgent', PINNED_AGENT);
+export const callDetails = component('CallDetails', CALL_DETAILS);
+export const runTimeline = component('Timeline', RUN_TIMELINE);
+export const stepRequest = component('StepRequest', STEP_REQUEST);
+
+export const turnsPage = component(
+  'TurnsPage',
+  object({
+    sessionId: TEXT,
+    turns: listOf(TURN_ENTRY),
+    next: optional(described(NUMBER, 'The first turn of the next page. Absent on the last one.')),
   }),
 );
 

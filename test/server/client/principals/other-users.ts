@@ -36,6 +36,10 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
   resume: (run) => run.resume(),
   cancel: (run) => run.cancel('no'),
   retry: (run) => run.retry(),
+  timeline: (run) => run.timeline(),
+  snapshot: (run) => run.snapshot(),
+  call: (run) => run.call('c1'),
+  request: (run) => run.request(1),
 };
 
 /** The same for the methods of a session. */
@@ -53,6 +57,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   close: (session) => session.close(),
   raise: (session) => session.raise({ totalTokens: 1_000_000 }),
   status: (session) => session.status(),
+  turns: (session) => session.turns(),
 };
 
 /** Calls a method and returns its refusal with the id left out, so that refusals of two ids can be compared. */

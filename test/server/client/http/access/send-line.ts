@@ -60,7 +60,7 @@ export function partsFor({ code, has }: Expected, { status, code: own, text }: L
 /** Returns the values of the parameters of paths. */
 function valuesOf(victim: Victim): Readonly<Record<string, string>> {
   const { runId, sessionId, callId, user, chatId } = victim;
-  const others = { agent: 'clerk', model: 'clerk', turn: '1', decisionId: 'd', sha256: 'a'.repeat(64) };
+  const others = { agent: 'clerk', model: 'clerk', turn: '1', decisionId: 'd', sha256: 'a'.repeat(64), program: 'note', step: '1' };
   return { runId, sessionId, callId, user, id: chatId, ...others };
 }
 

@@ -1,0 +1,106 @@
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { RunTree } from '../../client/run-tree.ts';
+import { defined } from '../../core/domain/defined.ts';
+import { UsageError } from '../../core/domain/errors.ts';
+import type { TurnEntry } from '../../core/domain/run-details.ts';
+import type { RequestItem, StepRequest } from '../../core/domain/step-request.ts';
+import { printableLine } from '../../core/domain/text.ts';
+import { timeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
+import { printList, withRun } from '../command.ts';
+import type { CommandIo, FlagsOf } from '../define-command.ts';
+import { loadAgentsModule } from '../input-files.ts';
+import type { CALL, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
+import { type EntryColumn, entryLines, type Output, pointInTime } from '../output.ts';
+import { spanLines } from '../render/span-lines.ts';
+
+/** Prints the timeline of a run, and with `--tree` those of all its descendants. */
+export async function timeline(io: CommandIo, flags: FlagsOf<typeof TIMELINE>): Promise<number> {
+  const { output, terminal } = io;
+  return withRun(io, flags, async ({ client, runId }) => {
+    const ids = flags.tree ? idsIn(await client.handle(runId).tree()) : [runId];
+    for (const [index, id] of ids.entries()) {
+      terminal.signal.throwIfAborted();
+      const spans = await allSpans(client, id);
+      const whole = { runId: id, ms: timeByKind(spans), spans };
+      output.result(whole, [...(index === 0 ? [] : ['']), ...spanLines(whole, output, flags.full === true)]);
+    }
+    return 0;
+  });
+}
+
+function idsIn({ runId, children }: RunTree): string[] {
+  return [runId, ...children.flatMap(idsIn)];
+}
+
+async function allSpans(client: LonghaulClient, runId: string): Promise<TimelineSpan[]> {
+  const all: TimelineSpan[] = [];
+  for (let from: number | undefined = 0; from !== undefined;) {
+    const { spans, next }: { spans: TimelineSpan[]; next?: number } = await client.handle(runId).timeline({ from });
+    all.push(...spans);
+    from = next;
+  }
+  return all;
+}
+
+/** Prints the agent of a run as it is pinned. */
+export async function snapshot(io: CommandIo, flags: FlagsOf<typeof SNAPSHOT>): Promise<number> {
+  const pinned = await withRun(io, flags, ({ client, runId }) => client.handle(runId).snapshot(defined({ at: flags.at })));
+  return io.output.result(pinned, JSON.stringify(pinned, null, 2));
+}
+
+/** Prints everything that is recorded about one call. */
+export async function call(io: CommandIo, flags: FlagsOf<typeof CALL>): Promise<number> {
+  const details = await withRun(io, flags, ({ client, runId }) => client.handle(runId).call(flags.callId));
+  return io.output.result(details, JSON.stringify(details, null, 2));
+}
+
+/** Prints the request of a step, or its difference to the one before. */
+export async function request(io: CommandIo, flags: FlagsOf<typeof REQUEST>): Promise<number> {
+  const { output } = io;
+  const step = Number(flags.step);
+  if (!Number.isSafeInteger(step) || step < 1) throw new UsageError(`"${flags.step}" is no step: write its number, from 1 on`);
+  const providers = flags.agents === undefined ? {} : ((await loadAgentsModule(flags.agents)).providers ?? {});
+  const asked = await withRun(io, flags, ({ client, runId }) =>
+    client.handle(runId).request(step, { providers, ...(flags.diff ? { diff: 'previous' as const } : {}) }),
+  );
+  if (!flags.diff) return output.result(asked, JSON.stringify(asked, null, 2));
+  return output.result(asked.diff ?? null, diffLines(asked, output));
+}
+
+function diffLines({ step, diff, unknown }: StepRequest, output: Pick<Output, 'look'>): string[] {
+  if (diff === undefined) return ['Step 1 has no step before it'];
+  const { tokens, of } = diff.commonPrefix;
+  const items = (sign: string, list: readonly RequestItem[]): string[] =>
+    list.map(({ offset, type, name, text }) => printableLine(`${sign} ${offset} ${type} ${name}: ${text}`));
+  return [
+    output.look('bold', `Step ${step}, compared with step ${diff.step}`),
+    `The first ${tokens} of about ${of} tokens are the same`,
+    ...items('+', diff.added),
+    ...items('evicted', diff.evicted),
+    ...items('-', diff.summarised),
+    ...diff.changed.map((part) => printableLine(`changed ${part}`)),
+    ...unknown.map(({ part, reason }) => output.look('yellow', printableLine(`unknown ${part}: ${reason}`))),
+  ];
+}
+
+/** Lists the turns of a session. */
+export async function turns(io: CommandIo, { sessionId: given, ...flags }: FlagsOf<typeof TURNS>): Promise<number> {
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId }) => {
+    const { agentName } = await client.handle(runId).status();
+    const { turns: listed } = await client.session(agentName, { id: runId }).turns({ from: flags.from, limit: flags.limit });
+    return printList(io, listed, { json: (entry) => entry, lines: (entries) => turnLines(entries, io), none: 'No turns.' });
+  });
+}
+
+function turnLines(entries: readonly TurnEntry[], { output }: CommandIo): string[] {
+  const columns: EntryColumn<TurnEntry>[] = [
+    { title: 'TURN', of: ({ turn }) => String(turn) },
+    { title: 'STATUS', of: ({ status = 'running' }) => status },
+    { title: 'STARTED', leaves: 1, of: ({ startTime }) => pointInTime(startTime) },
+    { title: 'STEPS', leaves: 2, of: ({ steps }) => String(steps) },
+    { title: 'TOKENS', leaves: 3, of: ({ tokens }) => String(tokens) },
+    { title: 'QUESTION', least: 20, of: ({ question = '' }) => printableLine(question) },
+    { title: 'ANSWER', least: 20, of: ({ answer = '' }) => printableLine(answer) },
+  ];
+  return entryLines(entries, columns, output);
+}

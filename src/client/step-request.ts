@@ -1,0 +1,191 @@
+import type { AgentSnapshot } from '../core/domain/agent.ts';
+import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { defined } from '../core/domain/defined.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import { type HookRecord, inlineHooks } from '../core/domain/hooks.ts';
+import { recallEvent } from '../core/domain/memory.ts';
+import type { ModelClient, ModelRequest } from '../core/domain/model.ts';
+import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
+import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
+import { emptyWindow, extendWindow, foldedEvent, type Window, type WindowEvent } from '../core/domain/window.ts';
+import { pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
+import { type ReadExecution, readExecution } from '../history/read-run.ts';
+import { activitiesNamed } from '../history/recorded-execution.ts';
+import { requestOfCall } from '../model/build-request.ts';
+import { eventsRemoved } from './reader.ts';
+import { requestDiff } from './request-diff.ts';
+import type { ReadableRun } from './run-details.ts';
+
+/** The options of reading the request of a step. */
+export interface StepRequestOptions {
+  /** Also says how the request differs from that of the step before. */
+  diff?: 'previous';
+  /** The providers of the workers, by their names: they say how the request goes over the wire, and send nothing. */
+  providers?: Readonly<Record<string, ModelClient>>;
+}
+
+/** A request that was built from the record. */
+export interface RebuiltRequest {
+  step: number;
+  model: string;
+  snapshot: AgentSnapshot;
+  /** The conversation, by the events of the record. */
+  events: readonly WindowEvent[];
+  request: ModelRequest;
+}
+
+/**
+ * Returns the request of a step, built from the history by the code of the worker: for steps that are complete, and for the one whose
+ * model call continues. Throws `unknown_step` with the steps that there are, and `history_removed`.
+ */
+export async function stepRequest(run: ReadableRun, step: number, { diff, providers = {} }: StepRequestOptions = {}): Promise<StepRequest> {
+  const { runId } = run;
+  const found = await findStep(run, step);
+  const { rebuilt, call, unknown } = found;
+  const { model, snapshot, request } = rebuilt;
+  const { wire, unknown: ofWire } = wireOf(rebuilt, call, providers);
+  const before = diff === undefined || step === 1 ? undefined : (await findStep(run, step - 1, found.read)).rebuilt;
+  const { through, final } = call.input;
+  return {
+    runId,
+    step,
+    model,
+    agentDigest: snapshot.digest,
+    through,
+    ...defined({ final, open: call.output === undefined ? (true as const) : undefined }),
+    request,
+    ...defined({ wire, diff: before && requestDiff(before, rebuilt) }),
+    asOf: 'rebuilt',
+    unknown: [...unknown, ...ofWire],
+  };
+}
+
+interface FoundStep {
+  read: ReadExecution;
+  call: RecordedModelCall;
+  rebuilt: RebuiltRequest;
+  unknown: UnknownPart[];
+}
+
+/** Finds the model call of a step. `known`: an execution that was read before. */
+async function findStep(run: ReadableRun, step: number, known?: ReadExecution): Promise<FoundStep> {
+  const { client, runId, reader } = run;
+  const executions = await reader.chain.executions();
+  // A step whose calls wait may have its answer in the execution before the one that completes it.
+  for (const { executionId, firstStep } of executions.toReversed()) {
+    if (firstStep >= step && executions[0]?.executionId !== executionId) continue;
+    const read = known?.executionId === executionId ? known : await readExecution(client, runId, executionId);
+    if (read === undefined) break;
+    const call = callOfStep(read, step);
+    if (call !== undefined) return { read, call, ...rebuild(read, call, step) };
+    if (firstStep < step - 1) break;
+  }
+  const first = executions[0];
+  if (first !== undefined && first.firstStep > 0 && step <= first.firstStep) throw eventsRemoved(runId, 0, first.firstOffset);
+  const { state } = await reader.recordedRun();
+  const steps = state?.program === undefined ? (state?.context.currentStep ?? 0) : 0;
+  const there = steps === 0 ? 'it has none so far' : `it has steps ${(first?.firstStep ?? 0) + 1} to ${steps}`;
+  const ofAgent = step > (first?.firstStep ?? 0) && step <= steps ? `step ${step} has called no model` : there;
+  const why = state?.program === undefined ? ofAgent : 'it is the run of a program, whose steps have no numbers: name the run of an agent';
+  throw new LonghaulError('unknown_step', `Run "${runId}" has no request of a step ${step}: ${why}`);
+}
+
+/** Returns the model call of a step: the one that was answered, or the one that continues. */
+function callOfStep({ events, firstStep, recorded, run }: ReadExecution, step: number): RecordedModelCall | undefined {
+  const calls = activitiesNamed(recorded, 'callModel');
+  let complete = firstStep;
+  for (const event of events) {
+    if (complete === step - 1 && isAnswer(event)) {
+      const answered = calls.find(({ output }) => output?.type === 'response' && output.response.id === event.id);
+      if (answered !== undefined) return answered;
+    }
+    if (completesStep(event)) complete += 1;
+  }
+  // The last one that nobody has answered, unless the run has ended without it.
+  const last = calls.at(-1);
+  const isOpen = last !== undefined && last.task === undefined && run.result === undefined;
+  return isOpen && step === complete + 1 ? last : undefined;
+}
+
+function isAnswer(event: Event): boolean {
+  return isResponse(event) && !event.interrupted && !event.given && event.caller === undefined;
+}
+
+/** Builds the request of a model call of an execution. */
+function rebuild(read: ReadExecution, { input, output }: RecordedModelCall, step: number): Pick<FoundStep, 'rebuilt' | 'unknown'> {
+  const { recorded } = read;
+  const unknown: UnknownPart[] = [];
+  const snapshot = pinnedAgents(recorded).get(input.agent);
+  if (snapshot === undefined)
+    throw new LonghaulError('history_unreadable', `The agent of step ${step} (digest "${input.agent}") is not in its history`);
+  const response = output?.type === 'response' ? output.response : undefined;
+  const model = response?.answeredBy ?? snapshot.model;
+  const window = windowThrough(read, input.through);
+  const recalled = response?.recalled;
+  if (input.recall && response === undefined)
+    unknown.push({ part: 'memory', reason: 'the entries of the memory are recorded with the answer, which is not there yet' });
+  const events = recalled === undefined ? window : extendWindow(window, recallEvent(recalled));
+  const built = requestOfCall(snapshot, events.events, { ...input, model });
+  const { injected, cut } = injectedTexts(response?.hooks ?? []);
+  if (cut.length > 0) unknown.push({ part: 'hooks', reason: `the record has the beginning alone of what was added by ${named(cut)}` });
+  const asking = inlineHooks(snapshot, 'pre_request');
+  if (response === undefined && asking.length > 0)
+    unknown.push({ part: 'hooks', reason: `what is added by ${named(asking.map(({ name }) => name))} is recorded with the answer` });
+  const request = injected.length === 0 ? built : { ...built, instructions: [...built.instructions, ...injected] };
+  return { rebuilt: { step, model, snapshot, events: events.events, request }, unknown };
+}
+
+/** Returns the window of an execution after so many events of the run. */
+function windowThrough({ recorded, events, firstOffset }: ReadExecution, through: number): Window {
+  const before = recorded.continuedState?.window ?? emptyWindow();
+  return events
+    .slice(0, Math.max(0, through - firstOffset))
+    .map(foldedEvent)
+    .reduce(extendWindow, before);
+}
+
+/** Bytes of JSON from which on the record may have cut the text of a hook. */
+const CUT_BYTES = 480;
+
+/** Returns the texts that hooks have added to a request, in their order, and the names of the hooks whose text the record has cut. */
+function injectedTexts(records: readonly HookRecord[]): { injected: string[]; cut: string[] } {
+  const added = records.filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
+  const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;
+  return {
+    injected: added.filter(isWhole).flatMap(({ text }) => text ?? []),
+    cut: added.filter((one) => !isWhole(one)).map(({ hook }) => hook),
+  };
+}
+
+function named(names: readonly string[]): string {
+  return `${names.length === 1 ? 'hook' : 'hooks'} ${names.map((name) => `"${name}"`).join(', ')}`;
+}
+
+/** Returns the request as its provider sends it, as far as one is known. */
+function wireOf(
+  { model, request }: RebuiltRequest,
+  { output }: RecordedModelCall,
+  providers: NonNullable<StepRequestOptions['providers']>,
+): { wire?: WireRequest; unknown: UnknownPart[] } {
+  const [name = ''] = model.split('/');
+  if (!Object.hasOwn(providers, name)) return { unknown: [] };
+  const described = providers[name]?.describe?.(request);
+  if (described === undefined) return { unknown: [{ part: 'wire', reason: `the provider "${name}" does not say how it sends a request` }] };
+  const { accounts, ...wire } = described;
+  const notices = output?.type === 'response' ? (output.response.notices ?? []) : [];
+  const adapted = notices.find(({ code }) => code === 'request_adapted');
+  return {
+    wire,
+    unknown: [
+      ...(accounts.length > 1
+        ? [
+            {
+              part: 'account' as const,
+              reason: 'answers of several accounts are in the conversation: only one of them gets its items back',
+            },
+          ]
+        : []),
+      ...(adapted === undefined ? [] : [{ part: 'rules' as const, reason: `the worker has sent it in another form: ${adapted.message}` }]),
+    ],
+  };
+}

@@ -1,0 +1,110 @@
+import type { AgentSnapshot } from './agent.ts';
+import { APPROVAL_VIEW, DECISION } from './approvals.ts';
+import { SPILLED_CONTENT } from './content.ts';
+import type { HookRecord } from './hooks.ts';
+import { TERMINAL_STATUS } from './run.ts';
+import * as s from './shape.ts';
+
+const PINNED_MEMBERS = {
+  runId: s.TEXT,
+  /** The offset that was asked for. Absent: the agent is the one that acts now. */
+  at: s.optional(s.NUMBER),
+  /** Instructions, tools with their schemas, settings, limits and so on, and their digest. */
+  snapshot: s.anyObject<AgentSnapshot>(),
+};
+
+/** The agent of a run as it is pinned, at a place of the record. */
+export interface PinnedAgent extends s.ObjectOf<typeof PINNED_MEMBERS> {}
+export const PINNED_AGENT: s.Shape<PinnedAgent> = s.object(PINNED_MEMBERS);
+
+const CALL_RESULT = s.object({
+  /** `success` or `error`. */
+  status: s.TEXT,
+  content: s.ANY_LIST,
+  /** The location of the whole result, if `content` is only its preview. */
+  spilled: s.optional(SPILLED_CONTENT),
+  /** The offset of the event that records it. */
+  offset: s.NUMBER,
+  /** The time of recording it, ISO 8601. */
+  at: s.TIMESTAMP,
+});
+
+const CALL_MEMBERS = {
+  runId: s.TEXT,
+  callId: s.TEXT,
+  toolName: s.TEXT,
+  /** The version of the tool in this run. Absent: it has none. */
+  toolVersion: s.optional(s.TEXT),
+  /** The agent whose model has made the call. */
+  agentName: s.TEXT,
+  /** The step that the call belongs to. Absent until the step is complete. */
+  step: s.optional(s.NUMBER),
+  /** The offset of the event with the call. */
+  offset: s.NUMBER,
+  /** ISO 8601. */
+  requestedAt: s.TIMESTAMP,
+  /** The call was made by code that the model wrote. */
+  caller: s.optional(s.fixed('code')),
+  /** The tool as the run is pinned to it. Absent: the agent has no tool of that name. */
+  description: s.optional(s.TEXT),
+  /** The JSON Schema of the arguments. */
+  schema: s.optional(s.JSON_OBJECT),
+  /** The kind of effect that the tool has, for rules of permissions. */
+  category: s.optional(s.TEXT),
+  /** The arguments as the model wrote them, whole. */
+  arguments: s.JSON_OBJECT,
+  /** The arguments that a person or a hook has put in their place. Absent: none did. */
+  ranWith: s.optional(s.JSON_OBJECT),
+  /** Present while the call waits for a decision. */
+  waiting: s.optional(APPROVAL_VIEW),
+  /** The decisions about the call, in their order. */
+  decisions: s.listOf(DECISION),
+  /** Absent while the call has no result. */
+  result: s.optional(CALL_RESULT),
+  /** Present if the call did not run: the result says why. */
+  notRun: s.optional(s.TEXT),
+  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. Absent until the step is complete. */
+  durationMs: s.optional(s.orNull(s.NUMBER)),
+  /** The run that the call has started as a child, if its tool is an agent. */
+  childRunId: s.optional(s.TEXT),
+  /** The answers of hooks about the call. */
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+};
+
+/** One call of a run, with everything that is recorded about it. */
+export interface CallDetails extends s.ObjectOf<typeof CALL_MEMBERS> {}
+export const CALL_DETAILS: s.Shape<CallDetails> = s.object(CALL_MEMBERS);
+
+const TURN_MEMBERS = {
+  /** 1-based. */
+  turn: s.NUMBER,
+  /** Absent: the turn continues. */
+  status: s.optional(TERMINAL_STATUS),
+  stopReason: s.optional(s.TEXT),
+  error: s.optional(s.TEXT),
+  /** ISO 8601. */
+  startTime: s.TIMESTAMP,
+  endTime: s.optional(s.TIMESTAMP),
+  /** The offset of its first event, and the number of its events so far. */
+  firstOffset: s.NUMBER,
+  events: s.NUMBER,
+  /** The number of steps that are complete. */
+  steps: s.NUMBER,
+  /** The tokens of its model calls, with estimates. */
+  tokens: s.NUMBER,
+  /** The beginning of the message that it answers. */
+  question: s.optional(s.TEXT),
+  /** The beginning of the newest text of the model. */
+  answer: s.optional(s.TEXT),
+};
+
+/** A turn of a session in a list. */
+export interface TurnEntry extends s.ObjectOf<typeof TURN_MEMBERS> {}
+export const TURN_ENTRY: s.Shape<TurnEntry> = s.object(TURN_MEMBERS);
+
+/** A page of the turns of a session, the oldest first. `next` is the first turn of the next page. */
+export interface TurnsPage {
+  sessionId: string;
+  turns: TurnEntry[];
+  next?: number;
+}

@@ -1,0 +1,288 @@
+import type { LoadedDataConverter } from '@temporalio/common';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import { cutText } from '../core/domain/byte-budgets.ts';
+import { isToolCall } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
+import { errorCode, errorMessage } from '../core/domain/errors.ts';
+import { isJsonObject } from '../core/domain/json.ts';
+import { completesStep } from '../core/domain/record.ts';
+import { isoTime } from '../core/domain/time.ts';
+import type { SpanKind, TimelineSpan } from '../core/domain/timeline.ts';
+import { tracedPart } from '../core/domain/traced-part.ts';
+import type { HistoryEvent } from './history-events.ts';
+import type { ReadExecution } from './read-run.ts';
+import { type NamedActivity, patchOf, type RecordedExecution } from './recorded-execution.ts';
+
+/** Longhaul's own activities that call a model. */
+const MODEL_CALLS: ReadonlySet<string> = new Set(['callModel', 'summarise', 'askStep']);
+
+/** Longhaul's own activities that stand for a call of the model. */
+const CALLS: ReadonlySet<string> = new Set(['runCode']);
+
+function kindOf(activity: string): SpanKind {
+  if (MODEL_CALLS.has(activity)) return 'model';
+  return CALLS.has(activity) || !isOwnActivity(activity) ? 'tool' : 'own';
+}
+
+/** Bytes of the message of a failure. */
+const FAILURE_BYTES = 300;
+
+type Failure = Parameters<typeof decodeOptionalFailureToOptionalError>[1];
+
+/** A span as it is folded: milliseconds since the epoch. */
+interface OpenSpan extends Pick<
+  TimelineSpan,
+  'id' | 'kind' | 'name' | 'attempts' | 'failures' | 'ended' | 'step' | 'callId' | 'childRunId' | 'decision'
+> {
+  from: number;
+  /** The time at which a worker took its last attempt, or at which a wait began. */
+  taken?: number;
+  to?: number;
+  /** The number of events that the model call has in its conversation. */
+  through?: number;
+}
+
+/**
+ * The time of one execution, from its history: every activity with its attempts, every workflow task, every child, and, once the execution
+ * is read back, the waits for people.
+ */
+export class ExecutionTimeline {
+  readonly #converter: LoadedDataConverter;
+  readonly #spans: OpenSpan[] = [];
+  /** The spans that an event of the history may end, by the event that began them. */
+  readonly #open = new Map<string, OpenSpan>();
+  #known = 0;
+  #knownLocal = 0;
+
+  constructor(converter: LoadedDataConverter) {
+    this.#converter = converter;
+  }
+
+  /** Takes the next event of the history, which the execution has read. */
+  async see(event: HistoryEvent, execution: RecordedExecution): Promise<void> {
+    if ((await this.#seeActivity(event, execution)) || this.#seeTask(event) || this.#seeChild(event)) return;
+    if (event.markerRecordedEventAttributes && patchOf(event.markerRecordedEventAttributes) === undefined) this.#seeLocal(event, execution);
+  }
+
+  /** Returns the spans in the order in which they began. `read`: the execution, as it was read back. */
+  spans(read: ReadExecution): TimelineSpan[] {
+    this.#addWaits(read);
+    this.#addChildren(read);
+    const { firstOffset, events, end } = read;
+    const times = events.map(({ timestamp }) => Date.parse(timestamp));
+    const steps = completedSteps(read);
+    // What begins after the last event belongs to it: the next execution begins with the next one.
+    const last = end?.type === 'continued' && events.length > 0 ? firstOffset + events.length - 1 : Infinity;
+    const ordered = this.#spans.toSorted((one, other) => one.from - other.from);
+    let known = 0;
+    return ordered.map(({ through, from, taken, to, id, kind, name, step, ...span }) => {
+      while (known < times.length && (times[known] ?? 0) <= from) known += 1;
+      const ofModel = through === undefined ? undefined : (steps[Math.max(0, through - firstOffset)] ?? 0) + 1;
+      const retried = (span.attempts ?? 1) > 1;
+      const waited = taken === undefined ? undefined : taken - from;
+      return {
+        id,
+        kind,
+        name,
+        offset: Math.min(firstOffset + known, last),
+        from: isoTime(from),
+        ...defined({ to: to === undefined ? undefined : isoTime(to) }),
+        ...(waited === undefined || kind === 'person' || kind === 'child' ? {} : retried ? { retryMs: waited } : { queueMs: waited }),
+        ...(to === undefined ? {} : { runMs: Math.max(0, to - (taken ?? from)) }),
+        ...defined({ step: step ?? ofModel }),
+        ...span,
+      };
+    });
+  }
+
+  async #seeActivity(event: HistoryEvent, execution: RecordedExecution): Promise<boolean> {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    const started = event.activityTaskStartedEventAttributes;
+    const failed = event.activityTaskFailedEventAttributes;
+    const timedOut = event.activityTaskTimedOutEventAttributes;
+    const cancelled = event.activityTaskCanceledEventAttributes;
+    const ended = event.activityTaskCompletedEventAttributes ?? failed ?? timedOut ?? cancelled;
+    if (scheduled) {
+      const name = scheduled.activityType?.name ?? '';
+      const { activities } = execution;
+      // An activity that is scheduled again for other workers is none of its own to the run.
+      const isNew = activities.length > this.#known;
+      this.#known = activities.length;
+      const activity = isNew ? activities.at(-1) : activities.findLast((one) => one.name === name && one.task === undefined);
+      this.#begin(event, { kind: kindOf(name), name, ...placeOf(activity) });
+    } else if (started) {
+      const span = this.#open.get(String(started.scheduledEventId));
+      if (span === undefined) return true;
+      span.taken = milliseconds(event);
+      span.attempts = started.attempt ?? 1;
+      await this.#addFailure(span, span.attempts - 1, started.lastFailure);
+    } else if (ended) {
+      const span = this.#end(String(ended.scheduledEventId), event);
+      if (span === undefined) return true;
+      if (cancelled) span.ended = 'cancelled';
+      else if (failed) span.ended = 'failed';
+      else if (timedOut) span.ended = 'timed_out';
+      await this.#addFailure(span, span.attempts ?? 1, (failed ?? timedOut)?.failure);
+    } else return false;
+    return true;
+  }
+
+  async #addFailure(span: OpenSpan, attempt: number, failure: Failure): Promise<void> {
+    if (!failure) return;
+    const error = await decodeOptionalFailureToOptionalError(this.#converter, failure);
+    const code = errorCode(error);
+    (span.failures ??= []).push({ attempt, ...defined({ code }), message: cutText(errorMessage(error), FAILURE_BYTES) });
+  }
+
+  #seeTask(event: HistoryEvent): boolean {
+    const started = event.workflowTaskStartedEventAttributes;
+    const failed = event.workflowTaskFailedEventAttributes;
+    const timedOut = event.workflowTaskTimedOutEventAttributes;
+    const ended = event.workflowTaskCompletedEventAttributes ?? failed ?? timedOut;
+    if (event.workflowTaskScheduledEventAttributes) this.#begin(event, { kind: 'task', name: 'workflow task' });
+    else if (started) {
+      const span = this.#open.get(String(started.scheduledEventId));
+      if (span !== undefined) span.taken = milliseconds(event);
+    } else if (ended) {
+      const span = this.#end(String(ended.scheduledEventId), event);
+      if (span !== undefined && !event.workflowTaskCompletedEventAttributes) span.ended = failed ? 'failed' : 'timed_out';
+    } else return false;
+    return true;
+  }
+
+  #seeChild(event: HistoryEvent): boolean {
+    const initiated = event.startChildWorkflowExecutionInitiatedEventAttributes;
+    const unstarted = event.startChildWorkflowExecutionFailedEventAttributes;
+    const failed = event.childWorkflowExecutionFailedEventAttributes ?? unstarted;
+    const cancelled = event.childWorkflowExecutionCanceledEventAttributes;
+    const terminated = event.childWorkflowExecutionTerminatedEventAttributes;
+    const timedOut = event.childWorkflowExecutionTimedOutEventAttributes;
+    const ended = event.childWorkflowExecutionCompletedEventAttributes ?? failed ?? cancelled ?? terminated ?? timedOut;
+    if (initiated) {
+      const childRunId = initiated.workflowId ?? '';
+      this.#begin(event, { kind: 'child', name: childRunId, childRunId });
+    } else if (ended) {
+      const span = this.#end(String(ended.initiatedEventId), event);
+      if (span === undefined) return true;
+      if (failed) span.ended = 'failed';
+      else if (cancelled) span.ended = 'cancelled';
+      else if (terminated) span.ended = 'terminated';
+      else if (timedOut) span.ended = 'timed_out';
+    } else return Boolean(event.childWorkflowExecutionStartedEventAttributes);
+    return true;
+  }
+
+  /** Takes a call inside a workflow task. The server learns of it with the end of the task, and the worker says when it began. */
+  #seeLocal(event: HistoryEvent, { localCalls }: RecordedExecution): void {
+    const local = localCalls.length > this.#knownLocal ? localCalls.at(-1) : undefined;
+    this.#knownLocal = localCalls.length;
+    if (local === undefined) return;
+    const { input, failure } = local;
+    const output: unknown = local.output;
+    const recorded = milliseconds(event);
+    const from = Math.min(input.scheduledAt ?? recorded, recorded);
+    const durationMs = isJsonObject(output) && typeof output['durationMs'] === 'number' ? Math.round(output['durationMs']) : undefined;
+    const callId = isJsonObject(output) && typeof output['callId'] === 'string' ? output['callId'] : undefined;
+    this.#spans.push({
+      id: String(event.eventId),
+      kind: kindOf(input.name),
+      name: input.name,
+      from,
+      taken: from,
+      to: Math.min(recorded, durationMs === undefined ? recorded : from + durationMs),
+      attempts: input.attempt ?? 1,
+      ...defined({ callId }),
+      ...(failure === undefined
+        ? {}
+        : { ended: 'failed', failures: [{ attempt: input.attempt ?? 1, message: cutText(errorMessage(failure), FAILURE_BYTES) }] }),
+    });
+  }
+
+  #begin(event: HistoryEvent, span: Pick<OpenSpan, 'kind' | 'name' | 'childRunId' | 'step' | 'callId' | 'through'>): void {
+    const id = String(event.eventId);
+    const open: OpenSpan = { id, from: milliseconds(event), ...span };
+    this.#spans.push(open);
+    this.#open.set(id, open);
+  }
+
+  #end(began: string, event: HistoryEvent): OpenSpan | undefined {
+    const span = this.#open.get(began);
+    if (span === undefined) return undefined;
+    span.to = milliseconds(event);
+    this.#open.delete(began);
+    return span;
+  }
+
+  /** Adds the waits for decisions, each from its request to its decision, and those of a session for its next message. */
+  #addWaits({ events, recorded, run: { state }, end }: ReadExecution): void {
+    const carried = recorded.continuedState?.approvals.pending ?? [];
+    const requested = new Map<string, number>(carried.map(({ callId, requestedAt }) => [callId, requestedAt]));
+    let before = recorded.startedAt;
+    let idle: OpenSpan | undefined;
+    for (const event of events) {
+      const at = Date.parse(event.timestamp);
+      const { content, decision, turn, given } = event;
+      if (given) continue;
+      if (idle !== undefined && content.length > 0) {
+        idle.to = at;
+        idle = undefined;
+      }
+      for (const item of content) if (isToolCall(item)) requested.set(item.toolCallId, at);
+      if (decision !== undefined && decision.source !== 'remembered') {
+        const { id, callId, toolName, type } = decision;
+        const from = requested.get(callId) ?? before;
+        this.#spans.push({ id: `decision ${id}`, kind: 'person', name: toolName, from, to: at, callId, decision: type });
+      }
+      if (turn !== undefined) {
+        idle = { id: `message after turn ${turn.number}`, kind: 'person', name: 'message', from: at };
+        this.#spans.push(idle);
+      }
+      before = at;
+    }
+    if (end !== undefined) {
+      // The session was closed: nobody is waited for any more.
+      if (idle !== undefined) idle.to = end.type === 'closed' ? end.at : before;
+      return;
+    }
+    for (const { key, callId, toolName, requestedAt } of state?.approvals.pending ?? [])
+      this.#spans.push({ id: `approval ${key}`, kind: 'person', name: toolName, from: requestedAt, callId });
+  }
+
+  /** Adds the ends of children that the history of this execution has as messages, and the calls that they belong to. */
+  #addChildren({ events, steps, firstOffset, run: { agentName } }: ReadExecution): void {
+    for (const { childRunId, callId, isError, from, to } of tracedPart({ agentName, firstOffset, events, steps }).children) {
+      const known = this.#spans.findLast((span) => span.childRunId === childRunId && span.callId === undefined && span.from <= to);
+      if (known === undefined) {
+        const ended = isError ? { ended: 'failed' as const } : {};
+        this.#spans.push({ id: `${childRunId} ${callId}`, kind: 'child', name: childRunId, childRunId, callId, from, to, ...ended });
+        continue;
+      }
+      known.callId = callId;
+      known.to ??= to;
+    }
+  }
+}
+
+/** Returns the number of complete steps before each event of an execution, and behind the last one. */
+function completedSteps({ events, firstStep }: ReadExecution): number[] {
+  let steps = firstStep;
+  const before = [steps];
+  for (const event of events) before.push((steps += completesStep(event) ? 1 : 0));
+  return before;
+}
+
+/** Returns the call and the step that an activity belongs to, as its input says. */
+function placeOf(activity: NamedActivity | undefined): Pick<OpenSpan, 'step' | 'callId' | 'through'> {
+  if (activity === undefined || !isJsonObject(activity.input)) return {};
+  const { callId, step, through } = activity.input;
+  return {
+    ...(typeof callId === 'string' ? { callId } : {}),
+    ...(typeof step === 'number' ? { step } : {}),
+    ...(activity.name === 'callModel' && typeof through === 'number' ? { through } : {}),
+  };
+}
+
+function milliseconds({ eventTime }: HistoryEvent): number {
+  return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
+}

@@ -1,0 +1,67 @@
+import { createRequire } from 'node:module';
+import { z } from 'zod';
+import { defined } from '../../core/domain/defined.ts';
+import { isoTime } from '../../core/domain/time.ts';
+import { SCOPES } from '../auth/caller.ts';
+import { defineRoute, ok } from '../route.ts';
+import { component, timestamp } from '../schemas/values.ts';
+
+const { version } = createRequire(import.meta.url)('longhaul/package.json') as { version: string };
+
+const me = component(
+  'Me',
+  z.object({
+    id: z.string().describe('The name of the caller in logs: the id of an API key, or the subject of a token.'),
+    scopes: z.array(z.enum(SCOPES)),
+    principal: z
+      .object({ tenant: z.string().exactOptional(), user: z.string().exactOptional() })
+      .exactOptional()
+      .describe('Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all.'),
+    agents: z.array(z.string()).exactOptional().describe('The agents and programs that it may start. Absent: all.'),
+    expiresAt: timestamp.exactOptional().describe('When its credentials expire. Absent: never.'),
+    features: z.object({
+      tokens: z.boolean().describe('The service makes tokens for one run.'),
+      agents: z.boolean().describe('The service lists agents, and starts no others.'),
+      wire: z.boolean().describe('The service has providers of models: it shows the body of a request.'),
+    }),
+    versions: z.object({ longhaul: z.string(), node: z.string() }),
+    namespace: z.string().describe('The Temporal namespace.'),
+    uiUrl: z.string().exactOptional().describe('The web interface of Temporal. Absent: the service does not know it.'),
+  }),
+);
+
+/** Tells a caller who it is, and what the service has for it. */
+export const meRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/me',
+    id: 'getMe',
+    tag: 'server',
+    summary: 'Tell the caller who it is, and what the service has',
+    scope: 'runs:read',
+    responses: ok(me, 'The caller and the service.'),
+    problems: [],
+  },
+  async ({ caller, client, settings }) => {
+    const { id, scopes, principal, agents, expiresAt } = caller;
+    const { tenant, user } = principal ?? {};
+    return {
+      status: 200,
+      body: {
+        id,
+        scopes: [...scopes],
+        ...(principal === undefined ? {} : { principal: defined({ tenant, user }) }),
+        ...(agents === undefined ? {} : { agents: [...agents] }),
+        ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),
+        features: {
+          tokens: settings.tokens !== undefined,
+          agents: settings.agents.length > 0,
+          wire: Object.keys(settings.providers).length > 0,
+        },
+        versions: { longhaul: version, node: process.versions.node },
+        namespace: client.temporal.options.namespace,
+        ...defined({ uiUrl: settings.uiUrl }),
+      },
+    };
+  },
+);

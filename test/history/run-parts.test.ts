@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { callDetails, pinnedAgent, turnsPage } from '../../src/client/run-details.ts';
+import { stepRequest } from '../../src/client/step-request.ts';
+import { runTimeline } from '../../src/client/timeline.ts';
+import { CALL_DETAILS, PINNED_AGENT, TURN_ENTRY } from '../../src/core/domain/run-details.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import type { Shape } from '../../src/core/domain/shape.ts';
+import { STEP_REQUEST } from '../../src/core/domain/step-request.ts';
+import { RUN_TIMELINE, type RunTimeline, timeByKind, type TimelineSpan } from '../../src/core/domain/timeline.ts';
+import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
+import { type RecordedServerRun, recordedRuns } from '../fakes/recorded-server.ts';
+import { recordOf } from '../replay/histories.ts';
+
+const runs = [...(await recordedRuns())];
+const recorded = runs.flatMap(([runId, run]) => {
+  const record = recordOf(runId);
+  return record === undefined ? [] : [{ runId, run, record }];
+});
+
+/** The value as JSON has it, which must fit its shape. */
+function checked<Value>(shape: Shape, value: Value): Value {
+  expect(checkJson(shape, JSON.parse(JSON.stringify(value)) as JsonValue)).toEqual([]);
+  return value;
+}
+
+async function pagesOf(run: RecordedServerRun, limit: number): Promise<TimelineSpan[]> {
+  const spans: TimelineSpan[] = [];
+  for (let from: number | undefined = 0; from !== undefined;) {
+    const page: RunTimeline = checked(RUN_TIMELINE, await runTimeline(run, { from, limit }));
+    expect(page.ms).toEqual(timeByKind(page.spans));
+    for (const { offset } of page.spans) expect(offset).toBeGreaterThanOrEqual(from);
+    spans.push(...page.spans);
+    expect(page.next === undefined || page.next > from).toBe(true);
+    from = page.next;
+  }
+  return spans;
+}
+
+const at = ({ eventTime }: HistoryEvent): number => Number(eventTime?.seconds) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+
+/** The milliseconds of all workflow tasks, summed without the code that is tested. */
+function taskMs(events: readonly HistoryEvent[]): number {
+  let began = 0;
+  let sum = 0;
+  for (const event of events) {
+    if (event.workflowTaskStartedEventAttributes) began = at(event);
+    if (event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes)
+      sum += at(event) - began;
+  }
+  return sum;
+}
+
+describe('the timeline of each recorded run', () => {
+  test.each(runs)('%s', async (runId, run) => {
+    const spans = await pagesOf(run, 10_000);
+    expect((await pagesOf(run, 5)).map(({ id }) => id)).toEqual(spans.map(({ id }) => id));
+    expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
+    const { events } = run;
+    const count = (kinds: readonly string[]): number => spans.filter(({ kind }) => kinds.includes(kind)).length;
+    const isLocal = ({ markerRecordedEventAttributes: marker }: HistoryEvent): boolean => marker?.markerName === 'core_local_activity';
+    const activities = events.filter((event) => event.activityTaskScheduledEventAttributes || isLocal(event)).length;
+    expect(count(['model', 'tool', 'own'])).toBe(activities);
+    expect(count(['task'])).toBe(events.filter((event) => event.workflowTaskScheduledEventAttributes).length);
+    expect(count(['child'])).toBeGreaterThanOrEqual(
+      events.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes).length,
+    );
+    expect(timeByKind(spans).task).toBe(taskMs(events));
+    for (const { from, to = from, queueMs = 0, retryMs = 0, runMs = 0 } of spans) {
+      expect([Date.parse(to) >= Date.parse(from), queueMs >= 0, retryMs >= 0, runMs >= 0]).toEqual([true, true, true, true]);
+    }
+    const decided = (recordOf(runId)?.events ?? []).flatMap(({ decision }) =>
+      decision && decision.source !== 'remembered' ? [decision] : [],
+    );
+    const waits = spans.flatMap(({ kind, decision, callId }) =>
+      kind === 'person' && decision !== undefined ? [`${callId} ${decision}`] : [],
+    );
+    expect(waits.toSorted()).toEqual(decided.map(({ callId, type }) => `${callId} ${type}`).toSorted());
+  });
+});
+
+/** True for a run that has called a model itself: the agents of a parallel flow do so in runs of their own. */
+const hasAsked = ({ record }: (typeof recorded)[number]): boolean => record.events.some(({ usage }) => usage !== undefined);
+const withSteps = recorded.filter(({ record }) => record.steps.length > 0);
+
+describe('the request of each step of each recorded run', () => {
+  test.each(withSteps.filter(hasAsked))('$runId', async ({ run, record }) => {
+    let known = new Set<number>();
+    for (const { step } of record.steps) {
+      const { request, diff, through } = checked(STEP_REQUEST, await stepRequest(run, step, { diff: 'previous' }));
+      expect(request.instructions.length + request.conversation.length).toBeGreaterThan(0);
+      expect(diff === undefined).toBe(step === 1);
+      const { added = [], summarised = [], commonPrefix = { tokens: 0, of: 0 } } = diff ?? {};
+      expect(commonPrefix.tokens).toBeLessThanOrEqual(commonPrefix.of);
+      const now = new Set([...known, ...added.map(({ offset }) => offset)]);
+      for (const { offset } of summarised) now.delete(offset);
+      // What was recalled for a call is recorded behind the events of its conversation.
+      expect(Math.max(0, ...now)).toBeLessThanOrEqual(through);
+      known = now;
+    }
+    await expect(stepRequest(run, record.steps.length + 50)).rejects.toMatchObject({
+      code: 'unknown_step',
+      message: expect.stringContaining(`steps 1 to ${record.steps.length}`),
+    });
+  });
+
+  test.each(withSteps.filter((one) => !hasAsked(one)))('$runId has none', async ({ run }) => {
+    await expect(stepRequest(run, 1)).rejects.toMatchObject({ code: 'unknown_step', message: expect.stringMatching(/no model|program/) });
+  });
+});
+
+describe('each call of each recorded run', () => {
+  test.each(recorded.filter(({ record }) => record.steps.some(({ toolCalls }) => toolCalls.length > 0)))(
+    '$runId',
+    async ({ run, record }) => {
+      for (const { step, toolCalls } of record.steps) {
+        for (const { callId, toolName, arguments: ranWith } of toolCalls) {
+          const details = checked(CALL_DETAILS, await callDetails(run, callId));
+          expect(details).toMatchObject({ callId, toolName, step });
+          expect(details.ranWith ?? details.arguments).toEqual(ranWith);
+          expect(details.result).toBeDefined();
+          expect(record.events[details.offset]?.content).toContainEqual(expect.objectContaining({ toolCallId: callId }));
+        }
+      }
+      await expect(callDetails(run, 'no such call')).rejects.toMatchObject({ code: 'call_not_found' });
+    },
+  );
+});
+
+test('the agent at the place of each model call is the one whose name its answer has', async () => {
+  const answers = recorded.flatMap(({ run, record: { events } }) =>
+    events.flatMap(({ author, usage, caller, failed, step, compaction, title }, offset) =>
+      [caller, failed, step, compaction, title].some((one) => one !== undefined) || usage === undefined ? [] : [{ run, offset, author }],
+    ),
+  );
+  expect(answers.length).toBeGreaterThan(100);
+  for (const { run, offset, author } of answers) {
+    const { snapshot } = checked(PINNED_AGENT, await pinnedAgent(run, offset));
+    expect([run.runId, offset, snapshot.name]).toEqual([run.runId, offset, author]);
+  }
+});
+
+test('the turns of each recorded session are those that its record ends, each with its events', async () => {
+  const sessions = recorded.filter(({ record }) => record.events.some(({ turn }) => turn !== undefined));
+  expect(sessions.length).toBeGreaterThan(3);
+  for (const { run, record } of sessions) {
+    const { turns } = await turnsPage(run, { limit: 1_000 });
+    for (const turn of turns) checked(TURN_ENTRY, turn);
+    const ends = record.events.flatMap(({ turn }) => turn ?? []);
+    expect(turns.flatMap(({ turn, status }) => (status === undefined ? [] : [[turn, status]]))).toEqual(
+      ends.map(({ number, status }) => [number, status]),
+    );
+    expect(Math.max(...turns.map((one) => JSON.stringify(one).length))).toBeLessThan(2_000);
+    for (const { turn } of turns)
+      expect((await turnsPage(run, { from: turn, limit: 1 })).turns[0]).toEqual(turns.find((one) => one.turn === turn));
+    expect((await turnsPage(run, { limit: 1 })).next).toBe(turns[1]?.turn);
+  }
+});
