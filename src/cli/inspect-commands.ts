@@ -27,8 +27,7 @@ export const SNAPSHOT = defineCommand({
 export const CALL = defineCommand({
   name: 'call',
   summary: 'show one call of a run, whole',
-  description:
-    'Prints one tool call as JSON: its whole arguments, its schema, the decisions about it, the answers of hooks, and its result.',
+  description: 'Prints one tool call as JSON: its whole arguments, its schema, the decisions about it, and its result.',
   args: { runId: COMMON.run, callId: argument('<call>', 'the id of the call') },
 });
 

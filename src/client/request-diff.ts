@@ -1,3 +1,4 @@
+import type { AgentSnapshot } from '../core/domain/agent.ts';
 import { type ContentItem, outputText } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import { isRecall } from '../core/domain/memory.ts';
@@ -7,7 +8,16 @@ import type { RequestDiff, RequestItem } from '../core/domain/step-request.ts';
 import { oneLine, utf8Length } from '../core/domain/text.ts';
 import { resultText } from '../core/domain/tool-calls.ts';
 import { isEvicted, type WindowEvent } from '../core/domain/window.ts';
-import type { RebuiltRequest } from './step-request.ts';
+
+/** A request that was built from the record. */
+export interface RebuiltRequest {
+  step: number;
+  model: string;
+  snapshot: AgentSnapshot;
+  /** The conversation, by the events of the record. */
+  events: readonly WindowEvent[];
+  request: ModelRequest;
+}
 
 /** Bytes of the text of an item. */
 const TEXT_BYTES = 200;

@@ -7,7 +7,7 @@ import { canonicalJson } from '../core/domain/json.ts';
 import { addUsageOfEvent, completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { CallDetails, PinnedAgent, TurnEntry, TurnsPage } from '../core/domain/run-details.ts';
 import { oneLine } from '../core/domain/text.ts';
-import type { StepResult } from '../core/domain/tool-calls.ts';
+import { callFacts, type StepResult } from '../core/domain/tool-calls.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { approvalViews } from '../core/queries/progress.ts';
 import { agentAt } from '../history/pinned-agents.ts';
@@ -111,14 +111,13 @@ function detailsOf(
   { call, event, offset, agent }: CallPlace & { agent: AgentSnapshot | undefined },
 ): CallDetails {
   const tool = agent?.tools.find(({ name }) => name === call.name);
-  const { notRun, durationMs, childRunId, hooks, toolVersion } = record ?? {};
   const edited = record?.arguments ?? decisions.findLast(({ type }) => type === 'approve')?.arguments;
   const isEdited = edited !== undefined && canonicalJson(edited) !== canonicalJson(call.arguments);
   return {
     runId,
     callId: call.toolCallId,
     toolName: call.name,
-    ...defined({ toolVersion: toolVersion ?? tool?.version }),
+    ...defined({ toolVersion: tool?.version }),
     agentName: event.author,
     ...defined({ step }),
     offset,
@@ -128,7 +127,8 @@ function detailsOf(
     ...(isEdited ? { ranWith: edited } : {}),
     ...defined({ waiting }),
     decisions,
-    ...defined({ result, notRun, durationMs, childRunId, hooks }),
+    ...defined({ result }),
+    ...(record === undefined ? {} : callFacts(record)),
   };
 }
 

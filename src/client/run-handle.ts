@@ -171,7 +171,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     });
   }
 
-  /** Returns one call of the run with its whole arguments, its schema, its decisions, hooks and result. Throws `call_not_found` and `history_removed`. */
+  /** Returns one call of the run with its whole arguments, its schema, its decisions and its result. Throws `call_not_found` and `history_removed`. */
   async call(callId: string): Promise<CallDetails> {
     return this.#allowed.for(async () => {
       const { callDetails } = await import('./run-details.ts');

@@ -1,19 +1,16 @@
-import type { AgentSnapshot } from '../core/domain/agent.ts';
-import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
-import { type HookRecord, inlineHooks } from '../core/domain/hooks.ts';
 import { recallEvent } from '../core/domain/memory.ts';
-import type { ModelClient, ModelRequest } from '../core/domain/model.ts';
+import { addedInstructions, type ModelClient } from '../core/domain/model.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
-import { emptyWindow, extendWindow, foldedEvent, type Window, type WindowEvent } from '../core/domain/window.ts';
+import { emptyWindow, extendWindow, foldedEvent, type Window } from '../core/domain/window.ts';
 import { pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
 import { type ReadExecution, readExecution } from '../history/read-run.ts';
 import { activitiesNamed } from '../history/recorded-execution.ts';
 import { requestOfCall } from '../model/build-request.ts';
 import { eventsRemoved } from './reader.ts';
-import { requestDiff } from './request-diff.ts';
+import { type RebuiltRequest, requestDiff } from './request-diff.ts';
 import type { ReadableRun } from './run-details.ts';
 
 /** The options of reading the request of a step. */
@@ -22,16 +19,6 @@ export interface StepRequestOptions {
   diff?: 'previous';
   /** The providers of the workers, by their names: they say how the request goes over the wire, and send nothing. */
   providers?: Readonly<Record<string, ModelClient>>;
-}
-
-/** A request that was built from the record. */
-export interface RebuiltRequest {
-  step: number;
-  model: string;
-  snapshot: AgentSnapshot;
-  /** The conversation, by the events of the record. */
-  events: readonly WindowEvent[];
-  request: ModelRequest;
 }
 
 /**
@@ -126,12 +113,9 @@ function rebuild(read: ReadExecution, { input, output }: RecordedModelCall, step
     unknown.push({ part: 'memory', reason: 'the entries of the memory are recorded with the answer, which is not there yet' });
   const events = recalled === undefined ? window : extendWindow(window, recallEvent(recalled));
   const built = requestOfCall(snapshot, events.events, { ...input, model });
-  const { injected, cut } = injectedTexts(response?.hooks ?? []);
-  if (cut.length > 0) unknown.push({ part: 'hooks', reason: `the record has the beginning alone of what was added by ${named(cut)}` });
-  const asking = inlineHooks(snapshot, 'pre_request');
-  if (response === undefined && asking.length > 0)
-    unknown.push({ part: 'hooks', reason: `what is added by ${named(asking.map(({ name }) => name))} is recorded with the answer` });
-  const request = injected.length === 0 ? built : { ...built, instructions: [...built.instructions, ...injected] };
+  const { texts, missing } = addedInstructions(snapshot, response);
+  unknown.push(...missing.map((reason) => ({ part: 'instructions' as const, reason })));
+  const request = texts.length === 0 ? built : { ...built, instructions: [...built.instructions, ...texts] };
   return { rebuilt: { step, model, snapshot, events: events.events, request }, unknown };
 }
 
@@ -142,23 +126,6 @@ function windowThrough({ recorded, events, firstOffset }: ReadExecution, through
     .slice(0, Math.max(0, through - firstOffset))
     .map(foldedEvent)
     .reduce(extendWindow, before);
-}
-
-/** Bytes of JSON from which on the record may have cut the text of a hook. */
-const CUT_BYTES = 480;
-
-/** Returns the texts that hooks have added to a request, in their order, and the names of the hooks whose text the record has cut. */
-function injectedTexts(records: readonly HookRecord[]): { injected: string[]; cut: string[] } {
-  const added = records.filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
-  const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;
-  return {
-    injected: added.filter(isWhole).flatMap(({ text }) => text ?? []),
-    cut: added.filter((one) => !isWhole(one)).map(({ hook }) => hook),
-  };
-}
-
-function named(names: readonly string[]): string {
-  return `${names.length === 1 ? 'hook' : 'hooks'} ${names.map((name) => `"${name}"`).join(', ')}`;
 }
 
 /** Returns the request as its provider sends it, as far as one is known. */

@@ -22,7 +22,7 @@ interface CallOfModel {
 }
 
 /**
- * Returns the request of a call to one of the models of an agent, from the events of its window: before the hooks have had a part in it.
+ * Returns the request of a call to one of the models of an agent, from the events of its window: before anything else has had a part in it.
  * The worker that makes the call and a reader of its history build the same.
  */
 export function requestOfCall(

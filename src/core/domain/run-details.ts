@@ -1,9 +1,9 @@
 import type { AgentSnapshot } from './agent.ts';
 import { APPROVAL_VIEW, DECISION } from './approvals.ts';
 import { SPILLED_CONTENT } from './content.ts';
-import type { HookRecord } from './hooks.ts';
 import { TERMINAL_STATUS } from './run.ts';
 import * as s from './shape.ts';
+import { CALL_FACT_MEMBERS } from './tool-calls.ts';
 
 const PINNED_MEMBERS = {
   runId: s.TEXT,
@@ -33,8 +33,6 @@ const CALL_MEMBERS = {
   runId: s.TEXT,
   callId: s.TEXT,
   toolName: s.TEXT,
-  /** The version of the tool in this run. Absent: it has none. */
-  toolVersion: s.optional(s.TEXT),
   /** The agent whose model has made the call. */
   agentName: s.TEXT,
   /** The step that the call belongs to. Absent until the step is complete. */
@@ -49,11 +47,11 @@ const CALL_MEMBERS = {
   description: s.optional(s.TEXT),
   /** The JSON Schema of the arguments. */
   schema: s.optional(s.JSON_OBJECT),
-  /** The kind of effect that the tool has, for rules of permissions. */
+  /** The kind of effect that the tool has. */
   category: s.optional(s.TEXT),
   /** The arguments as the model wrote them, whole. */
   arguments: s.JSON_OBJECT,
-  /** The arguments that a person or a hook has put in their place. Absent: none did. */
+  /** The arguments that it ran with, if others have been put in the place of those. */
   ranWith: s.optional(s.JSON_OBJECT),
   /** Present while the call waits for a decision. */
   waiting: s.optional(APPROVAL_VIEW),
@@ -61,14 +59,7 @@ const CALL_MEMBERS = {
   decisions: s.listOf(DECISION),
   /** Absent while the call has no result. */
   result: s.optional(CALL_RESULT),
-  /** Present if the call did not run: the result says why. */
-  notRun: s.optional(s.TEXT),
-  /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. Absent until the step is complete. */
-  durationMs: s.optional(s.orNull(s.NUMBER)),
-  /** The run that the call has started as a child, if its tool is an agent. */
-  childRunId: s.optional(s.TEXT),
-  /** The answers of hooks about the call. */
-  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+  ...CALL_FACT_MEMBERS,
 };
 
 /** One call of a run, with everything that is recorded about it. */

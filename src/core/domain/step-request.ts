@@ -4,7 +4,7 @@ import * as s from './shape.ts';
 
 const UNKNOWN_PART = s.object({
   /** What the record does not hold. */
-  part: s.oneOf('hooks', 'memory', 'account', 'rules', 'wire'),
+  part: s.oneOf('instructions', 'memory', 'account', 'rules', 'wire'),
   reason: s.TEXT,
 });
 

@@ -71,19 +71,33 @@ export const CALLS_NOT_RUN = s.shape<CallsNotRun>({
   properties: Object.fromEntries(REASONS.map((reason) => [reason, s.recordOf(s.NUMBER)])),
 });
 
-const CALL_MEMBERS = {
-  toolName: s.TEXT,
+const FACT_MEMBERS = {
   /** The version of the tool in this run. Absent: it has none. */
   toolVersion: s.optional(s.TEXT),
   /** The capability that gives the tool to the agent. Absent: the agent has it of its own. */
   capability: s.optional(s.TEXT),
+  /** Present if the call did not run: its result says why. */
+  notRun: s.optional(s.oneOf(...REASONS)),
+  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
+  verified: s.optional(VERIFIED),
+  /** The run that the call has started as a child, if its tool is an agent. */
+  childRunId: s.optional(s.TEXT),
+  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+};
+
+/** What is known of a call besides the call itself and its result: nothing before it has a record. */
+export const CALL_FACT_MEMBERS = { ...FACT_MEMBERS, durationMs: s.optional(s.orNull(s.NUMBER)) };
+
+interface CallFacts extends s.ObjectOf<typeof CALL_FACT_MEMBERS> {}
+
+const CALL_MEMBERS = {
+  toolName: s.TEXT,
   callId: s.TEXT,
   arguments: s.JSON_OBJECT,
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: s.TEXT,
   isError: s.FLAG,
-  /** Present if the call did not run: `result` says why. */
-  notRun: s.optional(s.oneOf(...REASONS)),
   /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
   durationMs: s.orNull(s.NUMBER),
   /** The time of recording the result, ISO 8601. */
@@ -92,13 +106,14 @@ const CALL_MEMBERS = {
   spilled: s.optional(SPILLED_CONTENT),
   /** The call was made by code that the model wrote. */
   caller: s.optional(s.fixed('code')),
-  /** Present if the answer of the call was lost, and `result` is the report of its tool. */
-  verified: s.optional(VERIFIED),
-  /** The run that the call has started as a child, if its tool is an agent. */
-  childRunId: s.optional(s.TEXT),
-  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
-  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+  ...FACT_MEMBERS,
 };
+
+/** Returns what the record of a call says besides the call itself and its result. */
+export function callFacts(record: ToolCallRecord): CallFacts {
+  const facts = Object.entries(record).filter(([name]) => Object.hasOwn(CALL_FACT_MEMBERS, name));
+  return Object.fromEntries(facts) as CallFacts;
+}
 
 /** One tool call of a step, executed or not. */
 export interface ToolCallRecord extends s.ObjectOf<typeof CALL_MEMBERS> {}

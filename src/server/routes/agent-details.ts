@@ -23,7 +23,7 @@ const agentDetails = component(
         name: z.string(),
         version: z.string().exactOptional(),
         description: z.string(),
-        category: z.string().exactOptional().describe('The kind of effect that it has, for rules of permissions.'),
+        category: z.string().exactOptional().describe('The kind of effect that it has.'),
         parameters: jsonObject.describe('The JSON Schema of the arguments.'),
         approval: z.enum(['always', 'predicate']).exactOptional().describe('When its calls wait for a decision. Absent: never, by itself.'),
         agent: z.string().exactOptional().describe('The agent that it runs.'),

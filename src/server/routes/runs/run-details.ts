@@ -31,7 +31,7 @@ const callRoute = defineRoute(
     description: 'Of several calls with the same id, that is the newest.',
     scope: 'runs:read',
     params: runParams.extend({ callId: z.string().min(1).describe('The id of the call.') }),
-    responses: ok(callDetails, 'The call, with its arguments, schema, decisions, hooks and result.'),
+    responses: ok(callDetails, 'The call, with its arguments, schema, decisions and result.'),
     problems: [...READ_PROBLEMS, 'call_not_found'],
   },
   async ({ params: { runId, callId }, client }) => ({ status: 200, body: await client.handle(runId).call(callId) }),
