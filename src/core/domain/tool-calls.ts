@@ -112,7 +112,7 @@ const CALL_MEMBERS = {
 /** Returns what the record of a call says besides the call itself and its result. */
 export function callFacts(record: ToolCallRecord): CallFacts {
   const facts = Object.entries(record).filter(([name]) => Object.hasOwn(CALL_FACT_MEMBERS, name));
-  return Object.fromEntries(facts) as CallFacts;
+  return Object.fromEntries(facts);
 }
 
 /** One tool call of a step, executed or not. */
