@@ -27,6 +27,7 @@ import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
+import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { filesOf } from './answer-files.ts';
@@ -46,6 +47,7 @@ export function modelActivity<Input, Output>(
     try {
       return await work(input, patience);
     } catch (error) {
+      if (error instanceof ParkedAttempt) throw patience.parkedFailure(error);
       throw patience.settled(withSpentBefore(error));
     }
   });
@@ -137,6 +139,7 @@ export async function askModel<Result>(
       return { type: 'answered', result: await read(given), ...failedAttempts(call.spent) };
     } catch (error) {
       const { spent, isSent, isAnswered } = call;
+      if (error instanceof ParkedAttempt) throw error;
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
       if (signal.aborted && current.isCancelled())

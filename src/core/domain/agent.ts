@@ -134,6 +134,8 @@ export interface ActivityTiming {
   modelMaxAttempts: number;
   /** Milliseconds for which a model call that the provider refuses is tried again; with 0, refusals count as attempts. Absent: 10 minutes. */
   modelPatienceMs?: number;
+  /** True: attempts of a model call may end unmade and uncounted, because it waits for long, so the server does not limit them. Absent: it does. */
+  parks?: true;
   /** Milliseconds between two checks that a child is alive which cannot tell of its end. Absent for agents that start no runs. */
   childCheckMs?: number;
 }
