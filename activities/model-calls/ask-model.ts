@@ -19,15 +19,17 @@ import {
   spentIn,
   type UsageStats,
 } from '../../src/core/domain/usage.ts';
-import type { ModelCallContext, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelRequest, ModelResponse, RateLimits, RecordedResponse } from '../../src/core/domain/model.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
+import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
+import type { GovernedCall } from '../governor/governed-call.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { filesOf } from './answer-files.ts';
@@ -72,6 +74,8 @@ interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interru
   beginStream?: BeginStream | undefined;
   /** Begins the span of each model that is asked. */
   beginSpan?: BeginModelSpan | undefined;
+  /** The call keeps to the limits of providers. Absent: there are none. */
+  governed?: GovernedCall | undefined;
   /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
   mayBeEmpty?: boolean;
 }
@@ -103,7 +107,7 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { asked, newId = randomUUID, beginStream, beginSpan, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
+  { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = defined({ tags, secret });
@@ -115,15 +119,20 @@ export async function askModel<Result>(
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     let hasCost = false;
+    let hasAsked = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
-        // The last one has the time that is left of the attempt.
-        const limitMs = order.hasNext ? attemptInfo().startToCloseTimeoutMs / asked.models.length : undefined;
-        span = beginSpan?.(order.current.name);
-        const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
         try {
+          const permit = await governed?.enter(order, { signal, patience, hasAsked });
+          call = call.of(order.current, permit);
+          hasAsked = true;
+          // The last one has the time that is left of the attempt.
+          const limitMs = order.hasNext ? activityInfo().startToCloseTimeoutMs / asked.models.length : undefined;
+          span = beginSpan?.(order.current.name);
+          const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
           return await inSpan(span, { signal, spent: call.spent, send });
         } catch (error) {
+          if (error instanceof ParkedAttempt) throw error;
           const { pace, sentAt, spent } = call;
           if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
@@ -181,12 +190,26 @@ async function inSpan(span: ModelSpan | undefined, { signal, spent, send }: Span
   }
 }
 
+/** The bounds of one request. */
+interface RequestBounds {
+  signal: AbortSignal;
+  /** Milliseconds for this model. Undefined: those of the attempt. */
+  limitMs: number | undefined;
+  mayBeEmpty: boolean;
+}
+
+/** Returns the tokens of a request; undefined if nothing is known of them. */
+function tokensOf(spent: Spent | undefined): number | undefined {
+  return spent?.reported?.totalTokens ?? spent?.estimated?.totalTokens;
+}
+
 /** The call of one model within an attempt. */
 class CallOfModel {
   readonly spent: SpentAttempts;
   sentAt = 0;
   readonly #model: AskedModel;
   readonly #context: Pick<ModelCallContext, 'tags' | 'secret'>;
+  #permit: Permit | undefined;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
@@ -197,8 +220,16 @@ class CallOfModel {
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** The queue of the calls that one limit of the provider counts together. */
+  /** Returns the call with a permit, of this model or, if the limits of this one are used up, of another one. */
+  of(model: AskedModel, permit: Permit | undefined): CallOfModel {
+    const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
+    call.#permit = permit;
+    return call;
+  }
+
+  /** The queue of the calls that one limit of the provider counts together. A governor has a queue for all processes. */
   get pace(): Pace | undefined {
+    if (this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
   }
 
@@ -211,10 +242,23 @@ class CallOfModel {
   }
 
   /** Sends the request, once its time has come, and returns the answer. Throws if it answers nothing. */
-  async send(
+  async send(patience: Patience, stream: AnswerStream, bounds: RequestBounds): Promise<ModelResponse> {
+    try {
+      const answer = await this.#send(patience, stream, bounds);
+      this.#permit?.settle(tokensOf(this.spent.current));
+      return answer;
+    } catch (error) {
+      const code = errorCode(error) ?? thrownCode(error);
+      if (code === 'model_rate_limited') this.#permit?.refused(thrownWaitMs(error));
+      this.#permit?.settle(tokensOf(this.spent.current) ?? 0);
+      throw error;
+    }
+  }
+
+  async #send(
     patience: Patience,
     stream: AnswerStream,
-    { signal, limitMs, mayBeEmpty }: { signal: AbortSignal; limitMs: number | undefined; mayBeEmpty: boolean },
+    { signal, limitMs, mayBeEmpty }: RequestBounds,
   ): Promise<ModelResponse> {
     const { name, client, request, prepare, unknownTool } = this.#model;
     if (unknownTool !== undefined) {
@@ -235,7 +279,9 @@ class CallOfModel {
     const limit = limitMs === undefined ? undefined : new TimeLimit(name, limitMs);
     try {
       const given = await this.#answer(async () => {
-        const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage };
+        const permit = this.#permit;
+        const onRateLimits = permit && ((limits: RateLimits): void => permit.learn(limits));
+        const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage, ...defined({ onRateLimits }) };
         try {
           return await client.call(sent, { ...context, onDelta: (delta) => apart.take(delta) });
         } finally {

@@ -124,6 +124,19 @@ export class ModelOrder {
     return this.#left.length > 1;
   }
 
+  /** The longest wait for the current model, if another one can be asked instead, in milliseconds. */
+  get maxWaitMs(): number | undefined {
+    return this.hasNext ? this.#asked.policy?.maxWaitMs : undefined;
+  }
+
+  /** Leaves out the current model, whose limits are used up for too long. Returns false if there is no other one. */
+  passOver(): boolean {
+    if (!this.hasNext) return false;
+    this.#skipped.push({ model: this.current.name, reason: 'long_wait' });
+    this.#left = this.#left.slice(1);
+    return true;
+  }
+
   /** Notes that the current model has failed. Returns true if the next one is the current model now. */
   moveOn(error: unknown, { pace, sentAt }: Omit<SoonestRefusal, 'askedMs'>): boolean {
     const { policy, isShortened = false } = this.#asked;

@@ -28,6 +28,7 @@ import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
+import { GovernedCall } from '../governor/governed-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
 import { buildRequest } from '../model-calls/call-model.ts';
@@ -89,6 +90,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     beginStream,
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
     patience,
+    governed: runtime.governor && new GovernedCall(runtime.governor, input, snapshot),
     heartbeatMs,
     mayBeEmpty: lenient,
     ...providerContext(runtime, snapshot),

@@ -237,6 +237,8 @@ export interface AgentSnapshot {
   waitingForAttribute?: true;
   /** The tags that the run was started with. Absent: none. */
   tags?: string[];
+  /** A digest of the tenant, or of the user, whose share of the limits of providers the calls use. Absent: they have none of their own. */
+  tenantDigest?: string;
   /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
