@@ -4,10 +4,12 @@ import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { ModelCallError } from '../../src/core/domain/errors.ts';
 import type { OfRun } from '../../src/core/protocol.ts';
 import type { GovernedRequest, Permit, ProviderPermits } from '../../src/governor/provider-permits.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { mayPark, ParkedAttempt } from '../attempts/parked-attempt.ts';
 import type { AskedModel, ModelOrder } from '../model-calls/fallback.ts';
 import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, providerContext } from '../runtime.ts';
 import { shareDigest, type WorkerGovernor } from './worker-governor.ts';
 
 /** The bounds of the time after which a parked call looks again, in milliseconds. */
@@ -23,8 +25,6 @@ const BYTES_PER_TOKEN = 4;
 interface Entry {
   signal: AbortSignal;
   patience: Patience;
-  /** A model has been asked in this attempt: it counts, so it is not parked. */
-  hasAsked: boolean;
 }
 
 /** A model call whose models may have limits. */
@@ -43,21 +43,24 @@ export class GovernedCall {
    * Resolves with the permit for the next request: to the current model, or to the next one of a list whose wait is short enough.
    * Undefined: the model has no limits. Throws `ParkedAttempt` if the call has to wait for long.
    */
-  async enter(order: ModelOrder, { signal, patience, hasAsked }: Entry): Promise<Permit | undefined> {
+  async enter(order: ModelOrder, { signal, patience }: Entry): Promise<Permit | undefined> {
     let leastMs = Infinity;
     for (;;) {
       const permits = this.#governor.permitsOf(order.current.name);
       if (permits === undefined) return undefined;
-      const request = this.#requestOf(permits, order.current);
+      const request = this.#requestOf(permits, order.current, patience.call);
       const { maxWaitMs = Infinity } = order;
-      const isParkable = mayPark() && !hasAsked;
+      // An attempt that has asked a model counts.
+      const isParkable = mayPark() && !order.hasAsked;
       const granted = await permits.acquire(request, { holdMs: Math.min(maxWaitMs, holdMs(permits, isParkable)), signal });
       if (granted.type === 'permit') return granted.permit;
       leastMs = Math.min(leastMs, granted.waitMs);
       if (granted.waitMs > maxWaitMs && order.passOver()) continue;
       const seconds = Math.ceil(leastMs / 1_000);
       const message = `Not sent yet: the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
-      const waitMs = Math.min(PARK_MS.most, Math.max(PARK_MS.least, leastMs)) * (1 + JITTER * (2 * Math.random() - 1));
+      // It comes back while it may still wait a little: a tenant whose calls are all away would lose its turn.
+      const awayMs = leastMs - permits.limits.holdSlotMs / 2;
+      const waitMs = Math.min(PARK_MS.most, Math.max(PARK_MS.least, awayMs)) * (1 + JITTER * (2 * Math.random() - 1));
       if (isParkable) {
         permits.park(request, waitMs);
         throw new ParkedAttempt(message, waitMs);
@@ -67,12 +70,12 @@ export class GovernedCall {
     }
   }
 
-  #requestOf(permits: ProviderPermits, { request }: AskedModel): GovernedRequest {
-    const { workflowExecution, activityId, priority, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+  #requestOf(permits: ProviderPermits, { request }: AskedModel, call: string): GovernedRequest {
+    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
     return {
-      call: shareDigest(workflowExecution?.runId, activityId),
+      call: shareDigest(call),
       tenant: this.#shareOf(permits.limits.share),
-      priority: priority?.priorityKey ?? ORDINARY,
+      priority: activityInfo().priority?.priorityKey ?? ORDINARY,
       // Both timestamps are of the server's clock.
       ageMs: Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs),
       tokens: permits.countsTokens ? Math.ceil(jsonBytes(request) / BYTES_PER_TOKEN) : 0,
@@ -87,8 +90,19 @@ export class GovernedCall {
   }
 }
 
+/** Returns what a model call of a run needs besides its models: the facts for its provider, and its governor, if the worker has limits. */
+export function governedContext(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  snapshot: AgentSnapshot,
+): ReturnType<typeof providerContext> & { governed?: GovernedCall } {
+  const { governor } = runtime;
+  const context = providerContext(runtime, snapshot);
+  return governor === undefined ? context : { ...context, governed: new GovernedCall(governor, run, snapshot) };
+}
+
 /** Returns the time for which a call may keep its slot of the worker while it waits. */
 function holdMs({ limits }: ProviderPermits, isParkable: boolean): number {
-  const half = activityInfo().startToCloseTimeoutMs / 2;
+  const half = attemptInfo().startToCloseTimeoutMs / 2;
   return isParkable ? Math.min(limits.holdSlotMs, half) : half;
 }

@@ -40,7 +40,9 @@ export class WorkerGovernor {
     }
     if (limits === undefined) {
       if (governor === undefined) return undefined;
-      throw new UsageError('the worker has "governor" but no "limits": name those of its providers, limits: { openai: { requestsPerMinute: 500 } }');
+      throw new UsageError(
+        'the worker has "governor" but no "limits": name those of its providers, limits: { openai: { requestsPerMinute: 500 } }',
+      );
     }
     const checked = checkLimits(limits, parts.providers);
     return checked.size === 0 ? undefined : new WorkerGovernor(governor ?? memoryGovernor(), checked, parts);

@@ -119,25 +119,18 @@ export async function askModel<Result>(
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
     let hasCost = false;
-    let hasAsked = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         try {
-          const permit = await governed?.enter(order, { signal, patience, hasAsked });
-          call = call.of(order.current, permit);
-          hasAsked = true;
-          // The last one has the time that is left of the attempt.
-          const limitMs = order.hasNext ? activityInfo().startToCloseTimeoutMs / asked.models.length : undefined;
+          call = call.of(order, await governed?.enter(order, { signal, patience }));
           span = beginSpan?.(order.current.name);
-          const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
-          return await inSpan(span, { signal, spent: call.spent, send });
+          const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
+          return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
-          if (error instanceof ParkedAttempt) throw error;
           const { pace, sentAt, spent } = call;
-          if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
+          if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
           hasCost ||= spent.current !== undefined;
-          call = new CallOfModel(order.current, known, spent.details);
           stream.reset();
         }
       }
@@ -220,8 +213,8 @@ class CallOfModel {
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** Returns the call with a permit, of this model or, if the limits of this one are used up, of another one. */
-  of(model: AskedModel, permit: Permit | undefined): CallOfModel {
+  /** Returns the call with a permit, of the model that is asked now: this one, or another one after it, with what has been spent so far. */
+  of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
     const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
     call.#permit = permit;
     return call;
@@ -255,11 +248,7 @@ class CallOfModel {
     }
   }
 
-  async #send(
-    patience: Patience,
-    stream: AnswerStream,
-    { signal, limitMs, mayBeEmpty }: RequestBounds,
-  ): Promise<ModelResponse> {
+  async #send(patience: Patience, stream: AnswerStream, { signal, limitMs, mayBeEmpty }: RequestBounds): Promise<ModelResponse> {
     const { name, client, request, prepare, unknownTool } = this.#model;
     if (unknownTool !== undefined) {
       throw new ModelCallError(

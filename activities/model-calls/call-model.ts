@@ -41,7 +41,7 @@ import { formattedRequest, interpretReply } from '../../src/model/reply-formats.
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
-import { GovernedCall } from '../governor/governed-call.ts';
+import { governedContext } from '../governor/governed-call.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
@@ -81,11 +81,10 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const beginStream = modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy });
   const traced = { run: input, agentName: snapshot.name, call: String(input.through), step: input.step };
   const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
-  const governed = runtime.governor && new GovernedCall(runtime.governor, input, snapshot);
-  const streamed = { asked, beginStream, beginSpan, patience, governed };
+  const streamed = { asked, beginStream, beginSpan, patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
-  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...governedContext(runtime, input, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = {
       // Items of the provider belong to the model that answered.

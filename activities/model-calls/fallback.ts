@@ -26,6 +26,7 @@ import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
 import type { Folded } from '../../src/core/domain/window.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { type Pace, paceOf } from './patience.ts';
@@ -122,6 +123,16 @@ export class ModelOrder {
   /** True if another model is asked if this one fails. */
   get hasNext(): boolean {
     return this.#left.length > 1;
+  }
+
+  /** True if a model has been asked in this attempt. */
+  get hasAsked(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  /** Milliseconds for the current model. Undefined for the last one, which has what is left of the attempt. */
+  get limitMs(): number | undefined {
+    return this.hasNext ? attemptInfo().startToCloseTimeoutMs / this.#asked.models.length : undefined;
   }
 
   /** The longest wait for the current model, if another one can be asked instead, in milliseconds. */

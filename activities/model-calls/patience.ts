@@ -99,9 +99,12 @@ export class Patience {
     const { count, queuedMs } = this.#before;
     const known = lastDetails();
     const waitedMs = Math.round(queuedMs + performance.now() - this.#begun + parked.waitMs);
-    const noted = withUncountedAttempts(skippedAttempts() + 1, { ...(isJsonObject(known) ? known : {}), refused: { count, queuedMs: waitedMs } });
+    const noted = withUncountedAttempts(skippedAttempts() + 1, {
+      ...(isJsonObject(known) ? known : {}),
+      refused: { count, queuedMs: waitedMs },
+    });
     // Reaches the server together with the failure.
-    Context.current().heartbeat(noted);
+    this.#info.heartbeat(noted);
     return parkedFailure(parked);
   }
 

@@ -18,6 +18,9 @@ export function reportRateLimits(given: Headers | Record<string, string> | undef
     }
     return undefined;
   };
-  const limits: RateLimits = defined({ requestsPerMinute: read(HEADERS.requestsPerMinute), tokensPerMinute: read(HEADERS.tokensPerMinute) });
+  const limits: RateLimits = defined({
+    requestsPerMinute: read(HEADERS.requestsPerMinute),
+    tokensPerMinute: read(HEADERS.tokensPerMinute),
+  });
   if (Object.keys(limits).length > 0) report(limits);
 }

@@ -51,7 +51,7 @@ export function governorOptions({
   return {
     command: 'governor',
     // Ten tenants, of which one has the most.
-    runs: count('runs', runs, 20),
+    runs: count('runs', runs, 60),
     workers: count('workers', workers),
     rpm: count('rpm', rpm, 60),
     claim: times,

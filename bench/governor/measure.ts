@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createClient } from 'redis';
-import { connect, type DefaultOutput, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
+import { connect, type LonghaulClient, type RunHandle } from '../../src/client/index.ts';
+import type { DefaultOutput } from '../../src/index.ts';
 import { startDevServer } from '../../src/dev-server/dev-server.ts';
 import { redisGovernor } from '../../src/governor/governor.ts';
 import { checkLimits } from '../../src/governor/limits.ts';
@@ -21,7 +22,7 @@ const TASK_QUEUE = 'bench-governor';
 const WORKER = fileURLToPath(new URL('../processes/governed.ts', import.meta.url));
 /** The first tenant has all runs that the others, with this many each, leave. */
 const TENANTS = 10;
-const RUNS_OF_A_SMALL_TENANT = 4;
+const RUNS_OF_A_SMALL_TENANT = 6;
 /** A limit of tokens that is not reached: requests are the bound. */
 const TOKENS_PER_MINUTE = 30_000_000;
 const WARM_UP_MS = 8_000;
@@ -67,7 +68,15 @@ export async function measureGovernor(options: GovernorBenchOptions, say: (line:
   const limits = { requestsPerMinute: Math.round(rpm * claim), tokensPerMinute: TOKENS_PER_MINUTE };
   const lone = await measureLoneCalls(redis.url);
   const providerURL = await provider.start();
-  const setting: GovernedSetting = { address, namespace, taskQueue: TASK_QUEUE, bundlePath: bundle.path, providerURL, redisURL: redis.url, limits };
+  const setting: GovernedSetting = {
+    address,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    bundlePath: bundle.path,
+    providerURL,
+    redisURL: redis.url,
+    limits,
+  };
   const workers = Array.from({ length: count }, () => new ProgramProcess<{ type: 'stop' }, { type: 'ready' }>(WORKER, setting));
   const client = await connect({ address, namespace });
   try {
@@ -118,7 +127,7 @@ export async function measureGovernor(options: GovernorBenchOptions, say: (line:
 async function evalsOf(url: string): Promise<number> {
   const client = await createClient({ url }).connect();
   try {
-    const stats = String(await client.sendCommand(['INFO', 'commandstats']));
+    const stats = await client.info('commandstats');
     return sum([...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].map(([, calls]) => Number(calls)));
   } finally {
     client.destroy();
@@ -167,7 +176,10 @@ async function measureLoneCalls(url: string): Promise<number[]> {
 }
 
 /** Reads how many model calls were parked, and how many events they have beyond those of any call. */
-async function readHistories(client: LonghaulClient, handles: readonly RunHandle<DefaultOutput>[]): Promise<{ parkedCalls: number; addedEvents: number }> {
+async function readHistories(
+  client: LonghaulClient,
+  handles: readonly RunHandle<DefaultOutput>[],
+): Promise<{ parkedCalls: number; addedEvents: number }> {
   let parkedCalls = 0;
   let addedEvents = 0;
   for (const { runId } of handles) {

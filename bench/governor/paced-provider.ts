@@ -110,9 +110,7 @@ export class PacedProvider {
   #answer(usage: object): object {
     this.#calls += 1;
     const call = { id: `call_${this.#calls}`, type: 'function', function: { name: TOOL, arguments: '{"page":1}' } };
-    const message = this.#isEnding
-      ? { role: 'assistant', content: 'Done.' }
-      : { role: 'assistant', content: null, tool_calls: [call] };
+    const message = this.#isEnding ? { role: 'assistant', content: 'Done.' } : { role: 'assistant', content: null, tool_calls: [call] };
     return { id: `answer-${this.#calls}`, choices: [{ index: 0, message, finish_reason: this.#isEnding ? 'stop' : 'tool_calls' }], usage };
   }
 }

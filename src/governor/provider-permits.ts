@@ -234,7 +234,7 @@ export class ProviderPermits {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const entry of [...this.#entries]) entry.end({ type: 'wait', waitMs: 1_000 });
+    for (const entry of this.#entries.slice()) entry.end({ type: 'wait', waitMs: 1_000 });
     if (this.#reportedAt === -Infinity) return;
     this.#lentAt = -Infinity;
     await this.#ledger.exchange({ ...this.#report([], performance.now()), leaves: true }).catch(() => undefined);

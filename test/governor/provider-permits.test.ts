@@ -147,13 +147,21 @@ describe('the permits of a provider', () => {
 });
 
 test.each<[what: string, options: Parameters<typeof WorkerGovernor.of>[0], message: RegExp]>([
-  ['a limit below 1', { limits: { p: { requestsPerMinute: 0 } } }, /"limits" of "p": "requestsPerMinute" is 0: write a whole number of at least 1/],
+  [
+    'a limit below 1',
+    { limits: { p: { requestsPerMinute: 0 } } },
+    /"limits" of "p": "requestsPerMinute" is 0: write a whole number of at least 1/,
+  ],
   ['an unknown provider', { limits: { pp: { concurrency: 2 } } }, /no provider "pp" \(it has: "p"\). Did you mean "p"\?/],
   ['no limit at all', { limits: { p: {} } }, /limit nothing/],
   ['an unknown option', { limits: { p: { rpm: 3 } as never } }, /unknown option "rpm"/],
   ['another share', { limits: { p: { concurrency: 2, share: 'user' as never } } }, /"share" is "user": write "tenant", "agent" or "run"/],
   ['a governor without limits', { governor: memoryGovernor() }, /has "governor" but no "limits"/],
-  ['something else than a governor', { governor: {} as never, limits: { p: { concurrency: 1 } } }, /write memoryGovernor\(\) or redisGovernor/],
+  [
+    'something else than a governor',
+    { governor: {} as never, limits: { p: { concurrency: 1 } } },
+    /write memoryGovernor\(\) or redisGovernor/,
+  ],
 ])('%s is refused when the worker is created', (_, options, message) => {
   expect(() => WorkerGovernor.of(options, { providers: ['p'], telemetry: undefined, log: () => undefined })).toThrow(message);
 });

@@ -9,7 +9,14 @@ import { RedisConnection } from '../../src/streams/redis/redis-connection.ts';
 import { REDIS_MISSING, redisProgram, RedisServer } from '../streams/redis-server.ts';
 import { KEPT, PlayedProcess, QUIET, STEPS } from './ledgers.ts';
 
-const LIMITS = { requestsPerMinute: 1_200, tokensPerMinute: 1e12, concurrency: 1e12, learn: true, share: 'tenant' as const, holdSlotMs: 5_000 };
+const LIMITS = {
+  requestsPerMinute: 1_200,
+  tokensPerMinute: 1e12,
+  concurrency: 1e12,
+  learn: true,
+  share: 'tenant' as const,
+  holdSlotMs: 5_000,
+};
 const PARTS = ['state', 'workers', 'served', 'served-at', 'parked', 'parked-by'];
 
 describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}`, () => {
@@ -151,10 +158,13 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
       } finally {
         await server.start();
       }
-      await vi.waitUntil(async () => {
-        await other.ledger.exchange({ ...QUIET, process: 'other' });
-        return (await one.ledger.exchange({ ...QUIET, process: 'one', waiting })).requestsPerMinute === 1_200;
-      }, { timeout: 10_000 });
+      await vi.waitUntil(
+        async () => {
+          await other.ledger.exchange({ ...QUIET, process: 'other' });
+          return (await one.ledger.exchange({ ...QUIET, process: 'one', waiting })).requestsPerMinute === 1_200;
+        },
+        { timeout: 10_000 },
+      );
       expect(one.lines.at(-1)).toMatch(/^governor\.recovered/);
     });
   });

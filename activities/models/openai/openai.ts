@@ -207,7 +207,15 @@ class OpenAIModelClient implements ModelClient {
     { signal, onRateLimits }: ModelCallContext,
   ): Exchange {
     const onHeaders = (headers: Headers): void => reportRateLimits(headers, onRateLimits);
-    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete, silenceMs: () => answer.silenceMs, onHeaders };
+    return {
+      path,
+      body,
+      signal,
+      timeoutMs: this.#timeoutMs,
+      isComplete: () => answer.complete,
+      silenceMs: () => answer.silenceMs,
+      onHeaders,
+    };
   }
 
   #connect(model: string, key: string | undefined): ProviderClient {

@@ -27,9 +27,7 @@ test('calls over the limit are parked: they hold no slot, write no event, and us
   const { client, at } = askedModel();
   const limits = { limited: { requestsPerMinute: 60, holdSlotFor: 0 } };
   await testbed.work({ agents: [agent], providers: { limited: client }, limits });
-  const runs = await Promise.all(
-    ['a', 'b', 'c', 'd'].map((input) => testbed.client.start(agent, { input, taskQueue: testbed.taskQueue })),
-  );
+  const runs = await Promise.all(['a', 'b', 'c', 'd'].map((input) => testbed.client.start(agent, { input, taskQueue: testbed.taskQueue })));
   const results = await Promise.all(runs.map((run) => run.result()));
   expect(results).toMatchObject(runs.map(() => ({ status: 'completed', output: 'done' })));
   expect(at).toHaveLength(4);
@@ -37,7 +35,9 @@ test('calls over the limit are parked: they hold no slot, write no event, and us
   const attempts = histories.map((history) => {
     const scheduled = history.find(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name === 'callModel');
     expect(scheduled?.activityTaskScheduledEventAttributes?.retryPolicy?.maximumAttempts ?? 0).toBe(0);
-    const started = history.find(({ activityTaskStartedEventAttributes: one }) => String(one?.scheduledEventId) === String(scheduled?.eventId));
+    const started = history.find(
+      ({ activityTaskStartedEventAttributes: one }) => String(one?.scheduledEventId) === String(scheduled?.eventId),
+    );
     return started?.activityTaskStartedEventAttributes?.attempt ?? 0;
   });
   // More attempts than the two that a call has, which would have failed it if they counted.
