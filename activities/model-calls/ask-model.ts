@@ -26,7 +26,6 @@ import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
-import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import type { GovernedCall } from '../governor/governed-call.ts';
