@@ -18,6 +18,8 @@ import type { AnyHook, NotifyEnded } from '../src/define/hooks.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { Governor } from '../src/governor/governor.ts';
+import type { ProviderLimitOptions } from '../src/governor/limits.ts';
 import type { MemoryStore } from '../src/memory/memory-store.ts';
 import { type Embed, withEmbedding } from '../src/memory/search.ts';
 import type { PriceTable } from '../src/model/models.ts';
@@ -32,6 +34,7 @@ import { MissingNames } from './attempts/failure.ts';
 import { WorkerStreams } from './streams/worker-streams.ts';
 import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
 import { createAgentExecutor } from './executors/create-executor.ts';
+import { WorkerGovernor } from './governor/worker-governor.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/hook-activities.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
@@ -101,6 +104,13 @@ export interface RuntimeOptions {
   /** Whether spans have the arguments and results of tools and the answers of models, without the values of secrets. Default false. */
   captureContent?: CaptureContent;
   /**
+   * The limits of providers, by their name. Calls over them wait, and get fair shares. Give all workers that share the key of a provider
+   * the same limits, and one governor.
+   */
+  limits?: Readonly<Record<string, ProviderLimitOptions>>;
+  /** Keeps the limits: `redisGovernor({ url })` for a fleet of workers. Default `memoryGovernor()`: this worker alone. */
+  governor?: Governor;
+  /**
    * Called with every decision before it is applied: returns the approver's name, or refuses. Without it, `by` is
    * recorded as the caller claims it.
    */
@@ -168,6 +178,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const transcripts = new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE);
+  const telemetry = telemetryOf(options, secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
@@ -183,7 +194,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     payloadStore: options.payloadStore,
     archive: options.archive,
     ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
-    ...defined({ telemetry: telemetryOf(options, secrets) }),
+    ...defined({ telemetry, governor: WorkerGovernor.of(options, { providers: Object.keys(options.providers), telemetry, log }) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: checkedFunction('authorize', options.authorize),
     notify: checkedFunction('notify', options.notify),

@@ -14,6 +14,7 @@ import type { AbortRegistry } from './attempts/attempt.ts';
 import type { MissingNames } from './attempts/failure.ts';
 import type { NamespaceCache } from './code/namespace.ts';
 import type { CreateExecutor } from './executors/create-executor.ts';
+import type { WorkerGovernor } from './governor/worker-governor.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
 import type { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
@@ -49,6 +50,8 @@ export interface ActivityRuntime {
   streams?: WorkerStreams | undefined;
   /** Reports spans and metrics. */
   telemetry?: WorkerTelemetry | undefined;
+  /** Keeps the calls of models within the limits of their providers. Absent: there are none. */
+  governor?: WorkerGovernor | undefined;
   /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
   /** Called when a call waits for a decision. */

@@ -9,6 +9,7 @@ import { measureLatency } from './latency/latency.ts';
 import { latencyReport } from './latency/latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options/options.ts';
 import { measureFallback } from './fallback/measure.ts';
+import { measureGovernor } from './governor/measure.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureIdleSessions } from './session/idle-sessions.ts';
@@ -41,6 +42,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'code') return measureCode(asked, say);
   if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'fallback') return measureFallback(asked, say);
+  if (asked.command === 'governor') return measureGovernor(asked, say);
   if (asked.command === 'memory') return measureMemory(asked, say);
   if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);

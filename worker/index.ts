@@ -49,6 +49,8 @@ export type { Versioning, VersioningBehavior } from './versioning.ts';
 export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-writer.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory-streams.ts';
 export { heartbeatStreams, type HeartbeatStreamsOptions } from '../src/streams/heartbeat-streams.ts';
+export { type Governor, memoryGovernor, redisGovernor, type RedisGovernorOptions } from '../src/governor/governor.ts';
+export type { ProviderLimitOptions } from '../src/governor/limits.ts';
 export { redisStreams, type RedisStreamsOptions } from '../src/streams/redis/redis-streams.ts';
 export type {
   PublishingActivity,

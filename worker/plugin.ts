@@ -70,6 +70,8 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   streams: true,
   telemetry: true,
   captureContent: true,
+  limits: true,
+  governor: true,
   archive: true,
   archiveTimeout: true,
   hooks: true,
@@ -172,15 +174,16 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const opening = this.openResources();
     // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
-    const { mcp, namespaces, streams } = this.#runtime;
+    const { governor, mcp, namespaces, streams } = this.#runtime;
     mcp.start();
+    governor?.open();
     const unwatch = watchUnhandledRejections();
     try {
       streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
     } finally {
       unwatch();
-      await Promise.all([this.closeResources(), mcp.close(), namespaces.close(), streams?.close()]);
+      await Promise.all([this.closeResources(), mcp.close(), namespaces.close(), streams?.close(), governor?.close()]);
     }
   }
 

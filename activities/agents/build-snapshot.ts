@@ -55,6 +55,10 @@ export interface CommonInputs {
   notify?: boolean;
   /** True if the worker sends a notice when a run has ended. */
   notifyEnded?: boolean;
+  /** True if the worker limits the calls of models. */
+  governs?: boolean;
+  /** The tenant whose share of these limits the run uses. */
+  tenantDigest?: string | undefined;
 }
 
 /** Everything that the snapshot of an agent needs besides the agent's definition. */
@@ -113,7 +117,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
     ...below,
-    timing: { heartbeatMs, ...modelTiming(agent), ...below.timing },
+    timing: { heartbeatMs, ...modelTiming(agent), ...parkingFields(inputs), ...below.timing },
     ...defined({ approvals: agent.approvals }),
     ...Object.assign({}, ...parts.map(({ fields, fitTools }): Partial<AgentSnapshot> => ({ ...fields, ...fitTools?.(tools) }))),
     ...defined({ prices }),
@@ -126,6 +130,11 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
 
 function modelTiming({ modelTimeoutMs, modelMaxAttempts, modelPatienceMs }: AnyAgent): Omit<AgentSnapshot['timing'], 'heartbeatMs'> {
   return { modelTimeoutMs, modelMaxAttempts, ...defined({ modelPatienceMs }) };
+}
+
+/** Returns the field of the timing of a run whose model calls may be parked. */
+export function parkingFields({ governs }: Pick<CommonInputs, 'governs'>): Pick<AgentSnapshot['timing'], 'parks'> {
+  return governs ? { parks: true } : {};
 }
 
 /** The fields of a snapshot that pin facts about the worker. */
@@ -141,6 +150,7 @@ type CommonFields = Pick<
   | 'waitingForAttribute'
   | 'tags'
   | 'tagAttribute'
+  | 'tenantDigest'
   | 'live'
 >;
 
@@ -157,6 +167,7 @@ export function commonFields(inputs: CommonInputs): CommonFields {
     searchAttributes,
     ...(inputs.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
     ...tagFields(inputs),
+    ...defined({ tenantDigest: inputs.tenantDigest }),
     ...(inputs.live ? { live: true as const } : {}),
   };
 }
@@ -430,6 +441,7 @@ export function workerFacts(runtime: ActivityRuntime): WorkerFacts {
     prices,
     continueAsNew,
     archive: runtime.archive !== undefined,
+    ...(runtime.governor === undefined ? {} : { governs: true }),
     upgradeOnContinueAsNew,
   };
 }

@@ -18,7 +18,7 @@ interface Providers {
 /** Returns the models of an agent. Throws `unknown_provider` for one that this worker does not have. */
 export function modelsOfAgent({ model, fallback }: Pick<AnyAgent, 'model' | 'fallback'>, providers: Providers): ModelsOfAgent {
   if (fallback === undefined) return { capabilities: providers.provider(model).capabilities };
-  const { models, on, coolDownMs, returnAt } = fallback;
+  const { models, on, coolDownMs, maxWaitMs, returnAt } = fallback;
   const listed = models.map((one) => ({ model: one, contextTokens: contextTokens(one, providers.provider(one).capabilities) }));
   return {
     capabilities: {
@@ -26,6 +26,6 @@ export function modelsOfAgent({ model, fallback }: Pick<AnyAgent, 'model' | 'fal
       structuredOutput: models.every((one) => providers.provider(one).capabilities.structuredOutput),
       contextTokens: Math.min(...listed.map((one) => one.contextTokens)),
     },
-    fallback: { models: listed, ...defined({ on: on === undefined ? undefined : [...on], coolDownMs, returnAt }) },
+    fallback: { models: listed, ...defined({ on: on === undefined ? undefined : [...on], coolDownMs, maxWaitMs, returnAt }) },
   };
 }

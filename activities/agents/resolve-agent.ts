@@ -22,6 +22,7 @@ import { openParts, pinParts, WORKER_PARTS } from '../all-parts.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { codeExecutor } from '../code/run-code.ts';
 import { failingAs } from '../attempts/failure.ts';
+import { tenantDigest } from '../governor/tenant-digest.ts';
 import { firstOfFlow, namedAgent, requireDeps } from './handoffs.ts';
 import { type ListedMcpTools, listMcpTools } from '../mcp/list-tools.ts';
 import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/resolve-program.ts';
@@ -72,6 +73,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     searchAttributes: searchAttributes.agentAndStatus,
     waitingForAttribute: searchAttributes.waitingFor,
     tags: input.tags,
+    tenantDigest: await tenantDigest(runtime, input),
     live: input.live,
     tagAttribute: searchAttributes.tag ?? false,
     ...defined({ limits: input.limits, left: input.left }),

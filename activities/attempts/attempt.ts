@@ -9,6 +9,7 @@ import { withStreamedOutput } from '../../src/core/domain/stream.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 import { executionKey } from '../run-queries/query-run.ts';
 import { type AttemptInfo, attemptInfo } from './attempt-info.ts';
+import { mayPark } from './parked-attempt.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {
@@ -303,12 +304,12 @@ export function withWorkerWait<Result>(wait: WorkerWait | undefined, work: () =>
   return wait === undefined ? work() : workerWaits.run(wait, work);
 }
 
-/** Returns the number of attempts that workers could not make because they lacked something. */
+/** Returns the number of attempts that workers could not make because they lacked something, or that were parked. */
 export function skippedAttempts(): number {
-  return workerWaits.getStore() === undefined ? 0 : uncountedAttemptsIn(attemptInfo().heartbeatDetails);
+  return workerWaits.getStore() === undefined && !mayPark() ? 0 : uncountedAttemptsIn(attemptInfo().heartbeatDetails);
 }
 
-/** Returns the number of the current attempt, 1-based, not counting those that workers could not make. */
+/** Returns the number of the current attempt, 1-based, not counting those that workers could not make, or that were parked. */
 export function attemptNumber(): number {
   return attemptInfo().attempt - skippedAttempts();
 }

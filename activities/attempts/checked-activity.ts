@@ -29,6 +29,7 @@ import {
 } from './attempt.ts';
 import { attemptInfo } from './attempt-info.ts';
 import { causeOf, messageOf, NO_CHANGE, type Sanitizer, type SerializableFailure, toFailure, withStack } from './failure.ts';
+import { isParked } from './parked-attempt.ts';
 
 /**
  * Wraps an activity so that its worker can report everything that leaves it, although tools, models and other functions of the user may throw
@@ -164,7 +165,7 @@ function lastHeartbeat(): Pick<MissingDetails, 'details'> {
  * the server's backoff would count attempts that no worker could make.
  */
 function withAttemptLimit(failure: SerializableFailure): SerializableFailure {
-  if (!(failure instanceof ApplicationFailure) || failure.nonRetryable) return failure;
+  if (!(failure instanceof ApplicationFailure) || failure.nonRetryable || isParked(failure)) return failure;
   const isLast = attemptNumber() >= (attemptsAllowed() ?? Infinity);
   const { message, type, details, cause, stack, category } = failure;
   const wait = failure.nextRetryDelay ?? backoffAfter(attemptNumber());

@@ -19,14 +19,16 @@ import {
   spentIn,
   type UsageStats,
 } from '../../src/core/domain/usage.ts';
-import type { ModelCallContext, ModelRequest, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelRequest, ModelResponse, RateLimits, RecordedResponse } from '../../src/core/domain/model.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import type { ModelDelta } from '../../src/core/domain/stream.ts';
+import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-sources.ts';
 import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
-import { attemptInfo } from '../attempts/attempt-info.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
+import { ParkedAttempt } from '../attempts/parked-attempt.ts';
+import type { GovernedCall } from '../governor/governed-call.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { filesOf } from './answer-files.ts';
@@ -46,6 +48,7 @@ export function modelActivity<Input, Output>(
     try {
       return await work(input, patience);
     } catch (error) {
+      if (error instanceof ParkedAttempt) throw patience.parkedFailure(error);
       throw patience.settled(withSpentBefore(error));
     }
   });
@@ -70,6 +73,8 @@ interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interru
   beginStream?: BeginStream | undefined;
   /** Begins the span of each model that is asked. */
   beginSpan?: BeginModelSpan | undefined;
+  /** The call keeps to the limits of providers. Absent: there are none. */
+  governed?: GovernedCall | undefined;
   /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
   mayBeEmpty?: boolean;
 }
@@ -101,7 +106,7 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { asked, newId = randomUUID, beginStream, beginSpan, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
+  { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = defined({ tags, secret });
@@ -115,18 +120,16 @@ export async function askModel<Result>(
     let hasCost = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
-        // The last one has the time that is left of the attempt.
-        const limitMs = order.hasNext ? attemptInfo().startToCloseTimeoutMs / asked.models.length : undefined;
-        span = beginSpan?.(order.current.name);
-        const send = (): Promise<ModelResponse> => call.send(patience, stream, { signal, limitMs, mayBeEmpty });
         try {
-          return await inSpan(span, { signal, spent: call.spent, send });
+          call = call.of(order, await governed?.enter(order, { signal, patience }));
+          span = beginSpan?.(order.current.name);
+          const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
+          return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
           const { pace, sentAt, spent } = call;
-          if (signal.aborted || !order.moveOn(error, { pace, sentAt })) throw error;
+          if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
           hasCost ||= spent.current !== undefined;
-          call = new CallOfModel(order.current, known, spent.details);
           stream.reset();
         }
       }
@@ -137,6 +140,7 @@ export async function askModel<Result>(
       return { type: 'answered', result: await read(given), ...failedAttempts(call.spent) };
     } catch (error) {
       const { spent, isSent, isAnswered } = call;
+      if (error instanceof ParkedAttempt) throw error;
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
       if (signal.aborted && current.isCancelled())
@@ -178,12 +182,26 @@ async function inSpan(span: ModelSpan | undefined, { signal, spent, send }: Span
   }
 }
 
+/** The bounds of one request. */
+interface RequestBounds {
+  signal: AbortSignal;
+  /** Milliseconds for this model. Undefined: those of the attempt. */
+  limitMs: number | undefined;
+  mayBeEmpty: boolean;
+}
+
+/** Returns the tokens of a request; undefined if nothing is known of them. */
+function tokensOf(spent: Spent | undefined): number | undefined {
+  return spent?.reported?.totalTokens ?? spent?.estimated?.totalTokens;
+}
+
 /** The call of one model within an attempt. */
 class CallOfModel {
   readonly spent: SpentAttempts;
   sentAt = 0;
   readonly #model: AskedModel;
   readonly #context: Pick<ModelCallContext, 'tags' | 'secret'>;
+  #permit: Permit | undefined;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
@@ -194,8 +212,16 @@ class CallOfModel {
     this.spent = new SpentAttempts(model.request, details, model.price);
   }
 
-  /** The queue of the calls that one limit of the provider counts together. */
+  /** Returns the call with a permit, of the model that is asked now: this one, or another one after it, with what has been spent so far. */
+  of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
+    const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
+    call.#permit = permit;
+    return call;
+  }
+
+  /** The queue of the calls that one limit of the provider counts together. A governor has a queue for all processes. */
   get pace(): Pace | undefined {
+    if (this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
   }
 
@@ -208,11 +234,20 @@ class CallOfModel {
   }
 
   /** Sends the request, once its time has come, and returns the answer. Throws if it answers nothing. */
-  async send(
-    patience: Patience,
-    stream: AnswerStream,
-    { signal, limitMs, mayBeEmpty }: { signal: AbortSignal; limitMs: number | undefined; mayBeEmpty: boolean },
-  ): Promise<ModelResponse> {
+  async send(patience: Patience, stream: AnswerStream, bounds: RequestBounds): Promise<ModelResponse> {
+    try {
+      const answer = await this.#send(patience, stream, bounds);
+      this.#permit?.settle(tokensOf(this.spent.current));
+      return answer;
+    } catch (error) {
+      const code = errorCode(error) ?? thrownCode(error);
+      if (code === 'model_rate_limited') this.#permit?.refused(thrownWaitMs(error));
+      this.#permit?.settle(tokensOf(this.spent.current) ?? 0);
+      throw error;
+    }
+  }
+
+  async #send(patience: Patience, stream: AnswerStream, { signal, limitMs, mayBeEmpty }: RequestBounds): Promise<ModelResponse> {
     const { name, client, request, prepare, unknownTool } = this.#model;
     if (unknownTool !== undefined) {
       throw new ModelCallError(
@@ -232,7 +267,9 @@ class CallOfModel {
     const limit = limitMs === undefined ? undefined : new TimeLimit(name, limitMs);
     try {
       const given = await this.#answer(async () => {
-        const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage };
+        const permit = this.#permit;
+        const onRateLimits = permit && ((limits: RateLimits): void => permit.learn(limits));
+        const context = { ...this.#context, signal: limit?.within(signal) ?? signal, onUsage, ...defined({ onRateLimits }) };
         try {
           return await client.call(sent, { ...context, onDelta: (delta) => apart.take(delta) });
         } finally {

@@ -27,6 +27,7 @@ import { interpretReply } from '../../src/model/reply-formats.ts';
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
+import { governedContext } from '../governor/governed-call.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
@@ -69,7 +70,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const streamed = { asked, beginStream, beginSpan, patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
-  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...governedContext(runtime, input, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = {
       // Items of the provider belong to the model that answered.

@@ -25,6 +25,7 @@ import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { ModelPrice } from '../../src/core/domain/usage.ts';
 import type { Folded } from '../../src/core/domain/window.ts';
 import { isOfModel } from '../../src/model/build-request.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { thrownCode, thrownWaitMs } from '../models/errors/error-rules.ts';
 import type { BeginStream } from '../streams/activity-streams.ts';
 import { type Pace, paceOf } from './patience.ts';
@@ -121,6 +122,29 @@ export class ModelOrder {
   /** True if another model is asked if this one fails. */
   get hasNext(): boolean {
     return this.#left.length > 1;
+  }
+
+  /** True if a model has been asked in this attempt. */
+  get hasAsked(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  /** Milliseconds for the current model. Undefined for the last one, which has what is left of the attempt. */
+  get limitMs(): number | undefined {
+    return this.hasNext ? attemptInfo().startToCloseTimeoutMs / this.#asked.models.length : undefined;
+  }
+
+  /** The longest wait for the current model, if another one can be asked instead, in milliseconds. */
+  get maxWaitMs(): number | undefined {
+    return this.hasNext ? this.#asked.policy?.maxWaitMs : undefined;
+  }
+
+  /** Leaves out the current model, whose limits are used up for too long. Returns false if there is no other one. */
+  passOver(): boolean {
+    if (!this.hasNext) return false;
+    this.#skipped.push({ model: this.current.name, reason: 'long_wait' });
+    this.#left = this.#left.slice(1);
+    return true;
   }
 
   /** Notes that the current model has failed. Returns true if the next one is the current model now. */

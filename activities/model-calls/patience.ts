@@ -4,7 +4,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import { type ActivityTiming, DEFAULT_PATIENCE_MS } from '../../src/core/domain/agent.ts';
 import { attemptsText } from '../../src/core/domain/tool-calls.ts';
 import { ATTEMPTS_USED_UP, withUncountedAttempts } from '../../src/core/domain/missing-definitions.ts';
-import type { JsonObject } from '../../src/core/domain/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import {
   believedQueueMs,
   type ModelCallContext,
@@ -17,6 +17,7 @@ import { isoTime } from '../../src/core/domain/time.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/attempt.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../attempts/failure.ts';
+import { type ParkedAttempt, parkedFailure } from '../attempts/parked-attempt.ts';
 
 /** The failures that are no fault of the request: the provider says that it cannot serve it now. */
 const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'];
@@ -91,6 +92,20 @@ export class Patience {
   /** The request is not sent now: its place in the queue is too far away. */
   parked(ms: number): void {
     this.#parkedMs = ms;
+  }
+
+  /** Returns the failure of an attempt that was parked. The time until the next one is not the provider's. */
+  parkedFailure(parked: ParkedAttempt): ApplicationFailure {
+    const { count, queuedMs } = this.#before;
+    const known = lastDetails();
+    const waitedMs = Math.round(queuedMs + performance.now() - this.#begun + parked.waitMs);
+    const noted = withUncountedAttempts(skippedAttempts() + 1, {
+      ...(isJsonObject(known) ? known : {}),
+      refused: { count, queuedMs: waitedMs },
+    });
+    // Reaches the server together with the failure.
+    this.#info.heartbeat(noted);
+    return parkedFailure(parked);
   }
 
   /** Returns the failure as the server shall see it: final, or with the delay of the next attempt. */

@@ -9,8 +9,9 @@ import type { ModelRequest } from '../../src/core/domain/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
+import { governedContext } from '../governor/governed-call.ts';
 import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
-import { type ActivityRuntime, providerContext } from '../runtime.ts';
+import type { ActivityRuntime } from '../runtime.ts';
 import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { askModel, modelActivity } from './ask-model.ts';
 import { type AskedModel, priceInList } from './fallback.ts';
@@ -48,7 +49,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
   const outcome = await askModel(
     runtime.aborts,
-    { asked, beginSpan, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { asked, beginSpan, patience, heartbeatMs, ...governedContext(runtime, input, snapshot) },
     ({ answer: { content, usage }, eventId, model, origin: { answeredBy } }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);

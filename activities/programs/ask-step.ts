@@ -28,12 +28,13 @@ import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
+import { governedContext } from '../governor/governed-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
 import { buildRequest } from '../../src/model/build-request.ts';
 import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
-import { type ActivityRuntime, dataFor, providerContext } from '../runtime.ts';
+import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
 import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { shortId } from '../tool-calls/execute-tool.ts';
@@ -91,7 +92,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     patience,
     heartbeatMs,
     mayBeEmpty: lenient,
-    ...providerContext(runtime, snapshot),
+    ...governedContext(runtime, input, snapshot),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, eventId }) => {
     const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });

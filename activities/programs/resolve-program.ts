@@ -27,6 +27,7 @@ import {
   checkSnapshotSize,
   commonFields,
   type CommonInputs,
+  parkingFields,
   pricesOf,
   snapshotDigest,
   toolSnapshot,
@@ -34,6 +35,7 @@ import {
 } from '../agents/build-snapshot.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
+import { tenantDigest } from '../governor/tenant-digest.ts';
 import { queryRun } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './step-values.ts';
@@ -70,6 +72,7 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
     searchAttributes: known.agentAndStatus,
     waitingForAttribute: known.waitingFor,
     tags: input.tags,
+    tenantDigest: await tenantDigest(runtime, { ...input, principal: true }),
     live: input.live,
     tagAttribute: known.tag ?? false,
   });
@@ -134,6 +137,7 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
       heartbeatMs: inputs.heartbeatMs,
       modelTimeoutMs: ASK_TIMEOUT_MS,
       modelMaxAttempts: ASK_ATTEMPTS,
+      ...parkingFields(inputs),
       childCheckMs: inputs.childCheckMs,
     },
     ...defined({ prices }),

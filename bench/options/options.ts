@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
+import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from '../governor/governor-options.ts';
 import { count, oneOf } from '../../test/processes/option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
 import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
@@ -18,6 +19,7 @@ export type BenchOptions =
   | ChildrenOptions
   | MemoryOptions
   | FallbackOptions
+  | GovernorBenchOptions
   | SessionBenchOptions
   | IdleSessionsOptions
   | StreamOptions
@@ -148,6 +150,7 @@ export const USAGE = `Usage:
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
+${GOVERNOR_USAGE}
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
 ${STREAM_USAGE}
@@ -195,6 +198,7 @@ const FLAGS = {
   only: { type: 'string', default: '' },
   'fan-out': { type: 'string' },
   ...STREAM_FLAGS,
+  ...GOVERNOR_FLAGS,
   ...SERVE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -256,6 +260,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, ...memoryOptions(values), quiet };
     case 'fallback':
       return { command, runs: count('runs', values.runs ?? '100'), outage: outageOf(values.outage), quiet };
+    case 'governor':
+      return { ...governorOptions(values), quiet };
     case 'session': {
       const idleSeconds = count('idle-seconds', values['idle-seconds']);
       return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };

@@ -31,14 +31,14 @@ export const STREAM_USAGE =
 export const STREAM_FLAGS = {
   sink: { type: 'string' },
   rate: { type: 'string' },
-  seconds: { type: 'string', default: '20' },
+  seconds: { type: 'string' },
 } as const;
 
 /** The values of the command line. */
 export interface StreamValues {
   sink?: string | undefined;
   rate?: string | undefined;
-  seconds: string;
+  seconds?: string | undefined;
   runs?: string | undefined;
   steps?: string | undefined;
   rounds?: string | undefined;
@@ -51,7 +51,7 @@ const MIN_ROUNDS = 3;
 export function streamOptions({
   sink = 'memory',
   rate = '50',
-  seconds,
+  seconds = '20',
   runs = '20',
   steps = '10',
   rounds = '9',

@@ -20,13 +20,18 @@ export interface FallbackOptions {
   /** The time for which a worker asks a model that has failed last, unless its provider asks for more. Default 30 seconds. */
   coolDown?: Duration;
   /**
+   * The longest time that a call waits for the limits of a model (`limits` of the worker) before the next one is asked. Default: as long
+   * as it takes.
+   */
+  maxWait?: Duration;
+  /**
    * The time at which the first model is asked again. `turn`: with the next turn, so that one model makes all calls of a turn. `call`:
    * with the next call; what the others have called in the turn is then sent as text. Default `turn`.
    */
   returnAt?: 'turn' | 'call';
 }
 
-const FALLBACK_OPTIONS: OptionTable<FallbackOptions> = { on: true, coolDown: true, returnAt: true };
+const FALLBACK_OPTIONS: OptionTable<FallbackOptions> = { on: true, coolDown: true, maxWait: true, returnAt: true };
 
 /** The models of an agent that has several, checked. */
 export interface FallbackDefinition {
@@ -35,6 +40,7 @@ export interface FallbackDefinition {
   /** Absent: the defaults. */
   readonly on?: readonly ErrorCode[];
   readonly coolDownMs?: number;
+  readonly maxWaitMs?: number;
   /** Absent: the next turn. */
   readonly returnAt?: 'call';
 }
@@ -76,15 +82,16 @@ function checkModels(owner: string, given: readonly unknown[]): ModelName[] {
 
 function checkFallback(owner: string, fallback: FallbackOptions): Omit<FallbackDefinition, 'models'> {
   requireKnown(`${owner}: "fallback"`, fallback, FALLBACK_OPTIONS);
-  const { on = 'default', coolDown, returnAt = 'turn' } = fallback;
+  const { on = 'default', coolDown, maxWait, returnAt = 'turn' } = fallback;
   if (returnAt !== 'turn' && returnAt !== 'call') {
     throw new UsageError(`${owner}: "fallback.returnAt" is ${JSON.stringify(returnAt)}: write "turn" or "call"`);
   }
   const coolDownMs =
     coolDown === undefined ? undefined : milliseconds(coolDown, `${owner}: "fallback.coolDown"`, { least: 0, most: LONGEST_COOL_DOWN_MS });
+  const maxWaitMs = maxWait === undefined ? undefined : milliseconds(maxWait, `${owner}: "fallback.maxWait"`, { least: 0 });
   return {
     ...(on === 'default' ? {} : { on: checkCodes(owner, on) }),
-    ...defined({ coolDownMs }),
+    ...defined({ coolDownMs, maxWaitMs }),
     ...(returnAt === 'call' ? { returnAt } : {}),
   };
 }

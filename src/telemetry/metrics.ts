@@ -102,6 +102,23 @@ export class Metrics {
     this.#counter(METRICS.fallbacks, '{call}').add(1, this.#bounded({ [A.from]: from, [A.to]: to, [A.code]: code }));
   }
 
+  /** A call has got its permit from the governor. `source`: it was `lent`, or `granted` when it was asked for. */
+  governorPermit({ provider, seconds, source }: { provider: string; seconds: number; source: 'lent' | 'granted' }): void {
+    const labels = this.#bounded({ [A.provider]: provider });
+    this.#histogram(METRICS.governorWait, 's', SECONDS).record(seconds, labels);
+    this.#counter(METRICS.governorPermits, '{permit}').add(1, { ...labels, [A.source]: source });
+  }
+
+  /** A provider has refused a call that had a permit. */
+  governorRefused(provider: string): void {
+    this.#counter(METRICS.governorRefused, '{call}').add(1, this.#bounded({ [A.provider]: provider }));
+  }
+
+  /** A provider has asked for a pause, in which nothing is sent to it. */
+  governorHeld(provider: string, seconds: number): void {
+    this.#counter(METRICS.governorHold, 's').add(seconds, this.#bounded({ [A.provider]: provider }));
+  }
+
   dropped(): void {
     this.#counter(METRICS.dropped, '{span}').add(1);
   }

@@ -55,6 +55,8 @@ export const ATTRIBUTES = {
   child: 'longhaul.child.run.id',
   decision: 'longhaul.decision',
   decisionSource: 'longhaul.decision.source',
+  /** Where a permit of the governor came from: `lent` or `granted`. */
+  source: 'source',
   /** The label of the fallback metrics. */
   from: 'from',
   to: 'to',
@@ -77,5 +79,9 @@ export const METRICS = {
   runsEnded: 'longhaul.runs.ended',
   cost: 'longhaul.cost_usd',
   fallbacks: 'longhaul.fallbacks',
+  governorWait: 'longhaul.governor.wait',
+  governorRefused: 'longhaul.governor.refused',
+  governorHold: 'longhaul.governor.hold',
+  governorPermits: 'longhaul.governor.permits',
   dropped: 'longhaul.telemetry.dropped',
 } as const;

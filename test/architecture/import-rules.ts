@@ -65,6 +65,12 @@ export const ZONES: readonly Zone[] = [
     // Most processes have no Redis: its client is loaded when the sink is opened.
     packagesLazily: ['redis'],
   },
+  // The governor uses the connection of the streams, which loads the client of Redis when it is opened.
+  {
+    room: 'src/governor',
+    may: ['src/core', 'src/define/option-checks', 'src/streams/redis/redis-connection', 'src/streams/waits'],
+    packages: ['node:*'],
+  },
   // Spans and metrics go to the user's own SDK: of OpenTelemetry, its API alone is loaded, and only if a worker wants telemetry.
   {
     room: 'src/telemetry',
@@ -156,6 +162,7 @@ export const ZONES: readonly Zone[] = [
       'src/anchors',
       'src/memory',
       'src/define',
+      'src/governor',
       'src/schema',
       'src/model',
       'src/stores',

@@ -40,6 +40,14 @@ describe('the command line of the bench of lists of models', () => {
   });
 });
 
+describe('the command line of the bench of the governor', () => {
+  it('has defaults, and refuses a limit that is understated', () => {
+    const defaults = { runs: 100, workers: 4, rpm: 1_200, claim: 1, headers: false, seconds: 40 };
+    expect(parseOptions(['governor'])).toEqual({ command: 'governor', ...defaults, quiet: false });
+    expect(() => parseOptions(['governor', '--claim', '0.5'])).toThrow('--claim is "0.5": write a number from 1 to 10');
+  });
+});
+
 describe('the command line of the bench of sessions', () => {
   it('has defaults, and its own length of an answer', () => {
     expect(parseOptions(['session', '--messages', '1000', '--json'])).toEqual({

@@ -63,9 +63,10 @@ describe('the models of an agent', () => {
     [
       'an unknown rule',
       { model: ['p/a', 'p/b'], fallback: { cooldown: 1 } },
-      'has an unknown option "cooldown" (known: on, coolDown, returnAt). Did you mean "coolDown"?',
+      'has an unknown option "cooldown" (known: on, coolDown, maxWait, returnAt). Did you mean "coolDown"?',
     ],
     ['a wrong time', { model: ['p/a', 'p/b'], fallback: { returnAt: 'step' } }, '"fallback.returnAt" is "step": write "turn" or "call"'],
+    ['a wait that is none', { model: ['p/a', 'p/b'], fallback: { maxWait: 'soon' as never } }, '"fallback.maxWait" is "soon"'],
     ['a negative time', { model: ['p/a', 'p/b'], fallback: { coolDown: -1 } }, '"fallback.coolDown" is -1'],
     [
       'no list of codes',

@@ -5,6 +5,7 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { AnswerFault } from '../errors/error-body.ts';
+import { reportRateLimits } from '../rate-limits.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
@@ -146,7 +147,8 @@ class AiSdkClient implements ModelClient {
       cacheMark: cacheMark(this.#cache, model),
     });
     const answer = new StreamAnswer(context);
-    const { stream } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
+    const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));
+    reportRateLimits(begun?.headers, context.onRateLimits);
     const reader = stream.getReader();
     while (!answer.isComplete) {
       const { done, value } = await wait.for(reader.read());

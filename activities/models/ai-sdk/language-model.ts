@@ -14,7 +14,9 @@ export interface AiSdkModel {
   readonly modelId: string;
   /** The URLs that the provider reads by itself, by media type. */
   readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
-  doStream(options: CallOptions): PromiseLike<{ stream: ReadableStream<StreamPart> }>;
+  doStream(
+    options: CallOptions,
+  ): PromiseLike<{ stream: ReadableStream<StreamPart>; response?: { headers?: Record<string, string> | undefined } | undefined }>;
 }
 
 /** One request. */

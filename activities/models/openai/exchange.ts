@@ -18,6 +18,8 @@ export interface Exchange {
   isComplete: () => boolean;
   /** The milliseconds without a further piece after which nothing of use follows. Undefined: until the timeout. */
   silenceMs: () => number | undefined;
+  /** Called with the headers of the answer. */
+  onHeaders: (headers: Headers) => void;
 }
 
 /** A piece of an answer: JSON that the provider sent, or the mark of its end. */
@@ -38,7 +40,7 @@ const CLOSE_WAIT_MS = 250;
  */
 export async function* exchange(
   client: OpenAI,
-  { path, body, signal, timeoutMs, isComplete, silenceMs }: Exchange,
+  { path, body, signal, timeoutMs, isComplete, silenceMs, onHeaders }: Exchange,
 ): AsyncGenerator<AnswerPiece> {
   signal.throwIfAborted();
   const watch = new IdleTimeout(signal, timeoutMs);
@@ -48,6 +50,7 @@ export async function* exchange(
   try {
     const response = await client.post(path, { body, signal: watch.signal, timeout: timeoutMs }).asResponse();
     watch.heard();
+    onHeaders(response.headers);
     for await (const piece of piecesOf(response, watch)) {
       if (closeWait !== undefined) continue;
       clearTimeout(silence);

@@ -24,6 +24,7 @@ import { requireRealModelsAllowed } from '../../../src/model/models.ts';
 import { classifyError } from '../errors/classify-error.ts';
 import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
+import { reportRateLimits } from '../rate-limits.ts';
 import { LearnedRules } from './adapted-call.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
@@ -220,9 +221,18 @@ class OpenAIModelClient implements ModelClient {
     path: string,
     body: Record<string, unknown>,
     answer: { complete: boolean; silenceMs?: number | undefined },
-    { signal }: ModelCallContext,
+    { signal, onRateLimits }: ModelCallContext,
   ): Exchange {
-    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete, silenceMs: () => answer.silenceMs };
+    const onHeaders = (headers: Headers): void => reportRateLimits(headers, onRateLimits);
+    return {
+      path,
+      body,
+      signal,
+      timeoutMs: this.#timeoutMs,
+      isComplete: () => answer.complete,
+      silenceMs: () => answer.silenceMs,
+      onHeaders,
+    };
   }
 
   #connect(model: string, key: string | undefined): ProviderClient {

@@ -69,6 +69,7 @@ const WHY_SKIPPED = {
   too_small: 'is too small',
   cooling_down: 'had failed a moment before',
   no_hosted_tool: 'has no such hosted tool',
+  long_wait: 'had used up its limits',
 } as const satisfies Record<SkippedModel['reason'], string>;
 
 /**

@@ -376,7 +376,8 @@ export function onAnotherWorker<Input, Output, Outcome>(
   now: number,
 ): ActivityRequest<Input, Output, Outcome> {
   const call = request.remotely?.() ?? request;
-  const { maximumAttempts = 1, ...backoff } = call.options.retry ?? {};
+  // A call that workers may park has no limit here: they count its attempts in any case.
+  const { maximumAttempts = Number.MAX_SAFE_INTEGER, ...backoff } = call.options.retry ?? { maximumAttempts: 1 };
   const wait: NonNullable<OfRun['awaitsWorker']> = {
     forMs: Date.parse(until) - now,
     attempts: Math.max(1, maximumAttempts - attempts),

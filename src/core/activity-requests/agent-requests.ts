@@ -270,7 +270,7 @@ export function modelOptions({ timing, fallback }: AgentSnapshot, summary: strin
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: mostAttempts(timing), ...LOST_DELAY },
+    retry: { ...(timing.parks ? {} : { maximumAttempts: mostAttempts(timing) }), ...LOST_DELAY },
   };
 }
 

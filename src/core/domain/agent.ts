@@ -134,6 +134,8 @@ export interface ActivityTiming {
   modelMaxAttempts: number;
   /** Milliseconds for which a model call that the provider refuses is tried again; with 0, refusals count as attempts. Absent: 10 minutes. */
   modelPatienceMs?: number;
+  /** True: attempts of a model call may end unmade and uncounted, because it waits for long, so the server does not limit them. Absent: it does. */
+  parks?: true;
   /** Milliseconds between two checks that a child is alive which cannot tell of its end. Absent for agents that start no runs. */
   childCheckMs?: number;
 }
@@ -235,6 +237,8 @@ export interface AgentSnapshot {
   waitingForAttribute?: true;
   /** The tags that the run was started with. Absent: none. */
   tags?: string[];
+  /** A digest of the tenant, or of the user, whose share of the limits of providers the calls use. Absent: they have none of their own. */
+  tenantDigest?: string;
   /** The run has tags, and the namespace has the search attribute for them. */
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */

@@ -56,6 +56,8 @@ export interface FallbackPolicy {
   on?: ErrorCode[];
   /** Milliseconds for which a model that has failed is asked last. Absent: the default. */
   coolDownMs?: number;
+  /** Milliseconds that a call waits for the limits of a model before the next one is asked. Absent: as long as it takes. */
+  maxWaitMs?: number;
   /** The time at which the first model is asked again. Absent: with the next turn. */
   returnAt?: 'call';
 }
@@ -75,9 +77,10 @@ const SKIPPED_MODEL = s.object({
   model: s.TEXT,
   /**
    * `cooling_down`: it had failed a moment before, in any run of the worker. `too_small`: the conversation does not fit its context.
-   * `no_hosted_tool`: its provider does not know a hosted tool of the agent.
+   * `no_hosted_tool`: its provider does not know a hosted tool of the agent. `long_wait`: the limits of its provider were used up for
+   * longer than `maxWait`.
    */
-  reason: s.oneOf('cooling_down', 'too_small', 'no_hosted_tool'),
+  reason: s.oneOf('cooling_down', 'too_small', 'no_hosted_tool', 'long_wait'),
 });
 
 /** A model in front of the one that answered that was not asked. */

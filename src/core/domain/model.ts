@@ -132,6 +132,14 @@ export interface ModelCallContext {
    * is known.
    */
   onUsage?: (usage: UsageStats) => void;
+  /** Called with the limits that the headers of the answer name, so that the governor of the worker keeps to them. */
+  onRateLimits?: (limits: RateLimits) => void;
+}
+
+/** The limits of a provider for the account of a call, as it names them. */
+export interface RateLimits {
+  requestsPerMinute?: number;
+  tokensPerMinute?: number;
 }
 
 /** The features that a model supports. The request to a compatible server that lacks one is built without it. */

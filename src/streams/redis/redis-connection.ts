@@ -8,6 +8,8 @@ export type Argument = string | Buffer;
 /** The use of a connection. */
 interface RedisTarget {
   url: string;
+  /** The function that the user has called for it. */
+  owner: 'redisStreams' | 'redisGovernor';
   /** Called when the connection is lost or cannot be made, with the reason. */
   onAway: (reason: string) => void;
   /** Called when the connection can be used. */
@@ -109,7 +111,7 @@ export class RedisConnection {
       if (this.#isClosed) return;
       const client: unknown = createClient({
         url: this.#target.url,
-        name: 'longhaul-streams',
+        name: this.#target.owner === 'redisStreams' ? 'longhaul-streams' : 'longhaul-governor',
         // The answers of both versions differ in form.
         RESP: 2,
         maintNotifications: 'disabled',
@@ -120,7 +122,7 @@ export class RedisConnection {
       });
       this.#watch(client as RedisClientType);
     } catch (error) {
-      this.#away(memberOf(error, 'code') === 'ERR_MODULE_NOT_FOUND' ? missingPackage(error) : error);
+      this.#away(memberOf(error, 'code') === 'ERR_MODULE_NOT_FOUND' ? missingPackage(this.#target.owner, error) : error);
     }
   }
 
@@ -163,8 +165,20 @@ export class RedisConnection {
   }
 }
 
-function missingPackage(cause: unknown): UsageError {
-  return new UsageError('redisStreams needs the package "redis", which is not installed: run "npm install redis"', { cause });
+/** Returns the error for a process without the client of Redis. `owner`: the function that the user has called. */
+export function missingPackage(owner: string, cause: unknown): UsageError {
+  return new UsageError(`${owner} needs the package "redis", which is not installed: run "npm install redis"`, { cause });
+}
+
+/**
+ * Returns the host of an address of Redis. The address itself may hold a password, which no message shows. Throws a UsageError for an
+ * address that cannot be used.
+ */
+export function redisHost(owner: string, url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isUsable = parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^\/?\d*$/.test(parsed.pathname);
+  if (isUsable) return parsed.host;
+  throw new UsageError(`${owner}: "url" is no address of Redis: write "redis://host:6379", or "rediss:" for TLS`);
 }
 
 /**

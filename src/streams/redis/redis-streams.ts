@@ -18,7 +18,7 @@ import {
   streamsOf,
 } from './stream-entries.ts';
 import { PublishQueue, type QueueBounds } from './publish-queue.ts';
-import { RedisConnection, Trouble } from './redis-connection.ts';
+import { RedisConnection, redisHost, Trouble } from './redis-connection.ts';
 
 /** The options of a sink in Redis. */
 export interface RedisStreamsOptions {
@@ -54,7 +54,7 @@ export function redisStreams(options: RedisStreamsOptions): StreamSink {
   const { prefix = 'longhaul', entriesPerRun = 10_000, keepFor = '1h', queuedEntries = 10_000, queuedBytes = 16_000_000 } = options;
   const settings: RedisSettings = {
     url: nonEmpty('redisStreams: "url"', options.url),
-    shown: hostOf(options.url),
+    shown: redisHost('redisStreams', options.url),
     prefix: nonEmpty('redisStreams: "prefix"', prefix),
     kept: {
       entries: wholeNumber('redisStreams: "entriesPerRun"', entriesPerRun, 1),
@@ -66,14 +66,6 @@ export function redisStreams(options: RedisStreamsOptions): StreamSink {
     },
   };
   return { name: 'redis', open: (context) => new RedisChannel(settings, context) };
-}
-
-/** Returns the host of an address. The address itself may hold a password, which no message shows. */
-function hostOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isUsable = parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^\/?\d*$/.test(parsed.pathname);
-  if (isUsable) return parsed.host;
-  throw new UsageError('redisStreams: "url" is no address of Redis: write "redis://host:6379", or "rediss:" for TLS');
 }
 
 /** The checked options of a sink in Redis. */
@@ -109,6 +101,7 @@ export class RedisChannel implements StreamChannel {
     this.#namespace = namespace;
     this.#commands = new RedisConnection({
       url,
+      owner: 'redisStreams',
       onAway: (reason) => trouble.away(`Redis at "${shown}" cannot be used: ${reason}`),
       onReady: () => trouble.back(),
     });
@@ -170,7 +163,7 @@ export class RedisChannel implements StreamChannel {
   #openBlocking(): RedisConnection {
     // Its trouble is that of the other connection.
     const ignore = (): void => undefined;
-    return (this.#blocking ??= new RedisConnection({ url: this.#settings.url, onAway: ignore, onReady: ignore }));
+    return (this.#blocking ??= new RedisConnection({ url: this.#settings.url, owner: 'redisStreams', onAway: ignore, onReady: ignore }));
   }
 
   #key(runId: string): string {

@@ -1,0 +1,108 @@
+import { activityInfo } from '@temporalio/activity';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
+import { ModelCallError } from '../../src/core/domain/errors.ts';
+import type { OfRun } from '../../src/core/protocol.ts';
+import type { GovernedRequest, Permit, ProviderPermits } from '../../src/governor/provider-permits.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
+import { mayPark, ParkedAttempt } from '../attempts/parked-attempt.ts';
+import type { AskedModel, ModelOrder } from '../model-calls/fallback.ts';
+import type { Patience } from '../model-calls/patience.ts';
+import { runIdOf } from '../run-queries/query-run.ts';
+import { type ActivityRuntime, providerContext } from '../runtime.ts';
+import { shareDigest, type WorkerGovernor } from './worker-governor.ts';
+
+/** The bounds of the time after which a parked call looks again, in milliseconds. */
+const PARK_MS = { least: 1_000, most: 60_000 };
+/** Parked calls come back up to this part earlier or later, so that they do not come together. */
+const JITTER = 0.1;
+/** The priority of runs that were started without one. */
+const ORDINARY = 3;
+/** Text and JSON have about four bytes to a token. */
+const BYTES_PER_TOKEN = 4;
+
+/** The entry of one attempt of a model call to its models. */
+interface Entry {
+  signal: AbortSignal;
+  patience: Patience;
+}
+
+/** A model call whose models may have limits. */
+export class GovernedCall {
+  readonly #governor: WorkerGovernor;
+  readonly #run: OfRun;
+  readonly #snapshot: Pick<AgentSnapshot, 'name' | 'tenantDigest'>;
+
+  constructor(governor: WorkerGovernor, run: OfRun, snapshot: Pick<AgentSnapshot, 'name' | 'tenantDigest'>) {
+    this.#governor = governor;
+    this.#run = run;
+    this.#snapshot = snapshot;
+  }
+
+  /**
+   * Resolves with the permit for the next request: to the current model, or to the next one of a list whose wait is short enough.
+   * Undefined: the model has no limits. Throws `ParkedAttempt` if the call has to wait for long.
+   */
+  async enter(order: ModelOrder, { signal, patience }: Entry): Promise<Permit | undefined> {
+    let leastMs = Infinity;
+    for (;;) {
+      const permits = this.#governor.permitsOf(order.current.name);
+      if (permits === undefined) return undefined;
+      const request = this.#requestOf(permits, order.current, patience.call);
+      const { maxWaitMs = Infinity } = order;
+      // An attempt that has asked a model counts.
+      const isParkable = mayPark() && !order.hasAsked;
+      const granted = await permits.acquire(request, { holdMs: Math.min(maxWaitMs, holdMs(permits, isParkable)), signal });
+      if (granted.type === 'permit') return granted.permit;
+      leastMs = Math.min(leastMs, granted.waitMs);
+      if (granted.waitMs > maxWaitMs && order.passOver()) continue;
+      const seconds = Math.ceil(leastMs / 1_000);
+      const message = `Not sent yet: the limits of the provider of model "${order.current.name}" are used up for about ${seconds} s`;
+      // It comes back while it may still wait a little: a tenant whose calls are all away would lose its turn.
+      const awayMs = leastMs - permits.limits.holdSlotMs / 2;
+      const waitMs = Math.min(PARK_MS.most, Math.max(PARK_MS.least, awayMs)) * (1 + JITTER * (2 * Math.random() - 1));
+      if (isParkable) {
+        permits.park(request, waitMs);
+        throw new ParkedAttempt(message, waitMs);
+      }
+      patience.parked(waitMs);
+      throw new ModelCallError('model_rate_limited', message);
+    }
+  }
+
+  #requestOf(permits: ProviderPermits, { request }: AskedModel, call: string): GovernedRequest {
+    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
+    return {
+      call: shareDigest(call),
+      tenant: this.#shareOf(permits.limits.share),
+      priority: activityInfo().priority?.priorityKey ?? ORDINARY,
+      // Both timestamps are of the server's clock.
+      ageMs: Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs),
+      tokens: permits.countsTokens ? Math.ceil(jsonBytes(request) / BYTES_PER_TOKEN) : 0,
+    };
+  }
+
+  #shareOf(share: ProviderPermits['limits']['share']): string {
+    const { name, tenantDigest } = this.#snapshot;
+    if (share === 'agent') return shareDigest('agent', name);
+    if (share === 'run') return shareDigest('run', runIdOf(this.#run));
+    return tenantDigest ?? 'nobody';
+  }
+}
+
+/** Returns what a model call of a run needs besides its models: the facts for its provider, and its governor, if the worker has limits. */
+export function governedContext(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  snapshot: AgentSnapshot,
+): ReturnType<typeof providerContext> & { governed?: GovernedCall } {
+  const { governor } = runtime;
+  const context = providerContext(runtime, snapshot);
+  return governor === undefined ? context : { ...context, governed: new GovernedCall(governor, run, snapshot) };
+}
+
+/** Returns the time for which a call may keep its slot of the worker while it waits. */
+function holdMs({ limits }: ProviderPermits, isParkable: boolean): number {
+  const half = attemptInfo().startToCloseTimeoutMs / 2;
+  return isParkable ? Math.min(limits.holdSlotMs, half) : half;
+}

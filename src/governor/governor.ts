@@ -1,0 +1,111 @@
+import { createRequire } from 'node:module';
+import { nonEmpty, type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { missingPackage, RedisConnection, redisHost } from '../streams/redis/redis-connection.ts';
+import type { Ledger } from './ledger.ts';
+import type { ProviderLimits } from './limits.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { RedisLedger } from './redis/redis-ledger.ts';
+
+/** The circumstances in which a governor is opened. */
+export interface GovernorContext {
+  /** Writes a line for the operator of the worker. */
+  log: (line: string) => void;
+}
+
+/** Keeps the calls of models within the limits of their providers. */
+export interface Governor {
+  readonly name: string;
+  /** Opens the accounts of a worker. */
+  open(context: GovernorContext): OpenGovernor;
+}
+
+/** The accounts of a worker. */
+export interface OpenGovernor {
+  ledger(provider: string, limits: ProviderLimits): Ledger;
+  close(): void;
+}
+
+/** Keeps the limits in this process alone. Workers of one process that share the value share the limits. */
+export function memoryGovernor(): Governor {
+  const ledgers = new Map<string, Ledger>();
+  return {
+    name: 'memory',
+    open: () => ({
+      ledger: (provider, limits) => {
+        const ledger = ledgers.get(provider) ?? new MemoryLedger(limits);
+        ledgers.set(provider, ledger);
+        return ledger;
+      },
+      close: () => undefined,
+    }),
+  };
+}
+
+/** Options of a governor in Redis. */
+export interface RedisGovernorOptions {
+  /** `redis://[user:password@]host[:port][/database]`, or `rediss:` for TLS. */
+  url: string;
+  /** The beginning of all keys. Default `longhaul`. Workers that share the key of a provider need the same. */
+  prefix?: string;
+}
+
+const OPTIONS: OptionTable<RedisGovernorOptions> = { url: true, prefix: true };
+
+/**
+ * Shares the limits among all workers that use the same Redis 7. Redis is asked only while calls wait or permits are lent, and if it is
+ * away, each worker takes its part. Throws a UsageError for an address that cannot be used, and without the package `redis`.
+ */
+export function redisGovernor(options: RedisGovernorOptions): Governor {
+  requireKnown('redisGovernor', options, OPTIONS);
+  const url = nonEmpty('redisGovernor: "url"', options.url);
+  const prefix = nonEmpty('redisGovernor: "prefix"', options.prefix ?? 'longhaul');
+  const shown = redisHost('redisGovernor', url);
+  requireRedis();
+  return { name: 'redis', open: ({ log }) => openRedis({ url, prefix, shown, log }) };
+}
+
+/** At the first call it would be too late. */
+function requireRedis(): void {
+  try {
+    createRequire(import.meta.url).resolve('redis');
+  } catch (error) {
+    throw missingPackage('redisGovernor', error);
+  }
+}
+
+interface RedisTarget extends GovernorContext {
+  url: string;
+  prefix: string;
+  shown: string;
+}
+
+function openRedis({ url, prefix, shown, log }: RedisTarget): OpenGovernor {
+  const connection = new RedisConnection({
+    url,
+    owner: 'redisGovernor',
+    onAway: () => undefined,
+    onReady: () => undefined,
+  });
+  const degraded = new Set<string>();
+  return {
+    ledger: (provider, limits) =>
+      new RedisLedger({
+        connection,
+        prefix,
+        provider,
+        limits,
+        onAlone: (reason, workers) => {
+          if (degraded.size === 0) {
+            const part = workers === 1 ? 'the limits by itself' : `one of ${workers} parts of the limits`;
+            log(`governor.degraded: Redis at "${shown}" cannot be used: ${reason}. This worker takes ${part} until it can.`);
+          }
+          degraded.add(provider);
+        },
+        onBack: () => {
+          degraded.delete(provider);
+          if (degraded.size === 0) log(`governor.recovered: the limits are shared by Redis at "${shown}" again.`);
+        },
+      }),
+    close: () => connection.close(),
+  };
+}

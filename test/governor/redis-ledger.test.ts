@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Ledger, LedgerAnswer, LedgerReport } from '../../src/governor/ledger.ts';
+import { LEDGER } from '../../src/governor/ledger.ts';
+import { type OpenGovernor, redisGovernor } from '../../src/governor/governor.ts';
+import { type KeptLimits, MemoryLedger } from '../../src/governor/memory-ledger.ts';
+import { runGrantScript } from '../../src/governor/redis/redis-ledger.ts';
+import { RedisConnection } from '../../src/streams/redis/redis-connection.ts';
+import { REDIS_MISSING, redisProgram, RedisServer } from '../streams/redis-server.ts';
+import { KEPT, PlayedProcess, QUIET, STEPS } from './ledgers.ts';
+
+const LIMITS = {
+  requestsPerMinute: 1_200,
+  tokensPerMinute: 1e12,
+  concurrency: 1e12,
+  learn: true,
+  share: 'tenant' as const,
+  holdSlotMs: 5_000,
+};
+const PARTS = ['state', 'workers', 'served', 'served-at', 'parked', 'parked-by'];
+
+describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}`, () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  let count = 0;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    const quiet = (): void => undefined;
+    connection = new RedisConnection({ url: server.url, owner: 'redisGovernor', onAway: quiet, onReady: quiet });
+    await connection.ready(new AbortController().signal);
+  });
+  afterAll(async () => {
+    connection.close();
+    await server.stop();
+  });
+
+  /** A ledger whose time the test sets. */
+  function scripted(limits: KeptLimits): (report: LedgerReport, now: number) => Promise<LedgerAnswer> {
+    count += 1;
+    const keys = PARTS.map((part) => `test:{${count}}:${part}`);
+    const text = JSON.stringify(limits);
+    return (report, now) => runGrantScript((args) => connection.send(args), keys, { report, limits: text, now });
+  }
+
+  test('never grants more than the limits, whoever reports when, and answers as the ledger in memory does', async () => {
+    await fc.assert(
+      fc.asyncProperty(KEPT, STEPS, async (limits, steps) => {
+        let now = 1_000_000;
+        const memory = new MemoryLedger(limits, () => now);
+        const redis = scripted(limits);
+        const processes = new Map<number, PlayedProcess>();
+        const grants: { at: number; count: number }[] = [];
+        for (const [index, step] of steps.entries()) {
+          now += step.afterMs;
+          const known = processes.get(step.process);
+          const process = known ?? new PlayedProcess(`p${step.process}-${index}`);
+          processes.set(step.process, process);
+          if (step.dies) {
+            processes.delete(step.process);
+            continue;
+          }
+          const report = process.report(step, now);
+          const answer = await redis(report, now);
+          expect(answer).toEqual(memory.exchangeNow(report));
+          process.take(answer.granted, answer.lent);
+          grants.push({ at: now, count: answer.granted.reduce((sum, one) => sum + one, answer.lent) - report.returned });
+          // Over every span of time, no more than what is saved up and what has become free.
+          let total = 0;
+          const most = Math.max(1, limits.requestsPerMinute * LEDGER.savedRequests);
+          for (const { at, count: granted } of grants.toReversed()) {
+            total += granted;
+            expect(total).toBeLessThanOrEqual(most + (limits.requestsPerMinute * (now - at)) / 60_000 + 1e-6 + returnedWithin(grants, at));
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('a process that ends with permits blocks the others for less than a second', async () => {
+    const exchange = scripted({ requestsPerMinute: 1e6, tokensPerMinute: 1e12, concurrency: 8 });
+    const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 8, tokens: 0 }];
+    expect((await exchange({ ...QUIET, process: 'dead', waiting }, 0)).granted).toEqual([8]);
+    expect((await exchange({ ...QUIET, process: 'alive', waiting }, 500)).granted).toEqual([0]);
+    expect((await exchange({ ...QUIET, process: 'alive', waiting }, 1_000)).granted).toEqual([8]);
+  });
+
+  test('a tenant with many calls gets no more than one with few, and low priorities and old calls come first', async () => {
+    const exchange = scripted({ requestsPerMinute: 600, tokensPerMinute: 1e12, concurrency: 1e12 });
+    const groups = [
+      { tenant: 'many', priority: 3, ageMs: 9_000, count: 500, tokens: 0 },
+      { tenant: 'few', priority: 3, ageMs: 10, count: 500, tokens: 0 },
+      { tenant: 'few', priority: 1, ageMs: 0, count: 2, tokens: 0 },
+    ];
+    const granted = [0, 0, 0];
+    for (let now = 0; now < 4_000; now += 100) {
+      const waiting = groups.map((group, index) => ({ ...group, count: group.count - (granted[index] ?? 0) }));
+      const answer = await exchange({ ...QUIET, waiting }, now);
+      for (const [index, amount] of answer.granted.entries()) granted[index] = (granted[index] ?? 0) + amount;
+    }
+    const [many = 0, few = 0, first = 0] = granted;
+    expect(first).toBe(2);
+    expect(Math.abs(many - few - first)).toBeLessThanOrEqual(1);
+    expect(many + few + first).toBeGreaterThan(40);
+  });
+
+  describe('as the governor of workers', () => {
+    let opened: OpenGovernor[] = [];
+    afterEach(() => {
+      for (const one of opened) one.close();
+      opened = [];
+    });
+
+    function open(prefix: string): { ledger: Ledger; lines: string[] } {
+      const lines: string[] = [];
+      const governor = redisGovernor({ url: server.url, prefix }).open({ log: (line) => lines.push(line) });
+      opened.push(governor);
+      return { ledger: governor.ledger('anthropic', LIMITS), lines };
+    }
+
+    test('workers whose clocks differ share one limit', async () => {
+      const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 100, tokens: 0 }];
+      const [one, other] = [open('skew'), open('skew')];
+      await vi.waitUntil(async () => (await one.ledger.exchange({ ...QUIET, process: 'one' })).workers === 1);
+      let granted = 0;
+      const began = performance.now();
+      vi.useFakeTimers({ toFake: ['Date'] });
+      try {
+        for (let round = 0; round < 30; round += 1) {
+          vi.setSystemTime(Date.now() + (round % 2 === 0 ? 5_000 : -5_000));
+          const asking = round % 2 === 0 ? one : other;
+          const answer = await asking.ledger.exchange({ ...QUIET, process: round % 2 === 0 ? 'one' : 'other', waiting });
+          granted += answer.granted[0] ?? 0;
+        }
+      } finally {
+        vi.useRealTimers();
+      }
+      expect(granted).toBeLessThanOrEqual(10 + (1_200 * (performance.now() - began)) / 60_000 + 1);
+    });
+
+    test('while Redis is away each worker takes its part, says so once, and returns by itself', async () => {
+      const waiting = [{ tenant: 't', priority: 3, ageMs: 0, count: 100, tokens: 0 }];
+      const [one, other] = [open('away'), open('away')];
+      await vi.waitUntil(async () => {
+        await other.ledger.exchange({ ...QUIET, process: 'other' });
+        return (await one.ledger.exchange({ ...QUIET, process: 'one' })).workers === 2;
+      });
+      await server.kill();
+      try {
+        await vi.waitUntil(async () => {
+          await one.ledger.exchange({ ...QUIET, process: 'one', waiting });
+          return one.lines.some((line) => line.startsWith('governor.degraded'));
+        });
+        expect((await one.ledger.exchange({ ...QUIET, process: 'one', waiting })).requestsPerMinute).toBe(600);
+        expect(one.lines.filter((line) => line.startsWith('governor.degraded'))).toEqual([
+          expect.stringMatching(/Redis at "127\.0\.0\.1:\d+" cannot be used.*one of 2 parts/),
+        ]);
+      } finally {
+        await server.start();
+      }
+      await vi.waitUntil(
+        async () => {
+          await other.ledger.exchange({ ...QUIET, process: 'other' });
+          return (await one.ledger.exchange({ ...QUIET, process: 'one', waiting })).requestsPerMinute === 1_200;
+        },
+        { timeout: 10_000 },
+      );
+      expect(one.lines.at(-1)).toMatch(/^governor\.recovered/);
+    });
+  });
+});
+
+/** Permits that were given back have been granted before the span, and may be granted again within it. */
+function returnedWithin(grants: readonly { at: number; count: number }[], since: number): number {
+  return grants.filter(({ at, count }) => at >= since && count < 0).reduce((sum, { count }) => sum - count, 0);
+}
