@@ -8,6 +8,7 @@ describe('the command line of the bench', () => {
       tier: 'remote',
       steps: 200,
       resultChars: 2_000,
+      reasoningChars: 0,
       rounds: 3,
       quiet: false,
     });
@@ -37,6 +38,15 @@ describe('the command line of the bench of lists of models', () => {
   it('has defaults, and refuses a part that is none', () => {
     expect(parseOptions(['fallback'])).toEqual({ command: 'fallback', runs: 100, outage: 0.5, quiet: false });
     expect(() => parseOptions(['fallback', '--outage', '2'])).toThrow('--outage is "2": write a number from 0 to 1');
+  });
+});
+
+describe('the command line of the benches of caches and of packages', () => {
+  it('has defaults, and a window that is full every few steps', () => {
+    expect(parseOptions(['cache'])).toEqual({ command: 'cache', steps: 40, calls: 1, compactEvery: undefined, quiet: false });
+    expect(parseOptions(['cache', '--calls', '15', '--compact-every', '10'])).toMatchObject({ calls: 15, compactEvery: 10 });
+    expect(parseOptions(['providers', '--json'])).toEqual({ command: 'providers', rounds: 11, quiet: true });
+    expect(() => parseOptions(['cache', '--compact-every', '0'])).toThrow('--compact-every is "0"');
   });
 });
 
