@@ -41,6 +41,7 @@ import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts'
 import { OutputStore, StepValuesCache } from './programs/step-values.ts';
 import { ResourcePool } from './resources/resource-pool.ts';
 import { PrincipalCache, SnapshotCache } from './run-queries/query-run.ts';
+import { SentRequests } from './model-calls/sent-requests.ts';
 import { CachedConversations, TranscriptCache } from './run-queries/transcript.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secret-vault.ts';
@@ -203,6 +204,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     prices: checkPrices(options.prices ?? {}),
     transcripts,
     conversations: new CachedConversations(transcripts),
+    sentRequests: new SentRequests(),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: createAgentExecutor,
@@ -276,8 +278,8 @@ function checkedThresholds(overrides: Partial<ContinueAsNewThresholds> | undefin
 }
 
 /**
- * Throws a UsageError for a tool that spills without a store: discovered at run time, the missing store would cost the
- * result.
+ * Throws a UsageError for a tool that spills, or makes images, without a store: discovered at run time, the missing store would cost
+ * the result.
  */
 function requireStore({ agents, tools = [], payloadStore }: RuntimeOptions): void {
   if (payloadStore !== undefined) return;
@@ -288,10 +290,18 @@ function requireStore({ agents, tools = [], payloadStore }: RuntimeOptions): voi
       ...agent.tools.map((tool) => ({ what: `tool "${tool.name}"`, overflow: tool.overflow })),
       ...(agent.mcp ?? []).map((server) => ({ what: `MCP server "${server.name}"`, overflow: server.overflow })),
     ].find(({ overflow }) => overflow === 'spill');
-    if (spilling === undefined) continue;
-    throw spillsNowhere(`${spilling.what} of agent "${agent.name}"`);
+    if (spilling !== undefined) throw spillsNowhere(`${spilling.what} of agent "${agent.name}"`);
+    const drawing = agent.hosted?.find(({ name }) => name === IMAGES);
+    if (drawing !== undefined) {
+      throw new UsageError(
+        `agent "${agent.name}" has the hosted tool "${drawing.id}", whose images are kept in a payload store, but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
+      );
+    }
   }
 }
+
+/** The name of the hosted tool that makes images. */
+const IMAGES = 'image_generation';
 
 function spillsNowhere(tool: string): UsageError {
   return new UsageError(

@@ -19,6 +19,7 @@ import type { McpPool } from './mcp/mcp-pool.ts';
 import type { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
+import type { SentRequests } from './model-calls/sent-requests.ts';
 import { type PrincipalCache, queryRun, type SnapshotCache } from './run-queries/query-run.ts';
 import type { Conversations, TranscriptCache } from './run-queries/transcript.ts';
 import type { SecretVault } from './secret-vault.ts';
@@ -65,6 +66,8 @@ export interface ActivityRuntime {
   /** What this process has of the conversations of runs. */
   transcripts: TranscriptCache;
   conversations: Conversations;
+  /** What was sent to providers that cache prompts. */
+  sentRequests: SentRequests;
   /** The programs of the worker, the anchors and the memory of their steps, and the values that steps have produced. */
   programs: ProgramRegistry;
   anchors: AnchorRegistry;

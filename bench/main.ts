@@ -4,12 +4,14 @@ import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
 import { beginCommand } from '../test/processes/command.ts';
 import { impossibleFigures } from './figures/impossible-figures.ts';
-import { measureHistories } from './latency/histories.ts';
+import { measureHistories, measureReasoning } from './latency/histories.ts';
 import { measureLatency } from './latency/latency.ts';
 import { latencyReport } from './latency/latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options/options.ts';
+import { measureCache } from './cache/measure.ts';
 import { measureFallback } from './fallback/measure.ts';
 import { measureGovernor } from './governor/measure.ts';
+import { measureProviders } from './providers/measure.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureIdleSessions } from './session/idle-sessions.ts';
@@ -29,7 +31,8 @@ async function report(surroundings: Surroundings, options: Extract<BenchOptions,
   const setting = (): object => ({ rounds, resultChars, retries: clock.retries, codec: machine.codec, server: machine.server, machine });
   if (options.command === 'history') {
     const { longhaul, loop } = await measureHistories(surroundings, options, say);
-    return { tier, steps, ...longhaul, loop, ...setting() };
+    const reasoning = options.reasoningChars === 0 ? {} : { reasoning: await measureReasoning(surroundings, options) };
+    return { tier, steps, ...longhaul, ...reasoning, loop, ...setting() };
   }
   return { ...latencyReport(options, await measureLatency(surroundings, options, say)), ...setting() };
 }
@@ -43,6 +46,8 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'fallback') return measureFallback(asked, say);
   if (asked.command === 'governor') return measureGovernor(asked, say);
+  if (asked.command === 'cache') return measureCache(asked, say);
+  if (asked.command === 'providers') return measureProviders(asked, say);
   if (asked.command === 'memory') return measureMemory(asked, say);
   if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);

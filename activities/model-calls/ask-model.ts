@@ -8,6 +8,7 @@ import { counted, utf8Length } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorCode, LonghaulError, ModelCallError } from '../../src/core/domain/errors.ts';
 import type { AnswerOrigin } from '../../src/core/domain/fallback.ts';
+import { PAUSED } from '../../src/core/domain/hosted.ts';
 import {
   addSpent,
   cleanUsage,
@@ -64,7 +65,8 @@ function withSpentBefore(error: unknown): SerializableFailure {
 }
 
 /** One model call. */
-interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
+interface ModelCallOptions
+  extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret' | 'cache'> {
   asked: AskedModels;
   patience: Patience;
   /** Makes the id of the event that will hold the answer, or the part of it that has arrived. Default: a UUID. */
@@ -106,10 +108,22 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
+  {
+    asked,
+    newId = randomUUID,
+    beginStream,
+    beginSpan,
+    patience,
+    governed,
+    mayBeEmpty = false,
+    tags,
+    secret,
+    cache,
+    ...options
+  }: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
-  const known = defined({ tags, secret });
+  const known = defined({ tags, secret, cache });
   const order = new ModelOrder(asked, known, patience.call);
   let call = new CallOfModel(order.current, known, lastDetails());
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
@@ -200,13 +214,13 @@ class CallOfModel {
   readonly spent: SpentAttempts;
   sentAt = 0;
   readonly #model: AskedModel;
-  readonly #context: Pick<ModelCallContext, 'tags' | 'secret'>;
+  readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache'>;
   #permit: Permit | undefined;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
   /** `details`: the cost of earlier attempts, and of the models before this one. */
-  constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret'>, details: unknown) {
+  constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache'>, details: unknown) {
     this.#model = model;
     this.#context = context;
     this.spent = new SpentAttempts(model.request, details, model.price);
@@ -280,7 +294,8 @@ class CallOfModel {
       stream.end();
       this.spent.answered(given);
       const answer = readCallsInText(whole, sent.tools);
-      requireAnswer(answer, request.model, { mayBeEmpty: mayBeEmpty || filesOf(answer).length > 0, hasReasoned: whole !== given });
+      const isMore = filesOf(answer).length > 0 || fieldsOf(answer)['finishReason'] === PAUSED;
+      requireAnswer(answer, request.model, { mayBeEmpty: mayBeEmpty || isMore, hasReasoned: whole !== given });
       return answer;
     } catch (error) {
       this.#hasFailed = true;

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import { agentModels, type AgentSnapshot, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
@@ -14,13 +14,14 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
+  type PromptCache,
   type RecordedResponse,
   unknownHostedTool,
 } from '../../src/core/domain/model.ts';
 import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/scope.ts';
-import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
+import type { CallModelInput, CallModelOutput, OfRun } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { askingModel, requestOfCall } from '../../src/model/build-request.ts';
 import { interpretReply } from '../../src/model/reply-formats.ts';
@@ -30,7 +31,7 @@ import { withTimeout } from '../attempts/attempt.ts';
 import { governedContext } from '../governor/governed-call.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
-import { runIdOf } from '../run-queries/query-run.ts';
+import { runIdOf, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
 import { modelStream } from '../streams/activity-streams.ts';
 import { modelSpans } from '../telemetry/call-spans.ts';
@@ -39,6 +40,7 @@ import { withFiles } from './answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
 import { type AskedModel, type AskedModels, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
+import { STORED_ITEM_BYTES, withReadItems, withStoredItems } from './stored-items.ts';
 
 /**
  * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
@@ -60,17 +62,21 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.conversations.window(input, input);
   const { heartbeatMs } = snapshot.timing;
-  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
+  const events = await withReadItems(runtime, window.events);
+  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events });
   const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
-  const { anchors = [], lenient = false } = snapshot.checks ?? {};
-  const checkedBy = runtime.anchors.named(anchors, { lenient });
-  const beginStream = modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy });
-  const traced = { run: input, agentName: snapshot.name, call: String(input.through), step: input.step };
-  const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
-  const streamed = { asked, beginStream, beginSpan, patience };
+  const streamed = { asked, ...(await observers(runtime, input, snapshot)), patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
-  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...governedContext(runtime, input, snapshot) };
+  const cache = promptCache(runKey(input).chain, snapshot, input);
+  const options = {
+    ...streamed,
+    mayBeEmpty,
+    heartbeatMs,
+    interruptibleBy: input.run ?? '',
+    ...governedContext(runtime, input, snapshot),
+    cache,
+  };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = {
       // Items of the provider belong to the model that answered.
@@ -79,6 +85,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
       knownCallIds: callIds(window),
       // The same in every attempt, and no other answer of the run has it.
       replyId: `call_${input.through}`,
+      mostItemBytes: runtime.payloadStore && STORED_ITEM_BYTES,
       eventId,
       uuid: randomUUID,
     };
@@ -87,32 +94,58 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
     const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, given);
-    const response = limitResponseSize(await withFiles(runtime, checked, { answer: given, model }), model);
+    const stored = await withStoredItems(runtime, checked);
+    const response = limitResponseSize(await withFiles(runtime, stored, { answer: given, model }), model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
     const { approvals, ...ofHooks } = reviewed;
     const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, model);
     // The review has a separate budget: an answer that has been paid for does not fail for it.
-    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }), ...origin };
+    const changed = runtime.sentRequests.answered(`${cache.key} ${model}`, prepared.sentTo(model), response.usage);
+    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }), ...origin, ...changed };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
-  logWarnings(runtime, input, snapshot, result);
+  logWarnings(runtime, input, result.answeredBy ?? snapshot.model, result);
   runtime.conversations.addResponse(input, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   const details = { ...receivedAt, ...prepared.recalled, ...defined({ failedAttempts }) };
   return { type: 'response', response: { ...result, ...details } };
 }
 
-/** Tells the operator once for each run what the provider says about its requests. */
-function logWarnings(
+/** Returns what follows a call while it is made: its stream, and its span. */
+async function observers(
   runtime: ActivityRuntime,
   input: CallModelInput,
-  { model }: AgentSnapshot,
-  { warnings = [], answeredBy = model }: RecordedResponse,
+  snapshot: AgentSnapshot,
+): Promise<Pick<Parameters<typeof askModel>[1], 'beginStream' | 'beginSpan'>> {
+  const { anchors = [], lenient = false } = snapshot.checks ?? {};
+  const checkedBy = runtime.anchors.named(anchors, { lenient });
+  const traced = { run: input, agentName: snapshot.name, call: String(input.through), step: input.step };
+  return {
+    beginStream: modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy }),
+    beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
+  };
+}
+
+/** Returns what providers that cache are told: the digest tells nobody whose run it is. */
+function promptCache(chain: string, { name }: AgentSnapshot, { hasRested }: CallModelInput): PromptCache {
+  const key = createHash('sha256')
+    .update(JSON.stringify([chain, name]))
+    .digest('base64url')
+    .slice(0, 32);
+  return { key, ...defined({ hasRested }) };
+}
+
+/** Tells the operator once for each run what the provider says about its requests. */
+export function logWarnings(
+  { secrets, logOnce }: ActivityRuntime,
+  run: OfRun,
+  model: string,
+  { warnings = [] }: Pick<RecordedResponse, 'warnings'>,
 ): void {
-  const said = runtime.secrets.redact(warnings.join('; '));
-  if (said !== '') runtime.logOnce(`Run "${runIdOf(input)}": the provider of model "${answeredBy}" warns: ${said}`);
+  const said = secrets.redact(warnings.join('; '));
+  if (said !== '') logOnce(`Run "${runIdOf(run)}": the provider of model "${model}" warns: ${said}`);
 }
 
 function recordedEvent(author: string, { id, content, providerItems, answeredBy }: RecordedResponse): Folded {
@@ -217,6 +250,7 @@ class PreparedRequest {
   #recalled: Recalled | undefined;
   #recall: Promise<Recalled | undefined> | undefined;
   readonly #plain = new Map<string, ModelRequest>();
+  readonly #sent = new Map<string, ModelRequest>();
   readonly #runtime: ActivityRuntime;
   readonly #call: RequestingCall;
 
@@ -240,7 +274,13 @@ class PreparedRequest {
     const about = { model, step: run.step ?? 0 };
     const { records, request } = await beforeRequest({ runtime: this.#runtime, run, snapshot, signal }, about, built);
     this.hooks = records;
+    this.#sent.set(model, request);
     return request;
+  }
+
+  /** Returns the request as a model was sent it. */
+  sentTo(model: string): ModelRequest {
+    return this.#sent.get(model) ?? this.requestFor(model);
   }
 
   /** Returns the recalled entries as a field of the response: the loop learns only those of the attempt that the model answers. */

@@ -31,6 +31,7 @@ import { failingAs, permanentFailure } from '../attempts/failure.ts';
 import { governedContext } from '../governor/governed-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, limitResponseSize, modelActivity } from '../model-calls/ask-model.ts';
+import { logWarnings } from '../model-calls/call-model.ts';
 import { buildRequest } from '../../src/model/build-request.ts';
 import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
@@ -80,7 +81,6 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   }));
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
   const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
-  const { heartbeatMs } = timing;
   const traced = { run: input, agentName: snapshot.name, call: activityCall() };
   // In AXON, an empty answer is a failed attempt of its step.
   const options = {
@@ -90,12 +90,13 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     beginStream,
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
     patience,
-    heartbeatMs,
+    heartbeatMs: timing.heartbeatMs,
     mayBeEmpty: lenient,
     ...governedContext(runtime, input, snapshot),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, eventId }) => {
     const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
+    logWarnings(runtime, input, own.model, interpreted);
     const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
     const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
     const verdict = await verdictOn(response, checks, context);

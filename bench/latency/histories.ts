@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
 import { edges, type EncodedHistory, measureHistory } from '../figures/encoded-history.ts';
 import type { BenchOptions } from '../options/options.ts';
@@ -20,6 +21,37 @@ export interface HistoryFigures {
   bytesPerStepLast20: number;
   /** Bytes of the whole history by type of event. */
   bytesByEventType: Record<string, number>;
+}
+
+/** What reasoning that goes back to the provider adds to a history. */
+export interface ReasoningFigures {
+  /** Bytes of JSON of the items in the record. */
+  itemBytes: number;
+  historyBytesAdded: number;
+  /** `historyBytesAdded / itemBytes`. */
+  addedPerItemByte: number;
+  eventsAdded: number;
+}
+
+/** Measures a run of N steps without reasoning, and one with it. */
+export async function measureReasoning(
+  surroundings: Surroundings,
+  { steps, reasoningChars }: Extract<BenchOptions, { command: 'history' }>,
+): Promise<ReasoningFigures> {
+  const [longhaul] = surroundings.sides;
+  const plain = await historyOf(surroundings, longhaul, steps);
+  const runId = `history-reasoning-${randomUUID()}`;
+  const thinking = await historyOf(surroundings, longhaul, steps, { runId, reasoningChars });
+  const { events } = await surroundings.client.handle(runId).context();
+  const itemBytes = events.reduce((sum, { providerItems }) => sum + (providerItems === undefined ? 0 : jsonBytes(providerItems)), 0);
+  if (itemBytes < steps * reasoningChars) throw new Error(`The record has ${itemBytes} bytes of reasoning, too few`);
+  const historyBytesAdded = thinking.bytes - plain.bytes;
+  return {
+    itemBytes,
+    historyBytesAdded,
+    addedPerItemByte: rounded(historyBytesAdded / itemBytes, 3),
+    eventsAdded: thinking.events - plain.events,
+  };
 }
 
 interface Round {
@@ -47,9 +79,13 @@ export async function measureHistories(
   return { longhaul: figures(rounds[0], content), loop: figures(rounds[1], content) };
 }
 
-async function historyOf({ client, clock, commands }: Surroundings, side: Side, steps: number): Promise<EncodedHistory> {
-  const runId = `history-${side.name}-${randomUUID()}`;
-  await side.run(runId, steps);
+async function historyOf(
+  { client, clock, commands }: Surroundings,
+  side: Side,
+  steps: number,
+  { runId = `history-${side.name}-${randomUUID()}`, reasoningChars = 0 }: { runId?: string; reasoningChars?: number } = {},
+): Promise<EncodedHistory> {
+  await side.run(runId, steps, reasoningChars);
   clock.take(runId);
   commands?.take(runId, side.toolActivity);
   const events: HistoryEvent[] = [];

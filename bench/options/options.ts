@@ -9,7 +9,7 @@ import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '.
 
 /** The options of a command line, checked. */
 export type BenchOptions =
-  | { command: 'history'; tier: Tier; steps: number; resultChars: number; rounds: number; quiet: boolean }
+  | HistoryOptions
   | LatencyOptions
   | PeersOptions
   | EndlessOptions
@@ -20,11 +20,25 @@ export type BenchOptions =
   | MemoryOptions
   | FallbackOptions
   | GovernorBenchOptions
+  | CacheOptions
+  | ProvidersOptions
   | SessionBenchOptions
   | IdleSessionsOptions
   | StreamOptions
   | ServeBenchOptions
   | TuningCommand;
+
+/** The options of `history`. */
+export interface HistoryOptions {
+  command: 'history';
+  tier: Tier;
+  steps: number;
+  resultChars: number;
+  /** The reasoning before each answer of one more run; 0 for none. */
+  reasoningChars: number;
+  rounds: number;
+  quiet: boolean;
+}
 
 /** The options of `latency`. */
 export interface LatencyOptions {
@@ -137,9 +151,27 @@ export interface FallbackOptions {
   quiet: boolean;
 }
 
+/** The options of `cache`. */
+export interface CacheOptions {
+  command: 'cache';
+  steps: number;
+  /** Calls of each step. */
+  calls: number;
+  /** The steps after which the window is full; undefined for never. */
+  compactEvery: number | undefined;
+  quiet: boolean;
+}
+
+/** The options of `providers`. */
+export interface ProvidersOptions {
+  command: 'providers';
+  rounds: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
-  npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
+  npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--reasoning-chars 0] [--rounds 3] [--json]
   npm run bench -- latency [--tier remote|local] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 5] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
@@ -151,6 +183,8 @@ export const USAGE = `Usage:
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
 ${GOVERNOR_USAGE}
+  npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
+  npm run bench -- providers [--rounds 11] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
 ${STREAM_USAGE}
@@ -167,6 +201,7 @@ const MIN_ROUNDS = 3;
 
 /** Bounds are on ratios: their medians wander with fewer rounds. */
 const PEER_ROUNDS = 5;
+const PROVIDER_ROUNDS = 11;
 
 /** The first and the last tenth of a run are compared. */
 const PARTS_OF_A_RUN = 10;
@@ -180,7 +215,9 @@ const FLAGS = {
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
   cached: { type: 'string', default: '50' },
-  calls: { type: 'string', default: '10' },
+  calls: { type: 'string' },
+  'compact-every': { type: 'string' },
+  'reasoning-chars': { type: 'string', default: '0' },
   children: { type: 'string', default: '100' },
   entries: { type: 'string', default: '10000' },
   'other-entries': { type: 'string', default: '0' },
@@ -221,7 +258,15 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
     case 'history':
-      return { command, tier, steps: steps('200'), resultChars, rounds, quiet };
+      return {
+        command,
+        tier,
+        steps: steps('200'),
+        resultChars,
+        reasoningChars: count('reasoning-chars', values['reasoning-chars'], 0),
+        rounds,
+        quiet,
+      };
     case 'latency': {
       const runs = count('runs', values.runs ?? '5');
       return {
@@ -253,7 +298,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, steps: steps(fanOut === undefined ? '200' : '1000'), resultChars, fanOut, rounds, quiet };
     }
     case 'code':
-      return { command, steps: steps('50'), calls: count('calls', values.calls), resultChars, quiet };
+      return { command, steps: steps('50'), calls: count('calls', values.calls ?? '10'), resultChars, quiet };
     case 'children':
       return { command, children: count('children', values.children), resultChars, quiet };
     case 'memory':
@@ -262,6 +307,13 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, runs: count('runs', values.runs ?? '100'), outage: outageOf(values.outage), quiet };
     case 'governor':
       return { ...governorOptions(values), quiet };
+    case 'cache': {
+      const every = values['compact-every'];
+      const compactEvery = every === undefined ? undefined : count('compact-every', every);
+      return { command, steps: steps('40'), calls: count('calls', values.calls ?? '1'), compactEvery, quiet };
+    }
+    case 'providers':
+      return { command, rounds: values.rounds === undefined ? PROVIDER_ROUNDS : rounds, quiet };
     case 'session': {
       const idleSeconds = count('idle-seconds', values['idle-seconds']);
       return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerTo } from './scripted-request.ts';
+import { answerTo, reasoningFor } from './scripted-request.ts';
 import type { AssistantMessage } from './scripted-run.ts';
 import { readSetting, reply } from '../../test/processes/program.ts';
 
@@ -28,7 +28,7 @@ const server = createServer((request, response) => {
 function answer(response: ServerResponse, body: Buffer): void {
   const message = answerTo(body);
   if (message === undefined) refuse(response, 400, 'The request does not say how many pages to read');
-  else if (body.includes(STREAMED)) stream(response, message);
+  else if (body.includes(STREAMED)) stream(response, message, reasoningFor(body));
   else whole(response, message);
 }
 
@@ -39,11 +39,12 @@ function whole(response: ServerResponse, message: AssistantMessage): void {
     .end(JSON.stringify({ id: ID, object: 'chat.completion', created: 0, model: MODEL, choices: [choice], usage: USAGE }));
 }
 
-function stream(response: ServerResponse, { content, tool_calls: calls }: AssistantMessage): void {
+function stream(response: ServerResponse, { content, tool_calls: calls }: AssistantMessage, reasoning: string): void {
   const delta = (fields: object, finishReason: string | null = null): object => ({
     choices: [{ index: 0, delta: fields, finish_reason: finishReason }],
   });
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  if (reasoning !== '') send(response, delta({ role: 'assistant', reasoning_content: reasoning }));
   if (calls === undefined) {
     send(response, delta({ role: 'assistant', content: '' }));
     send(response, delta({ content }));

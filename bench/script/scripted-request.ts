@@ -1,4 +1,4 @@
-import { type AssistantMessage, scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
+import { type AssistantMessage, reasoningAskedFor, reasoningText, scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
 /** The prompt is near the beginning of a request, after the instructions. */
 const HEAD_BYTES = 4_096;
@@ -17,6 +17,12 @@ export function answerTo(request: Buffer): AssistantMessage | undefined {
   if (!request.includes(TOOLS)) return { role: 'assistant', content: 'Pages were read.' };
   const steps = stepsAskedFor(request.toString('utf8', 0, HEAD_BYTES));
   return steps === undefined ? undefined : scriptedAnswer(pagesRead(request), steps);
+}
+
+/** Returns the reasoning in front of the answer to a request; an empty text if it asks for none. */
+export function reasoningFor(request: Buffer): string {
+  const chars = reasoningAskedFor(request.toString('utf8', 0, HEAD_BYTES));
+  return chars === 0 ? '' : reasoningText(pagesRead(request), chars);
 }
 
 /**

@@ -36,10 +36,25 @@ export interface PageCall {
 const FIRST_PAGE = 1_001;
 const ID_DIGITS = 24;
 const PROMPT = /Read exactly (\d+) pages/;
+const THOUGHTS = /Think (\d+) characters/;
 
-/** The message that starts a run of `steps` steps. The fake provider learns the length of the run from it. */
-export function promptFor(steps: number): string {
-  return `Read exactly ${steps} pages, one after the other, then stop.`;
+/**
+ * The message that starts a run of `steps` steps, with so many characters of reasoning before each answer. The fake provider learns both
+ * from it.
+ */
+export function promptFor(steps: number, reasoningChars = 0): string {
+  const prompt = `Read exactly ${steps} pages, one after the other, then stop.`;
+  return reasoningChars === 0 ? prompt : `${prompt} Think ${reasoningChars} characters before each answer.`;
+}
+
+/** The characters of reasoning that a text with the prompt asks for. */
+export function reasoningAskedFor(text: string): number {
+  return Number(THOUGHTS.exec(text)?.[1] ?? 0);
+}
+
+/** The reasoning before the answer after `results` tool results. */
+export function reasoningText(results: number, chars: number): string {
+  return uniqueText(1_000_000 + results, chars);
 }
 
 /** The number of steps in a text that contains the prompt; undefined if it does not. */

@@ -12,8 +12,11 @@ export type Tier = (typeof TIERS)[number];
 
 /** A worker that runs the script in one process, and the client that starts its runs. */
 export interface Runner {
-  /** Starts a run of `steps` steps and a final answer, and waits for its end. Rejects if it ends without that answer. */
-  run(runId: string, steps: number): Promise<void>;
+  /**
+   * Starts a run of `steps` steps and a final answer, and waits for its end. Rejects if it ends without that answer. `reasoningChars`: the
+   * reasoning before each answer, for Longhaul alone.
+   */
+  run(runId: string, steps: number, reasoningChars?: number): Promise<void>;
   /** Drains its worker. */
   stop(): Promise<void>;
 }

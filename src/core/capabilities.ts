@@ -12,6 +12,7 @@ import { type HandoffPorts, handoffs } from './capabilities/handoffs.ts';
 import { type HookPorts, hooks } from './capabilities/hooks.ts';
 import { type NotificationPorts, notifications } from './capabilities/notifications.ts';
 import { permissions } from './capabilities/permissions.ts';
+import { promptCache } from './capabilities/prompt-cache.ts';
 import { quietHours } from './capabilities/quiet-hours.ts';
 import { recall } from './capabilities/recall.ts';
 import { sessions } from './capabilities/sessions.ts';
@@ -41,6 +42,7 @@ export const CAPABILITIES: readonly Capability[] = [
   archive,
   notifications,
   fallback,
+  promptCache,
 ];
 
 compose(CAPABILITIES);

@@ -17,6 +17,8 @@ interface CallOfModel {
   final?: boolean;
   /** It is the first one of its turn. */
   firstStep?: boolean;
+  /** The conversation ends with an answer that the model continues. */
+  paused?: boolean;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: readonly string[];
 }
@@ -28,11 +30,11 @@ interface CallOfModel {
 export function requestOfCall(
   snapshot: AgentSnapshot,
   events: readonly Folded[],
-  { model, final = false, firstStep = false, withoutHosted = [] }: CallOfModel,
+  { model, final = false, firstStep = false, paused = false, withoutHosted = [] }: CallOfModel,
 ): ModelRequest {
   const conversation = conversationOf(forModel(snapshot, events, model), model);
   const offered = (snapshot.hosted ?? []).filter(({ name }) => !withoutHosted.includes(name));
-  return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, final, firstStep);
+  return buildRequest({ ...askingModel(snapshot, model), hosted: offered }, conversation, final, { isFirst: firstStep, paused });
 }
 
 /** Returns the agent with another model of its list. */
@@ -107,13 +109,19 @@ const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without c
 /**
  * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
  * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
- * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn.
+ * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn. `paused`: the
+ * conversation ends with an answer that the model continues.
  */
-export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean, isFirst = true): ModelRequest {
+export function buildRequest(
+  snapshot: AgentSnapshot,
+  conversation: ConversationEvent[],
+  final: boolean,
+  { isFirst = true, paused = false } = {},
+): ModelRequest {
   const { output, settings } = snapshot;
   const tools = final ? [] : offeredTools(snapshot);
   const { toolChoice: _, ...rest } = settings;
-  const answered = withTurns(patchDangling(conversation));
+  const answered = withTurns(patchDangling(conversation), { paused });
   const request: ModelRequest = {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,

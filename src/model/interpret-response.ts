@@ -38,6 +38,8 @@ export interface InterpretOptions {
   replyId?: string;
   /** The id of the event that records the response. */
   eventId: string;
+  /** Bytes of JSON of what the provider may send with the answer. Default: what an event has room for. */
+  mostItemBytes?: number | undefined;
   /** Creates the ids of calls that have none. */
   uuid: () => string;
 }
@@ -68,7 +70,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
   const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
-  const { items, notices: ofItems } = itemsOf(fields, options.snapshot.model);
+  const { items, notices: ofItems } = itemsOf(fields, options);
   const notices = boundNotices([...cleanNotices(fields.notices), ...ofItems]);
   const sources = checkSources(fields.sources, text);
   return {
@@ -227,22 +229,25 @@ function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
-/** The most bytes of JSON of what a provider sends with an answer. Each later request of the run repeats them. */
-const MOST_ITEM_BYTES = 256_000;
+/** The most bytes of JSON of what a provider sends with an answer, if it is in its event. Each later request of the run repeats them. */
+export const MOST_ITEM_BYTES = 256_000;
 
 /** The longest name of an account. */
 const MOST_ACCOUNT_LENGTH = 64;
 
 /** Returns the items next to the answer in the form of the record, and a notice if they are too large to be kept. */
-function itemsOf(fields: Partial<Record<keyof ModelResponse, unknown>>, model: string): { items: JsonValue[]; notices: Notice[] } {
+function itemsOf(
+  fields: Partial<Record<keyof ModelResponse, unknown>>,
+  { snapshot: { model }, mostItemBytes = MOST_ITEM_BYTES }: InterpretOptions,
+): { items: JsonValue[]; notices: Notice[] } {
   const items = listOf(fields.providerItems)
     .map(cleanJson)
     .filter((item) => item !== undefined);
   // An empty list says that the answer had some.
   if (items.length === 0) return { items: Array.isArray(fields.providerItems) ? recordedItems({ by: model }, []) : [], notices: [] };
   const bytes = jsonBytes(items);
-  if (bytes > MOST_ITEM_BYTES) {
-    const message = `The reasoning and the signatures of this answer were left out: ${bytes} bytes of JSON, over ${MOST_ITEM_BYTES}. The provider does not get them back.`;
+  if (bytes > mostItemBytes) {
+    const message = `The reasoning and the signatures of this answer were left out: ${bytes} bytes of JSON, over ${mostItemBytes}. The provider does not get them back.`;
     return { items: recordedItems({ by: model }, []), notices: [{ code: 'request_adapted', message }] };
   }
   const account = typeof fields.account === 'string' ? { account: fields.account.slice(0, MOST_ACCOUNT_LENGTH).toWellFormed() } : {};

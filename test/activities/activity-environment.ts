@@ -16,6 +16,7 @@ import { StepValuesCache } from '../../activities/programs/step-values.ts';
 import { PrincipalCache, SnapshotCache } from '../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secret-vault.ts';
+import { SentRequests } from '../../activities/model-calls/sent-requests.ts';
 import { CachedConversations, TranscriptCache } from '../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../activities/attempts/failure.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -138,6 +139,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     prices: {},
     transcripts,
     conversations: new CachedConversations(transcripts),
+    sentRequests: new SentRequests(),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: createAgentExecutor,

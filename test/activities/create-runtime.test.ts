@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRuntime, type RuntimeOptions } from '../../activities/create-runtime.ts';
 import { ask, defineProgram, tool, unit } from '../../src/define/program/index.ts';
-import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+import { agentTool, defineAgent, defineTool, hosted } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { fakeMemory } from '../fakes/fake-memory.ts';
 
@@ -24,6 +24,13 @@ test.each([
   expect(runtime(withPay)).toThrow('tool "pay" of programs needs the resource "ledger", but the worker has none of that name');
   expect(runtime({ ...withPay, resources: { ledger: {} } })).not.toThrow();
   expect(runtime(withDump)).toThrow('tool "dump" of programs has "overflow": "spill", but the worker has no "payloadStore"');
+});
+
+test('a worker without a store cannot have an agent whose provider makes images', () => {
+  const painter = defineAgent({ name: 'painter', model: 'scripted/m', tools: [hosted('openai.image_generation')] });
+  expect(runtime({ agents: [painter] })).toThrow('agent "painter" has the hosted tool "openai.image_generation"');
+  const search = defineAgent({ name: 'scout', model: 'scripted/m', tools: [hosted('openai.web_search')] });
+  expect(runtime({ agents: [search] })).not.toThrow();
 });
 
 test('a worker without a memory cannot have an agent that uses one', () => {

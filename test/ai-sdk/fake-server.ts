@@ -2,8 +2,10 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Answer, Body, Failure, Family } from './families.ts';
 import { ANTHROPIC, BEDROCK, COMPATIBLE, GOOGLE, MISTRAL } from './families.ts';
+import { OPENAI } from './openai-family.ts';
+import type { PrefixCache } from './prefix-cache.ts';
 
-const FAMILIES = [ANTHROPIC, GOOGLE, BEDROCK, COMPATIBLE, MISTRAL];
+const FAMILIES = [ANTHROPIC, GOOGLE, BEDROCK, COMPATIBLE, MISTRAL, OPENAI];
 
 /** What the server does with a request: it answers, whole or cut, or it fails. */
 export type Reply = Chunks | (Answer & { cut?: { after: number; how: 'ends' | 'breaks' | 'hangs' } }) | Failure;
@@ -21,6 +23,8 @@ export class FakeServer {
   readonly refused: string[] = [];
   /** The requests whose connection was closed before the answer had ended. */
   closed = 0;
+  /** The cache of Anthropic, which its answers report. Absent: they report what every answer reports. */
+  cache?: PrefixCache;
   readonly #script: Reply[] = [];
   readonly #server = http.createServer((request, response) => void this.#serve(request, response));
 
@@ -64,7 +68,8 @@ export class FakeServer {
     if ('status' in reply) return fail(response, reply);
     if ('chunks' in reply) return void response.writeHead(200, { 'content-type': family.contentType }).end(Buffer.concat(reply.chunks));
     response.on('close', () => (this.closed += response.writableFinished ? 0 : 1));
-    await send(response, family, reply, body);
+    const input = family === ANTHROPIC ? this.cache?.take(body) : undefined;
+    await send(response, family, input === undefined ? reply : { ...reply, input }, body);
   }
 }
 

@@ -9,11 +9,19 @@ import { isJsonObject } from '../../src/core/domain/json.ts';
  */
 
 /** A part of an answer. */
-export type Said = { thinking: string } | { redacted: string } | { text: string } | { call: string; id: string; input: string };
+export type Said =
+  | { thinking: string }
+  | { redacted: string }
+  | { text: string }
+  /** Base64 of a PNG. Only of a family whose models make images. */
+  | { image: string }
+  | { call: string; id: string; input: string };
 
 /** A whole answer. `finish` is the provider's own word; default: that of an answer which ended by itself. */
 export interface Answer {
   parts: Said[];
+  /** The tokens of the request that Anthropic reports: plain, read from its cache, and written to it. */
+  input?: { plain: number; read: number; written: number };
   finish?: string;
   /** An error that the provider reports behind the parts. */
   fails?: 'overloaded' | 'throttled';
@@ -49,7 +57,7 @@ export function signatureOf(text: string): string {
   return `sig_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
 
-const list = (value: unknown): Body[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+export const list = (value: unknown): Body[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 const blank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
 const data = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
@@ -109,9 +117,10 @@ export const ANTHROPIC: Family = {
       })),
     );
   },
-  chunks: ({ parts, finish, fails }, { model }) => {
+  chunks: ({ parts, finish, fails, input = { plain: 100, read: 800, written: 100 } }, { model }) => {
     const event = (one: { type: string; [name: string]: unknown }): string => `event: ${one.type}\n${data(one)}`;
-    const usage = { input_tokens: 100, cache_read_input_tokens: 800, cache_creation_input_tokens: 100, output_tokens: 1 };
+    const { plain, read, written } = input;
+    const usage = { input_tokens: plain, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens: 1 };
     const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null, usage };
     const blocks = parts.flatMap((part, index) => {
       const start = (content_block: object): string => event({ type: 'content_block_start', index, content_block });
@@ -123,6 +132,7 @@ export const ANTHROPIC: Family = {
         return [start({ type: 'thinking', thinking: '', signature: '' }), ...pieces, signature, stop];
       }
       if ('redacted' in part) return [start({ type: 'redacted_thinking', data: part.redacted }), stop];
+      if ('image' in part) return [];
       if ('text' in part)
         return [start({ type: 'text', text: '' }), ...halves(part.text).map((text) => delta({ type: 'text_delta', text })), stop];
       const pieces = halves(part.input).map((partial_json) => delta({ type: 'input_json_delta', partial_json }));
@@ -176,6 +186,7 @@ export const GOOGLE: Family = {
     const pieces = parts.flatMap((part): string[] => {
       if ('thinking' in part) return [chunk({ text: part.thinking, thought: true })];
       if ('redacted' in part) return [];
+      if ('image' in part) return [chunk({ inlineData: { mimeType: 'image/png', data: part.image } })];
       if ('text' in part) return halves(part.text).map((text) => chunk({ text }));
       const args = JSON.parse(part.input) as object;
       return [chunk({ functionCall: { name: part.call, args }, thoughtSignature: signatureOf(part.call) })];
@@ -235,6 +246,7 @@ export const BEDROCK: Family = {
         return [...halves(part.thinking).map((text) => delta({ reasoningContent: { text } })), signature, stop];
       }
       if ('redacted' in part) return [delta({ reasoningContent: { redactedContent: part.redacted } }), stop];
+      if ('image' in part) return [];
       if ('text' in part) return [...halves(part.text).map((text) => delta({ text })), stop];
       const start = awsEvent('contentBlockStart', { contentBlockIndex, start: { toolUse: { toolUseId: part.id, name: part.call } } });
       return [start, ...halves(part.input).map((input) => delta({ toolUse: { input } })), stop];
@@ -310,7 +322,7 @@ function chatChunks({ parts, finish, fails }: Answer, { model }: Body): string[]
   let calls = 0;
   const pieces = parts.flatMap((part): string[] => {
     if ('thinking' in part) return halves(part.thinking).map((reasoning_content) => chunk({ reasoning_content }));
-    if ('redacted' in part) return [];
+    if ('redacted' in part || 'image' in part) return [];
     if ('text' in part) return halves(part.text).map((content) => chunk({ content }));
     const index = calls++;
     const [first = '', ...rest] = halves(part.input);
@@ -335,7 +347,7 @@ function chatChunks({ parts, finish, fails }: Answer, { model }: Body): string[]
 }
 
 /** Splits a text in two, so that each is at least two chunks. */
-function halves(text: string): string[] {
+export function halves(text: string): string[] {
   const middle = Math.ceil(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)].filter((piece) => piece !== '');
 }

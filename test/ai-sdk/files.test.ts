@@ -45,6 +45,18 @@ test.each<[form: string, data: unknown]>([
   expect(await aiSdk(() => model).call(request(), context())).toMatchObject({ files: [{ mediaType: 'image/png', data: 'AAAA' }] });
 });
 
+test('an image of a hosted tool is a file of the answer, and no byte of it is sent back', async () => {
+  const parts: StreamPart[] = [
+    { type: 'tool-call', toolCallId: 'ig_1', toolName: 'image_generation', input: '{}', providerExecuted: true },
+    { type: 'tool-result', toolCallId: 'ig_1', toolName: 'image_generation', result: { result: 'AAAA' } },
+  ];
+  const model = fakeModel([[...parts, FINISH]]);
+  const { files, providerItems, hosted } = await aiSdk(() => model).call(request(), context());
+  expect(files).toEqual([{ mediaType: 'image/png', data: 'AAAA' }]);
+  expect(hosted).toEqual([{ name: 'image_generation', input: '{}' }]);
+  expect(JSON.stringify(providerItems)).not.toContain('AAAA');
+});
+
 test('an image is a part of the message, its bytes are in the store alone, and reasoning still goes back', async () => {
   const { result, events, model } = await run([[...reasoning, ...textParts('Look.').slice(0, 3), image, call, FINISH], textParts('Done.')]);
   expect(result.status).toBe('completed');
@@ -66,6 +78,33 @@ test('an image alone is an answer, and a structured one is read from its text', 
   expect(alone.result).toMatchObject({ status: 'completed', output: [PART] });
   const structured = await run([[...textParts('{"n":1}').slice(0, 3), image, FINISH]], z.object({ n: z.number() }));
   expect(structured.result).toMatchObject({ status: 'completed', output: { n: 1 } });
+});
+
+test.each<[bytes: number, isStored: boolean]>([
+  [60_000, false],
+  [70_000, true],
+  [1_000_000, true],
+])('what a provider expects back goes to the store if it is large: %d bytes', async (bytes, isStored) => {
+  const signature = 'S'.repeat(bytes);
+  const signed: StreamPart[] = [...reasoning.slice(0, 2), { type: 'reasoning-end', id: 'r', providerMetadata: { fake: { signature } } }];
+  const { result, events, model } = await run([[...signed, call, FINISH], textParts('Done.')]);
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+  expect(events.flatMap(({ notices = [] }) => notices)).toEqual([]);
+  const owners = events.flatMap(({ providerItems = [] }) => providerItems.slice(0, 1));
+  const places = owners.map((owner) => (owner as { spilled?: { store: string } }).spilled?.store);
+  expect(places).toEqual([isStored ? 'files' : undefined]);
+  expect(JSON.stringify(events).includes(signature)).toBe(!isStored);
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain(signature);
+});
+
+test('what a provider expects back stays in the event if the store fails, and the run continues', async () => {
+  const signed: StreamPart = { type: 'reasoning-end', id: 'r', providerMetadata: { fake: { signature: 'S'.repeat(70_000) } } };
+  const model = fakeModel([[...reasoning.slice(0, 2), signed, call, FINISH], textParts('Done.')]);
+  const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look] });
+  const broken = { ...payloadStore, store: () => Promise.reject(new Error('disk full')) };
+  const { result } = await testAgent(agent, { input: 'Q', model: aiSdk(() => model), payloadStore: broken });
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain('S'.repeat(70_000));
 });
 
 test('without a store the run ends with an error that names it, and the model is asked once', async () => {

@@ -83,6 +83,34 @@ describe.each(PACKAGES.filter(({ name }) => name === 'anthropic'))('a search by 
     ]);
   });
 
+  test('between whose calls the provider pauses is continued in the next step, from the answer as it is', async () => {
+    const paused = anthropicAnswer('pause_turn', [used, input], [found]);
+    server.script(
+      paused,
+      anthropicAnswer('pause_turn', [{ ...used, id: 'srvtoolu_2' }, input], [{ ...found, tool_use_id: 'srvtoolu_2' }]),
+      DONE,
+    );
+    const { result, steps } = await testAgent(agent, { input: 'Q', model: aiSdk((id) => model(url, id)) });
+    expect(result).toMatchObject({ status: 'completed', output: 'Far.', toolCallsTotal: 0 });
+    expect(steps.map(({ finishReason }) => finishReason)).toEqual(['pause_turn', 'pause_turn', 'stop']);
+    const sent = server.last['messages'] as { role: string; content: { type: string }[] }[];
+    expect(sent.map(({ role }) => role).at(-1)).toBe('assistant');
+    expect(sent.flatMap(({ content }) => content.map(({ type }) => type))).toEqual([
+      'text',
+      'server_tool_use',
+      'web_search_tool_result',
+      'server_tool_use',
+      'web_search_tool_result',
+    ]);
+  });
+
+  test('that a provider never ends is ended by the limit of steps', async () => {
+    server.script(...Array.from({ length: 4 }, () => anthropicAnswer('pause_turn', [used, input], [found])));
+    const bounded = defineAgent({ name: 'scout', model: `anthropic/${modelId}`, tools: [SEARCH], limits: { steps: 3 } });
+    const { result } = await testAgent(bounded, { input: 'Q', model: aiSdk((id) => model(url, id)) });
+    expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit' });
+  });
+
   test('that has failed says so, and its pieces are marked', async () => {
     server.script(calls(failed), DONE);
     const deltas: ModelDelta[] = [];

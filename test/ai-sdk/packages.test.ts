@@ -11,6 +11,7 @@ import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';
 import type { Answer, Body, Said } from './families.ts';
 import { FakeServer, type Reply } from './fake-server.ts';
+import { openaiItems } from './openai-family.ts';
 import { type Package, PACKAGES } from './packages.ts';
 
 const server = new FakeServer();
@@ -89,13 +90,16 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     const { response, deltas } = await ask(one, { parts: [{ text: 'About 384,400 km.' }] }, { settings });
     const { totalTokens: _, ...usage } = response.usage ?? { totalTokens: 0 };
     expect(response).toMatchObject({ content: 'About 384,400 km.', toolCalls: [], finishReason: 'stop' });
-    expect(response.providerItems).toBeUndefined();
+    // OpenAI gives each text an id.
+    expect(response.providerItems === undefined).toBe(name !== 'openai');
     expect(usage).toEqual(family.usage);
     expect(piecesOf(deltas, 'text')).toBe(response.content);
     expect(deltas.length).toBeGreaterThan(1);
     expect(server.requests).toHaveLength(1);
     expect(server.refused).toEqual([]);
-    for (const said of ['You are a clerk.', 'Be brief.', 'How far is the Moon?', 'look_up', '0.5', '100'])
+    // Its models that think take no temperature, which the package says.
+    expect((response.warnings ?? []).join().includes('temperature')).toBe(name === 'openai');
+    for (const said of ['You are a clerk.', 'Be brief.', 'How far is the Moon?', 'look_up', ...(name === 'openai' ? [] : ['0.5']), '100'])
       expect(JSON.stringify(server.last)).toContain(said);
   });
 
@@ -143,7 +147,7 @@ describe.each(PACKAGES)('$name ($spec)', (one) => {
     const sent = server.requests.map(({ body }) => JSON.stringify(body));
     const passed = expect.stringContaining('https://pictures.example/moon.png') as string;
     const refused = expect.stringMatching(/^model_bad_request: .*"https:\/\/pictures\.example\/moon\.png"/) as string;
-    const isRead = name === 'anthropic' || name === 'google';
+    const isRead = name === 'anthropic' || name === 'google' || name === 'openai';
     expect({ outcome, sent }).toEqual(isRead ? { outcome: 'The Moon.', sent: [passed] } : { outcome: refused, sent: [] });
   });
 
@@ -362,6 +366,7 @@ const SENT_BACK: Partial<Record<string, string[]>> = {
   'amazon-bedrock': ['reasoningContent', 'text', 'toolUse', 'toolUse'],
   'openai-compatible': ['reasoning_content', 'content', 'tool_calls'],
   mistral: ['content', 'tool_calls'],
+  openai: ['reasoning', 'assistant', 'function_call', 'function_call'],
 };
 
 /** The parts of a request that end at a mark: what stands before each. */
@@ -378,7 +383,9 @@ function cachedParts({ system, messages }: Body): string[] {
   return parts;
 }
 
-function partsOfAnswer({ messages, contents }: Body): string[] {
+function partsOfAnswer(body: Body): string[] {
+  if (body['input'] !== undefined) return openaiItems(body);
+  const { messages, contents } = body;
   const all = (messages ?? contents) as Body[];
   const answer = all.find(({ role }) => role === 'assistant' || role === 'model') ?? {};
   const parts = (Array.isArray(answer['content']) ? answer['content'] : answer['parts']) as Body[] | undefined;

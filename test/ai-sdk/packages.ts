@@ -2,6 +2,7 @@ import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogleGenerativeAI } from '@ai-sdk/google';
 import { createMistral } from '@ai-sdk/mistral';
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createAmazonBedrock as createAmazonBedrockV3 } from '@ai-sdk-v3/amazon-bedrock';
 import { createAnthropic as createAnthropicV3 } from '@ai-sdk-v3/anthropic';
@@ -9,6 +10,7 @@ import { createGoogleGenerativeAI as createGoogleV3 } from '@ai-sdk-v3/google';
 import { createOpenAICompatible as createOpenAICompatibleV3 } from '@ai-sdk-v3/openai-compatible';
 import type { AiSdkModel } from '../../worker/index.ts';
 import { ANTHROPIC, BEDROCK, COMPATIBLE, type Family, GOOGLE, MISTRAL } from './families.ts';
+import { OPENAI } from './openai-family.ts';
 
 /** A provider package in one of its generations. */
 export interface Package {
@@ -17,61 +19,36 @@ export interface Package {
   family: Family;
   /** A name of a model that thinks. */
   modelId: string;
+  /** Returns a model whose API is at a URL. */
+  at: (baseURL: string, id: string) => AiSdkModel;
+  /** Returns a model of the fake server. */
   model: (url: string, id: string) => AiSdkModel;
 }
 
-const access = (url: string, { path }: Family): { baseURL: string; apiKey: string } => ({
-  baseURL: `${url}${path}`,
-  apiKey: 'a-key-of-tests',
-});
-const aws = (url: string): { baseURL: string; region: string; accessKeyId: string; secretAccessKey: string } => ({
-  baseURL: `${url}${BEDROCK.path}`,
-  region: 'us-east-1',
-  accessKeyId: 'a',
-  secretAccessKey: 'b',
-});
-const compatible = { name: 'compatible', includeUsage: true, supportsStructuredOutputs: true };
+const apiKey = 'a-key-of-tests';
+const aws = { region: 'us-east-1', accessKeyId: 'a', secretAccessKey: 'b' };
+const compatible = { apiKey, name: 'compatible', includeUsage: true, supportsStructuredOutputs: true };
 const CLAUDE = 'claude-sonnet-4-5';
+const GEMINI = 'gemini-3-pro';
+
+const V4: readonly (readonly [name: string, family: Family, modelId: string, at: Package['at']])[] = [
+  ['anthropic', ANTHROPIC, CLAUDE, (baseURL, id) => createAnthropic({ baseURL, apiKey })(id)],
+  ['google', GOOGLE, GEMINI, (baseURL, id) => createGoogleGenerativeAI({ baseURL, apiKey })(id)],
+  ['amazon-bedrock', BEDROCK, `anthropic.${CLAUDE}`, (baseURL, id) => createAmazonBedrock({ baseURL, ...aws })(id)],
+  ['openai-compatible', COMPATIBLE, 'glm-5', (baseURL, id) => createOpenAICompatible({ baseURL, ...compatible })(id)],
+  ['openai', OPENAI, 'gpt-5', (baseURL, id) => createOpenAI({ baseURL, apiKey })(id)],
+  ['mistral', MISTRAL, 'mistral-large', (baseURL, id) => createMistral({ baseURL, apiKey })(id)],
+];
+
+const V3: typeof V4 = [
+  ['anthropic', ANTHROPIC, CLAUDE, (baseURL, id) => createAnthropicV3({ baseURL, apiKey })(id)],
+  ['google', GOOGLE, GEMINI, (baseURL, id) => createGoogleV3({ baseURL, apiKey })(id)],
+  ['amazon-bedrock', BEDROCK, `anthropic.${CLAUDE}`, (baseURL, id) => createAmazonBedrockV3({ baseURL, ...aws })(id)],
+  ['openai-compatible', COMPATIBLE, 'glm-5', (baseURL, id) => createOpenAICompatibleV3({ baseURL, ...compatible })(id)],
+];
+
+const packagesOf = (spec: Package['spec'], list: typeof V4): Package[] =>
+  list.map(([name, family, modelId, at]) => ({ name, spec, family, modelId, at, model: (url, id) => at(`${url}${family.path}`, id) }));
 
 /** Every package in every generation. */
-export const PACKAGES: readonly Package[] = [
-  { name: 'anthropic', spec: 'v4', family: ANTHROPIC, modelId: CLAUDE, model: (url, id) => createAnthropic(access(url, ANTHROPIC))(id) },
-  { name: 'anthropic', spec: 'v3', family: ANTHROPIC, modelId: CLAUDE, model: (url, id) => createAnthropicV3(access(url, ANTHROPIC))(id) },
-  {
-    name: 'google',
-    spec: 'v4',
-    family: GOOGLE,
-    modelId: 'gemini-3-pro',
-    model: (url, id) => createGoogleGenerativeAI(access(url, GOOGLE))(id),
-  },
-  { name: 'google', spec: 'v3', family: GOOGLE, modelId: 'gemini-3-pro', model: (url, id) => createGoogleV3(access(url, GOOGLE))(id) },
-  {
-    name: 'amazon-bedrock',
-    spec: 'v4',
-    family: BEDROCK,
-    modelId: `anthropic.${CLAUDE}`,
-    model: (url, id) => createAmazonBedrock(aws(url))(id),
-  },
-  {
-    name: 'amazon-bedrock',
-    spec: 'v3',
-    family: BEDROCK,
-    modelId: `anthropic.${CLAUDE}`,
-    model: (url, id) => createAmazonBedrockV3(aws(url))(id),
-  },
-  {
-    name: 'openai-compatible',
-    spec: 'v4',
-    family: COMPATIBLE,
-    modelId: 'glm-5',
-    model: (url, id) => createOpenAICompatible({ ...access(url, COMPATIBLE), ...compatible })(id),
-  },
-  {
-    name: 'openai-compatible',
-    spec: 'v3',
-    family: COMPATIBLE,
-    modelId: 'glm-5',
-    model: (url, id) => createOpenAICompatibleV3({ ...access(url, COMPATIBLE), ...compatible })(id),
-  },
-  { name: 'mistral', spec: 'v4', family: MISTRAL, modelId: 'mistral-large', model: (url, id) => createMistral(access(url, MISTRAL))(id) },
-];
+export const PACKAGES: readonly Package[] = [...packagesOf('v4', V4), ...packagesOf('v3', V3)];

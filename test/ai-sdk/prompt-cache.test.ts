@@ -1,12 +1,8 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.ts';
-import { testAgent } from '../../src/testing/index.ts';
 import { aiSdk } from '../../worker/index.ts';
-import { ANTHROPIC, type Body, type Said } from './families.ts';
+import { runWithCache } from './caching-run.ts';
+import { context, fakeModel, request, textParts, userEvent } from './fake-model.ts';
 import { FakeServer } from './fake-server.ts';
-import { PACKAGES } from './packages.ts';
 
 const server = new FakeServer();
 let url = '';
@@ -15,69 +11,40 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Anthropic finds a beginning that it has cached within so many blocks before a mark, and caches none that is shorter. */
-const LOOK_BACK = 20;
-const LEAST_TOKENS = 1_024;
-
-/** The share of the tokens of these requests that the cache has, and what the input costs of what it would cost without one. */
-function cacheOf(requests: readonly Body[]): { hit: number; price: number } {
-  const known = new Set<string>();
-  const sum = { all: 0, read: 0, written: 0 };
-  for (const { tools, system, messages } of requests) {
-    const blocks = [tools, system, ...(messages as Body[]).map(({ content }) => content)].flat() as Body[];
-    let [digest, tokens] = ['', 0];
-    const prefixes = blocks.map(({ cache_control: mark, ...block }) => {
-      const text = JSON.stringify(block);
-      digest = createHash('sha1').update(digest).update(text).digest('hex');
-      tokens += Math.ceil(text.length / 4);
-      return { digest, tokens, isMarked: mark !== undefined };
-    });
-    const marks = prefixes.flatMap(({ isMarked }, index) => (isMarked ? [index] : []));
-    const found = marks
-      .flatMap((mark) => prefixes.slice(Math.max(0, mark - LOOK_BACK + 1), mark + 1))
-      .filter((one) => known.has(one.digest));
-    const read = Math.max(0, ...found.map((one) => one.tokens));
-    const cached = marks.flatMap((mark) => prefixes[mark] ?? []).filter((one) => one.tokens >= LEAST_TOKENS);
-    for (const one of cached) known.add(one.digest);
-    sum.all += tokens;
-    sum.read += read;
-    sum.written += Math.max(0, (cached.at(-1)?.tokens ?? 0) - read);
-  }
-  const { all, read, written } = sum;
-  return { hit: read / all, price: (all - read - written + read * 0.1 + written * 1.25) / all };
-}
-
-test.each<[calls: number, cache: 'auto' | 'off', hit: number, price: number]>([
-  [1, 'auto', 0.95, 0.16],
-  [15, 'auto', 0.85, 0.26],
-  [1, 'off', 0, 1],
-])('in forty steps with %i calls each, cache %j has at least this share of the input: %d', async (calls, cache, hit, price) => {
-  const anthropic = PACKAGES.find(({ name, spec }) => name === 'anthropic' && spec === 'v4');
-  const look = defineTool({
-    name: 'look_up',
-    description: 'Looks something up in the books of the company.',
-    parameters: z.object({ q: z.string() }),
-    execute: ({ q }) => `The entry about ${q}: ${'it is written in the books. '.repeat(15)}`,
-  });
-  const instructions = `You are a clerk. ${'Be as exact as the books are. '.repeat(500)}`;
-  const agent = defineAgent({
-    name: 'clerk',
-    model: 'p/claude-sonnet-4-5',
-    tools: [look],
-    instructions,
-    limits: { steps: 60, toolCalls: 1_000 },
-  });
-  const answers = Array.from({ length: 40 }, (_, step): { parts: Said[] } => ({
-    parts: Array.from({ length: calls }, (__, call) => ({
-      call: 'look_up',
-      id: ANTHROPIC.id(100 * step + call),
-      input: JSON.stringify({ q: `number ${step} ${call}` }),
-    })),
-  }));
-  server.script(...answers, { parts: [{ text: 'Done.' }] });
-  const { result } = await testAgent(agent, { input: 'Look.', model: aiSdk((id) => anthropic!.model(url, id), { cache }) });
-  expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
-  const measured = cacheOf(server.requests.map(({ body }) => body));
+test.each<{ calls: number; cache: 'auto' | 'off'; compactEvery?: number; hit: number; price: number }>([
+  { calls: 1, cache: 'auto', hit: 0.95, price: 0.16 },
+  { calls: 15, cache: 'auto', hit: 0.85, price: 0.26 },
+  { calls: 1, cache: 'auto', compactEvery: 10, hit: 0.9, price: 0.25 },
+  { calls: 1, cache: 'off', hit: 0, price: 1 },
+])('forty steps have at least this share of their input from the cache: %j', async ({ hit, price, ...run }) => {
+  const measured = await runWithCache(server, url, { steps: 40, ...run });
   expect(measured.hit).toBeGreaterThanOrEqual(hit);
-  expect(measured.price).toBeLessThanOrEqual(price);
+  expect(measured.inputPriceRatio).toBeLessThanOrEqual(price);
+  expect(measured.marks).toBeLessThanOrEqual(3);
+  expect(measured.compactions > 1).toBe(run.compactEvery !== undefined);
+  expect(measured.notices).toEqual([]);
+});
+
+const HOUR = { type: 'ephemeral', ttl: '1h' };
+const SHORT = { type: 'ephemeral' };
+
+test.each<[rests: string, hasRested: boolean, cache: 'auto' | { ttl: '5m' }, marks: object[]]>([
+  ['has not rested', false, 'auto', [SHORT, SHORT, SHORT]],
+  ['has rested', true, 'auto', [HOUR, HOUR, SHORT]],
+  ['has rested, where the user has decided', true, { ttl: '5m' }, [1, 2, 3].map(() => ({ ...SHORT, ttl: '5m' }))],
+])('the stable marks of a conversation that %s are for an hour or not', async (_, hasRested, cache, marks) => {
+  const model = fakeModel([textParts('A')], { provider: 'anthropic.messages' });
+  const answer = { author: 'clerk', content: [{ type: 'message' as const, role: 'assistant' as const, content: 'A' }] };
+  const asked = request({ instructions: ['One.', 'Two.'], conversation: [userEvent('Q'), answer, userEvent('Q')] });
+  const told = { key: 'k', ...(hasRested ? { hasRested: true as const } : {}) };
+  await aiSdk(() => model, { cache }).call(asked, context({ cache: told }));
+  const sent = (model.calls[0]?.prompt ?? []) as { role: string; providerOptions?: { anthropic?: { cacheControl?: object } } }[];
+  expect(sent.flatMap(({ providerOptions }) => providerOptions?.anthropic?.cacheControl ?? [])).toEqual(marks);
+  expect(sent.map(({ role, providerOptions }) => `${role}${providerOptions === undefined ? '' : '*'}`)).toEqual([
+    'system',
+    'system*',
+    'user*',
+    'assistant',
+    'user*',
+  ]);
 });

@@ -8,6 +8,7 @@ describe('the command line of the bench', () => {
       tier: 'remote',
       steps: 200,
       resultChars: 2_000,
+      reasoningChars: 0,
       rounds: 3,
       quiet: false,
     });
@@ -45,6 +46,15 @@ describe('the command line of the bench of the governor', () => {
     const defaults = { runs: 100, workers: 4, rpm: 1_200, claim: 1, headers: false, seconds: 40 };
     expect(parseOptions(['governor'])).toEqual({ command: 'governor', ...defaults, quiet: false });
     expect(() => parseOptions(['governor', '--claim', '0.5'])).toThrow('--claim is "0.5": write a number from 1 to 10');
+  });
+});
+
+describe('the command line of the benches of caches and of packages', () => {
+  it('has defaults, and a window that is full every few steps', () => {
+    expect(parseOptions(['cache'])).toEqual({ command: 'cache', steps: 40, calls: 1, compactEvery: undefined, quiet: false });
+    expect(parseOptions(['cache', '--calls', '15', '--compact-every', '10'])).toMatchObject({ calls: 15, compactEvery: 10 });
+    expect(parseOptions(['providers', '--json'])).toEqual({ command: 'providers', rounds: 11, quiet: true });
+    expect(() => parseOptions(['cache', '--compact-every', '0'])).toThrow('--compact-every is "0"');
   });
 });
 

@@ -112,7 +112,6 @@ describe('the finish reason of a run', () => {
     ['stop_sequence', 'stop'],
     ['model_length', 'length'],
     ['max_output_tokens', 'length'],
-    ['pause_turn', 'pause_turn'],
     ['OTHER', 'OTHER'],
     ['eh', 'eh'],
     ['Something Else', 'Something Else'],

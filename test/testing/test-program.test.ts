@@ -20,6 +20,15 @@ import { approve, failWith, reject, respond, say, scriptedModel, structured, tes
 const MODEL = 'scripted/model';
 
 describe('a program', () => {
+  test('has in the record of an attempt what the provider says about its request', async () => {
+    const program = defineProgram({ name: 'one', model: MODEL, units: [unit('u', {}, [ask('A', 'Q')])] });
+    const { capabilities, call } = scriptedModel([say('one')]);
+    const warning = 'temperature is not supported';
+    const model = { capabilities, call: async (...asked: Parameters<typeof call>) => ({ ...(await call(...asked)), warnings: [warning] }) };
+    const { events } = await testProgram(program, { model });
+    expect(events.flatMap(({ step }) => step?.warnings ?? [])).toEqual([warning]);
+  });
+
   test('runs its units in order, and each step reads the outputs before it', async () => {
     const program = defineProgram({
       name: 'two',

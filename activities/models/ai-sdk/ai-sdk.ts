@@ -1,6 +1,13 @@
 import { defined } from '../../../src/core/domain/defined.ts';
 import { memberOf, ModelCallError, thrownText, UsageError } from '../../../src/core/domain/errors.ts';
-import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model.ts';
+import type {
+  ModelCallContext,
+  ModelCapabilities,
+  ModelClient,
+  ModelRequest,
+  ModelResponse,
+  PromptCache,
+} from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
 import { type OptionTable, requireKnown, wholeNumber } from '../../../src/define/option-checks.ts';
 import { requireRealModelsAllowed } from '../../../src/model/models.ts';
@@ -10,7 +17,7 @@ import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
 import { packageFailure } from './package-errors.ts';
-import { buildCall } from './prompt.ts';
+import { buildCall, type CacheMarks } from './prompt.ts';
 import { StreamAnswer } from './stream-answer.ts';
 
 /** Which parts of a request a provider is told to cache, and for how long. */
@@ -30,7 +37,8 @@ export interface AiSdkOptions {
   contextTokens?: number | ((id: string) => number | undefined);
   /**
    * What providers that cache on request (Anthropic, also on Vertex, Claude and Nova on Bedrock) are told to cache. `auto` (default): the
-   * instructions and the conversation so far, for 5 minutes; `{ ttl: '1h' }` for an hour, at a higher price; `off`: nothing.
+   * instructions and the conversation so far, for 5 minutes. In a session that has rested for longer, what it had before its last answer is
+   * cached for an hour. `{ ttl: '5m' }` and `{ ttl: '1h' }`: all of it for that time, an hour at a higher price; `off`: nothing.
    */
   cache?: CacheOption;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
@@ -84,16 +92,24 @@ function checkedCache(cache: CacheOption): CacheOption {
 }
 
 /**
- * Returns the options of a message that is the end of a part to be cached; undefined for a provider that caches by itself, or not at all.
- * Anthropic takes four marks: three are set, and one is left to the user.
+ * Returns the options of messages that are the end of a part to be cached; undefined for a provider that caches by itself, or not at all.
+ * Anthropic takes four marks: three are set, and one is left to the user. Marks for an hour come before those for less.
  */
-function cacheMark(cache: CacheOption, { provider, modelId }: { provider: string; modelId: string }): ProviderMetadata | undefined {
+function cacheMarks(
+  cache: CacheOption,
+  { provider, modelId }: { provider: string; modelId: string },
+  { hasRested }: Partial<PromptCache> = {},
+): CacheMarks | undefined {
   if (cache === 'off') return undefined;
-  const ttl = typeof cache === 'object' ? { ttl: cache.ttl } : {};
-  if (provider.startsWith('amazon-bedrock')) {
-    return /anthropic|claude|nova/.test(modelId) ? { bedrock: { cachePoint: { type: 'default', ...ttl } } } : undefined;
-  }
-  return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
+  const mark = (ttl: { ttl?: string }): ProviderMetadata | undefined => {
+    if (provider.startsWith('amazon-bedrock')) {
+      return /anthropic|claude|nova/.test(modelId) ? { bedrock: { cachePoint: { type: 'default', ...ttl } } } : undefined;
+    }
+    return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
+  };
+  const moving = mark(typeof cache === 'object' ? { ttl: cache.ttl } : {});
+  const stable = hasRested && cache === 'auto' ? mark({ ttl: '1h' }) : moving;
+  return moving === undefined || stable === undefined ? undefined : { stable, moving };
 }
 
 class AiSdkClient implements ModelClient {
@@ -144,7 +160,8 @@ class AiSdkClient implements ModelClient {
       provider,
       modelId,
       urls,
-      cacheMark: cacheMark(this.#cache, model),
+      cacheMarks: cacheMarks(this.#cache, model, context.cache),
+      cacheKey: this.#cache === 'off' ? undefined : context.cache?.key,
     });
     const answer = new StreamAnswer(context);
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));

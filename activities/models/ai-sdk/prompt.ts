@@ -17,8 +17,18 @@ export interface ModelFacts {
   modelId: string;
   /** The URLs that the provider reads by itself, by media type. */
   urls: Record<string, RegExp[]>;
-  /** The options of a message at which a cached part of the request ends. Absent: the provider is told nothing. */
-  cacheMark?: ProviderMetadata | undefined;
+  /** Absent: the provider is told nothing. */
+  cacheMarks?: CacheMarks | undefined;
+  /** A text that the calls of a run have in common, for a provider that routes by it. Absent: none. */
+  cacheKey?: string | undefined;
+}
+
+/** The options of messages at which a cached part of the request ends. */
+export interface CacheMarks {
+  /** At the end of the instructions, and of the request before the last answer. */
+  stable: ProviderMetadata;
+  /** At the end of the request. */
+  moving: ProviderMetadata;
 }
 
 /** A request, and what it leaves out. */
@@ -47,13 +57,24 @@ export function buildCall(request: ModelRequest, facts: ModelFacts): BuiltReques
   const choice = typeof toolChoice === 'object' ? { type: 'tool', toolName: toolChoice.tool } : { type: toolChoice };
   const options: CallOptions = {
     prompt: new PromptBuilder(request, facts).messages(),
-    ...defined({ temperature, maxOutputTokens, reasoning: reasoningEffort, providerOptions: extra }),
+    ...defined({ temperature, maxOutputTokens, reasoning: reasoningEffort, providerOptions: providerOptions(extra, facts) }),
     ...(tools.length + hosted.length === 0 ? {} : { tools: [...tools.map(functionTool), ...hosted.map(providerTool)] }),
     ...(tools.length === 0 || toolChoice === undefined ? {} : { toolChoice: choice }),
     ...(output === undefined ? {} : { responseFormat: { type: 'json', name: output.name, schema: output.schema } }),
   };
   const ignored = parallelToolCalls === undefined ? [] : ['parallelToolCalls: the AI SDK has no such setting. Use "settings.extra"'];
   return { options, warnings: ignored };
+}
+
+/**
+ * Returns the options of a provider. The Responses API stores nothing: the history of the run is the only state, so its package must not
+ * send references to what OpenAI had stored.
+ */
+function providerOptions(extra: JsonObject | undefined, { provider, cacheKey }: ModelFacts): JsonObject | undefined {
+  const [name = '', api] = provider.split('.');
+  if (api !== 'responses' || (name !== 'openai' && name !== 'azure')) return extra;
+  const given = extra?.[name];
+  return { ...extra, [name]: { store: false, ...defined({ promptCacheKey: cacheKey }), ...(isJsonObject(given) ? given : {}) } };
 }
 
 function functionTool({ name, description, parameters, strict }: ModelRequest['tools'][number]): object {
@@ -108,10 +129,13 @@ class PromptBuilder {
     // Several providers take no conversation that begins with an answer.
     if (this.#messages[first]?.role === 'assistant')
       this.#messages.splice(first, 0, { role: 'user', content: [{ type: 'text', text: FIRST }] });
-    const { cacheMark } = this.#facts;
-    if (cacheMark === undefined) return this.#messages;
-    const marked = new Set([instructed, before, this.#messages.at(-1)]);
-    return this.#messages.map((message) => (marked.has(message) ? { ...message, providerOptions: cacheMark } : message));
+    const { cacheMarks } = this.#facts;
+    if (cacheMarks === undefined) return this.#messages;
+    const last = this.#messages.at(-1);
+    return this.#messages.map((message) => {
+      if (message !== instructed && message !== before && message !== last) return message;
+      return { ...message, providerOptions: message === last ? cacheMarks.moving : cacheMarks.stable };
+    });
   }
 
   readonly #showCall: ShowCall = ({ toolCallId, name, arguments: input }, options) => ({

@@ -1,4 +1,5 @@
 import { defined } from '../../../src/core/domain/defined.ts';
+import { PAUSED } from '../../../src/core/domain/hosted.ts';
 import { isJsonObject, type JsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext, ModelFile, ModelResponse, RawToolCall } from '../../../src/core/domain/model.ts';
 import type { Source } from '../../../src/core/domain/sources.ts';
@@ -175,7 +176,15 @@ export class StreamAnswer {
     if (type === 'custom' && !NOT_SENT_BACK.includes(kind)) this.#layout.push({ t: 'custom', kind: textIn(kind), ...m });
     if (type === 'custom' || preliminary === true) return;
     const failed = isError === true ? { isError: true as const } : {};
-    this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output: result, ...failed, ...m });
+    const output = this.#withoutImage(toolName, result);
+    this.#layout.push({ t: 'hosted-result', id: textIn(toolCallId), name: textIn(toolName), output, ...failed, ...m });
+  }
+
+  /** Returns the result of a hosted tool. An image in it becomes a file of the answer: it is too large to be sent back and forth. */
+  #withoutImage(toolName: unknown, result: unknown): unknown {
+    if (toolName !== 'image_generation' || !isJsonObject(result) || typeof result['result'] !== 'string') return result;
+    this.#files.push({ mediaType: 'image/png', data: result['result'] });
+    return { ...result, result: '' };
   }
 
   /** Keeps a file by its data, which has another form in each specification. */
@@ -200,7 +209,7 @@ export class StreamAnswer {
     const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
     // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
-    const reason = isFault || word === 'pause_turn' ? word : (FINISH_REASONS[textIn(unified)] ?? word);
+    const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
     // Packages end the stream of a broken connection in this way.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;

@@ -63,6 +63,10 @@ export interface OpenAICapabilities extends ModelCapabilities {
   opaqueParts: boolean;
   /** Refuses a message with tool calls that has no `reasoning_content`. Answers without one get an empty text. Default false. */
   reasoningField: boolean;
+  /** Takes a `prompt_cache_key`, by which calls of one run reach the machine that has cached the ones before. Default: with OpenAI alone. */
+  promptCacheKey: boolean;
+  /** Takes marks at the ends of parts to be cached, for models from GPT-5.6 on. Default: with OpenAI alone. */
+  cacheBreakpoints: boolean;
   /** Refuses a tool call without a thought signature. Calls of other models get the value with which Google's API skips its check. Default false. */
   callSignature: boolean;
 }
@@ -96,6 +100,8 @@ export function openaiCapabilities(isOpenAI: boolean, declared: Partial<OpenAICa
     callIds: 'safe',
     opaqueParts: true,
     reasoningField: false,
+    promptCacheKey: isOpenAI,
+    cacheBreakpoints: isOpenAI,
     callSignature: false,
     ...declared,
   };

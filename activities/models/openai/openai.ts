@@ -15,6 +15,7 @@ import type {
   ModelClient,
   ModelRequest,
   ModelResponse,
+  PromptCache,
   RequestSettings,
 } from '../../../src/core/domain/model.ts';
 import { type Duration, timerMilliseconds } from '../../../src/core/domain/time.ts';
@@ -26,6 +27,7 @@ import { AnswerFault, ReportedFault, shallowBody } from '../errors/error-body.ts
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { reportRateLimits } from '../rate-limits.ts';
 import { LearnedRules } from './adapted-call.ts';
+import { withBreakpoints } from './cache-breakpoints.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import {
@@ -41,7 +43,7 @@ import {
 import { type Exchange, exchange } from './exchange.ts';
 import { responsesTool, unknownTool } from './hosted-tools.ts';
 import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
-import { withinRules } from './request-rules.ts';
+import { type Api, withinRules } from './request-rules.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 
 /** Options for a provider with OpenAI's API. Every field is optional. */
@@ -179,11 +181,12 @@ class OpenAIModelClient implements ModelClient {
     };
     const listening = { ...context, onDelta };
     const account = this.#account(key);
+    const build = this.#api === 'chat' ? chatRequest : responsesRequest;
     const answer = await this.#learned.call({
       request,
       capabilities: this.capabilities,
       account,
-      build: this.#api === 'chat' ? chatRequest : responsesRequest,
+      build: (one, capabilities) => build(one, capabilities, context.cache),
       send: (body) => (this.#api === 'chat' ? this.#callChat(client, body, listening) : this.#callResponses(client, body, listening)),
       isAnswering: () => isAnswering || context.signal.aborted,
       classify: (error) => this.#classified(error, request.model, key),
@@ -299,7 +302,7 @@ class ProviderClient extends OpenAI {
  * Returns the body of a Responses request. The provider stores nothing: the history of the run is the only state, so
  * that retries and forks see the same conversation. Its keys have a fixed order: equal requests are equal bytes.
  */
-function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
+function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilities, cache?: PromptCache): Record<string, unknown> {
   const { model, instructions, conversation, tools, hosted = [], output, settings } = request;
   const { temperature, maxOutputTokens, reasoningEffort, extra } = settings;
   const body = {
@@ -311,9 +314,16 @@ function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilitie
     ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
     store: false,
     ...(givesEncryptedReasoning(model) ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...defined({ prompt_cache_key: cache?.key }),
     stream: true,
   };
-  return { ...withinRules('responses', body, capabilities), ...extra };
+  return { ...adaptedBody('responses', body, capabilities), ...extra };
+}
+
+/** Returns a body as the server takes it, with the marks of its cache if it has any. */
+function adaptedBody(api: Api, body: Record<string, unknown>, capabilities: OpenAICapabilities): Record<string, unknown> {
+  const adapted = withinRules(api, body, capabilities);
+  return capabilities.cacheBreakpoints ? withBreakpoints(api, adapted) : adapted;
 }
 
 function responsesToolFields(tools: ToolDescription[], hosted: HostedTool[], settings: RequestSettings): Record<string, unknown> {
@@ -335,7 +345,7 @@ function answerFormat({ name, schema, strict }: NonNullable<ModelRequest['output
 }
 
 /** Returns the body of a Chat Completions request. Its keys have a fixed order: equal requests are equal bytes. */
-function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
+function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities, cache?: PromptCache): Record<string, unknown> {
   const { model, instructions, conversation, tools, output, settings } = request;
   const body = {
     model,
@@ -343,10 +353,11 @@ function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities): R
     ...(tools.length > 0 ? chatToolFields(tools, settings) : {}),
     ...(output === undefined ? {} : { response_format: { type: 'json_schema', json_schema: schemaOf(output) } }),
     ...samplingFields(settings),
+    ...defined({ prompt_cache_key: cache?.key }),
     stream: true,
     stream_options: { include_usage: true },
   };
-  return { ...withinRules('chat', body, capabilities), ...settings.extra };
+  return { ...adaptedBody('chat', body, capabilities), ...settings.extra };
 }
 
 function chatToolFields(tools: ToolDescription[], settings: RequestSettings): Record<string, unknown> {

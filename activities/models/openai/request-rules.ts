@@ -267,6 +267,17 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     body: (body) => ('tool_choice' in body && body['tool_choice'] !== 'none' ? { ...body, tool_choice: 'auto' } : body),
   },
   {
+    when: { promptCacheKey: false },
+    refusals: [refusesField('prompt_cache_key')],
+    says: '"prompt_cache_key" is left out',
+    body: (body) => withoutField(body, 'prompt_cache_key'),
+  },
+  {
+    when: { cacheBreakpoints: false },
+    refusals: [refusesField('prompt_cache_breakpoint')],
+    says: 'no part of the request is marked as one to be cached',
+  },
+  {
     when: { streamUsage: false },
     refusals: [refusesField('stream_options'), refusesField('include_usage')],
     says: '"stream_options" is left out',

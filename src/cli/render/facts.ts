@@ -8,7 +8,7 @@ import { eventsText, type Identity, identityText, isTerminal, type RunStatus, ty
 import { sessionTotals, type SessionView } from '../../core/domain/sessions.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { callsText, isCutOff, notRunTexts } from '../../core/domain/tool-calls.ts';
-import { type AggregatedUsage, costText, dollarsSpent } from '../../core/domain/usage.ts';
+import { type AggregatedUsage, cachedText, costText, dollarsSpent } from '../../core/domain/usage.ts';
 import { type Fact, factLines, type Look, type Output, pointInTime, visibleText } from '../output.ts';
 import type { RunView } from './run-view.ts';
 
@@ -112,8 +112,11 @@ function callFacts({ toolCallsTotal, toolCallsNotRun, limits }: RunView): string
 }
 
 /** Returns the tokens used. Limits count estimated tokens like reported ones. */
-function tokensText({ promptTokens, completionTokens, totalTokens, llmCalls, estimated }: AggregatedUsage, limits: Limits): string {
-  const prompt = `prompt ${promptTokens + (estimated?.promptTokens ?? 0)}${atMost(limits.inputTokens)}`;
+function tokensText(usage: AggregatedUsage, limits: Limits): string {
+  const { promptTokens, completionTokens, totalTokens, llmCalls, estimated } = usage;
+  const cached = cachedText(usage);
+  const read = `prompt ${promptTokens + (estimated?.promptTokens ?? 0)}${atMost(limits.inputTokens)}`;
+  const prompt = cached === undefined ? read : `${read}, ${cached}`;
   const completion = `completion ${completionTokens + (estimated?.completionTokens ?? 0)}${atMost(limits.outputTokens)}`;
   const guessed = estimated === undefined ? '' : `; ${estimated.totalTokens} of them estimated`;
   const total = `${totalTokens + (estimated?.totalTokens ?? 0)}${atMost(limits.totalTokens)}`;

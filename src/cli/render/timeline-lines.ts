@@ -6,6 +6,7 @@ import type { HookRecord } from '../../core/domain/hooks.ts';
 import { type Source, sourceText } from '../../core/domain/sources.ts';
 import { counted, printable, printableLine } from '../../core/domain/text.ts';
 import { resultText, RUN_CODE, type StepResult, type ToolCallRecord, verifiedText } from '../../core/domain/tool-calls.ts';
+import { cachedText } from '../../core/domain/usage.ts';
 import { type Output, resultLines, lineText } from '../output.ts';
 import { attemptProblems, decisionText, endReason, STATUS_LOOKS } from './event-facts.ts';
 import { eventLine, timelineEventLines } from './event-lines.ts';
@@ -44,7 +45,10 @@ interface StepDetails {
 /** Returns the lines for a step: the model's thought, its tool calls, the decisions about them, and their results. */
 export function stepLines(step: StepResult, output: Pick<Output, 'look'>, details: StepDetails = {}): string[] {
   const finished = details.unanswered === undefined ? step.finishReason : 'not complete yet';
-  const facts = [finished, ...(step.usage === null ? [] : [`${step.usage.totalTokens} tokens`])];
+  const { usage } = step;
+  const cached = usage === null ? undefined : cachedText(usage);
+  const tokens = usage === null ? [] : [`${usage.totalTokens} tokens${cached === undefined ? '' : ` (prompt ${cached})`}`];
+  const facts = [finished, ...tokens];
   const agent = step.agent === undefined ? '' : ` · ${printableLine(step.agent)}`;
   const title = `Step ${step.step}${agent}${step.final ? ' (final attempt)' : ''}`;
   return [
@@ -233,6 +237,7 @@ function partLines(part: StepPart, { output, waiting, full }: ProgramContext): s
   const child = note.type === 'start' ? note.child : undefined;
   const lines = [
     ...(child === undefined ? [] : [`→ run ${output.look('cyan', printableLine(child))}`]),
+    ...(note.warnings ?? []).map((warning) => output.look('yellow', lineText(`warning: ${warning}`, full))),
     ...content.flatMap((item) => itemLines(item, { output, waiting, full })),
     ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, lineText(problem, full))}`),
   ];

@@ -200,6 +200,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
       ...(call.firstStep ? { firstStep: true } : {}),
       ...(call.final ? { final: true } : defined({ withoutHosted: call.withoutHosted })),
       ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
+      ...defined({ paused: call.paused, hasRested: call.hasRested }),
       ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },

@@ -83,8 +83,12 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   firstStep?: true;
   /** The conversation has been shortened because it was too long. Only for agents with several models. */
   shortened?: true;
+  /** The last answer was not at its end, and the model continues it. */
+  paused?: true;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: string[];
+  /** The conversation has rested for longer than providers cache it by default. */
+  hasRested?: true;
   /** The activity first asks the memory of the agent. */
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */

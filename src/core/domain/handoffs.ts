@@ -144,11 +144,13 @@ const YOUR_TURN = 'It is your turn now. Go on from the answer above.';
 
 /**
  * Returns the conversation with a message of the user after each answer that another agent continues from. Only the agents of a flow continue
- * from an answer. Nothing is recorded: the message is part of the request.
+ * from an answer. Nothing is recorded: the message is part of the request. `paused`: the last answer is not at its end, and the model that
+ * gave it continues it; another model is told to continue from it.
  */
-export function withTurns(conversation: ConversationEvent[]): ConversationEvent[] {
+export function withTurns(conversation: ConversationEvent[], { paused = false } = {}): ConversationEvent[] {
   return conversation.flatMap((event, index) => {
     const next = eventAfter(conversation, index);
+    if (paused && next === undefined && event.lostItems !== true) return [event];
     const isOvertaken = isAnswer(event) && (next === undefined || (isOfAgent(next) && next.author !== event.author));
     return isOvertaken ? [event, turnEvent()] : [event];
   });

@@ -11,6 +11,9 @@ export interface HostedTool {
   args: JsonObject;
 }
 
+/** The finish reason of an answer that the provider has stopped between hosted calls, and that the model continues if it is sent back. */
+export const PAUSED = 'pause_turn';
+
 /** The most hosted calls of a step, and the most bytes of the input of each. */
 export const HOSTED_BOUNDS = { calls: 20, inputBytes: 1_000 } as const;
 

@@ -89,7 +89,7 @@ export interface ModelResponse {
   confidence?: number | null;
   /**
    * Opaque items to send back with the next request (reasoning, signatures). They are recorded with the answer, and returned as part of
-   * the conversation to the same `provider/model`. At most 256 kB: more is left out, with a notice.
+   * the conversation to the same `provider/model`. At most 256 kB, or 4 MB if the worker has a payload store: more is left out, with a notice.
    */
   providerItems?: JsonValue[];
   /** A short name of the account to which they belong, never a key. The client gets it back with the items, and compares it. */
@@ -111,6 +111,14 @@ export interface ModelResponse {
   raw?: unknown;
 }
 
+/** What a client may tell a provider that caches prompts. It is the same in each attempt, and on every worker. */
+export interface PromptCache {
+  /** A digest that all calls of an agent in a run have in common, and no others: a provider can route them to the same machine. */
+  key: string;
+  /** The conversation has rested for longer than 5 minutes, and may again: what stays the same is worth being kept for an hour. Absent: it has not. */
+  hasRested?: true;
+}
+
 /** The callbacks and signals of one model call. */
 export interface ModelCallContext {
   /** Aborts the request to the provider. */
@@ -127,6 +135,8 @@ export interface ModelCallContext {
    * Absent if no worker makes the call.
    */
   secret?: (secret: string | SecretReference) => Promise<string>;
+  /** For the provider's cache of prompts. Absent if the call is none of an agent. */
+  cache?: PromptCache;
   /**
    * Called whenever the provider reports usage, each time with the total of the call so far, so that the cost of a call that fails
    * is known.
@@ -254,6 +264,11 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   /** What was changed in the request so that the provider took it. */
   notices?: Notice[];
   warnings?: string[];
+  /**
+   * The first part of the request that differs from the call before, such as `instruction 2`; null if none does. Only if the provider has
+   * read much less from its cache than that call had left there, and the same worker made both.
+   */
+  changedPart?: string | null;
   /** The pages and documents that the provider has used. */
   sources?: Source[];
   /** The calls that the provider has made by itself. */

@@ -122,6 +122,8 @@ type NoticeCode =
   | 'tool_adapted'
   /** The provider refused a request, and answered it in another form. */
   | 'request_adapted'
+  /** The provider has read much less from its cache than it could have. */
+  | 'cache_lost'
   /** The conversation was changed, because the provider refuses it as it was. */
   | 'conversation_repaired';
 

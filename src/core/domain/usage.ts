@@ -156,6 +156,11 @@ export function pricedSpent({ reported, estimated }: Spent, price: ModelPrice | 
   return defined({ reported: cost(reported), estimated: cost(estimated) });
 }
 
+/** Returns the share of a prompt that came from the provider's cache, as text: `87 % cached`. Undefined if the provider reports none. */
+export function cachedText({ promptTokens, cachedTokens = 0 }: Pick<UsageStats, 'promptTokens' | 'cachedTokens'>): string | undefined {
+  return cachedTokens > 0 && promptTokens > 0 ? `${Math.floor((cachedTokens / promptTokens) * 100)} % cached` : undefined;
+}
+
 /** Formats an amount of US dollars: with two decimals if that is exact, and with more for the cost of single calls. */
 export function dollars(amount: number): string {
   if (Number(amount.toFixed(2)) === amount) return `$${amount.toFixed(2)}`;

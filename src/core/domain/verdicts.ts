@@ -88,6 +88,8 @@ export interface StepNote {
   /** For a model call: the answer has a value besides its text. */
   structured?: true;
   verdict?: AnswerVerdict;
+  /** For a model call: what the provider says about its request. */
+  warnings?: string[];
   error?: StepError;
   /** The reason why the step was skipped. */
   reason?: string;

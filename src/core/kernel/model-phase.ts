@@ -1,6 +1,7 @@
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
 import { hasLargerModel } from '../domain/fallback.ts';
+import { PAUSED } from '../domain/hosted.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
@@ -159,7 +160,7 @@ function modelCall(state: RunState, position: CallPosition): ModelCall {
     step: context.currentStep + 1,
     through: window.through,
     lastEventId: window.lastEventId,
-    ...defined({ resultIds }),
+    ...defined({ resultIds, paused: position.paused }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     ...points.modelCallParts(state, position),
@@ -255,6 +256,7 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
 
 /** Handles a response without tool calls: it is the answer of the run, unless it was withheld or does not fit the output schema. */
 function handleAnswer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
+  if (response.finishReason === PAUSED && !final) return { type: 'call_model', final: false, paused: true };
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
   if (response.refusal !== undefined) return endFailed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
   if (response.finishReason === 'content_filter') {

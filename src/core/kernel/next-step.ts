@@ -63,7 +63,8 @@ export type CallsEnd = Ending | Omit<Answered, 'final'>;
 /** The position of the loop: plain data, so that a run can continue from it in another execution. */
 export type Position =
   /** `shortened`: the same call failed because the conversation was too long. It was shortened since, as far as that was possible. */
-  | { type: 'call_model'; final: boolean; shortened?: true }
+  /** `paused`: the last answer was not at its end, and the model continues it. */
+  | { type: 'call_model'; final: boolean; shortened?: true; paused?: true }
   /** `outcomes`: the outcomes of the calls that have ended, by their index among the calls of the response. */
   | {
       type: 'run_tools';

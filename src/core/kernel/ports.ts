@@ -52,8 +52,12 @@ export interface ModelCall extends Conversation {
   firstStep?: true;
   /** The conversation was too long for the call before, and has been shortened: a model with a larger context may be asked. */
   shortened?: true;
+  /** The last answer was not at its end, and the model continues it. */
+  paused?: true;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: string[];
+  /** The conversation has rested for longer than providers cache it by default. */
+  hasRested?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }

@@ -378,7 +378,8 @@ function recordAskAnswer(
     ...defined({ providerItems, sources, notices }),
   };
   const structured = response.output === undefined || response.output.type === 'problem' ? undefined : answerOf(response, ask);
-  const error = recordAnswer(run, running, { note, verdict, promptLength, text, structured }, event);
+  const noted = { ...note, ...defined({ warnings: response.warnings }) };
+  const error = recordAnswer(run, running, { note: noted, verdict, promptLength, text, structured }, event);
   if (error !== undefined) return { type: 'failed', error, id };
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }

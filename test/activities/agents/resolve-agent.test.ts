@@ -14,6 +14,7 @@ import { StepValuesCache } from '../../../activities/programs/step-values.ts';
 import { PrincipalCache, SnapshotCache } from '../../../activities/run-queries/query-run.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secret-vault.ts';
+import { SentRequests } from '../../../activities/model-calls/sent-requests.ts';
 import { CachedConversations, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../../activities/attempts/failure.ts';
 import { defineAgent } from '../../../src/index.ts';
@@ -43,6 +44,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     prices: {},
     transcripts,
     conversations: new CachedConversations(transcripts),
+    sentRequests: new SentRequests(),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: () => Promise.reject(new Error('no executors')),

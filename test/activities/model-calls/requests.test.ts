@@ -48,8 +48,8 @@ test.each<[name: string, agent: { toolChoice?: ToolChoice; mode?: 'final_answer'
   const output = mode === undefined ? {} : { output: z.object({ a: z.string() }), outputMode: mode };
   const settings = toolChoice === undefined ? {} : { settings: { toolChoice } };
   const snapshot = snapshotOf(defineAgent({ name: 'a', model: 'p/m', tools: [noop], ...settings, ...output }));
-  expect(buildRequest(snapshot, conversation, false, true).settings.toolChoice).toEqual(first);
-  expect(buildRequest(snapshot, conversation, false, false).settings.toolChoice).toEqual(later);
+  expect(buildRequest(snapshot, conversation, false, { isFirst: true }).settings.toolChoice).toEqual(first);
+  expect(buildRequest(snapshot, conversation, false, { isFirst: false }).settings.toolChoice).toEqual(later);
 });
 
 test('the final attempt offers no tools, is told so, and has the lowest temperature', () => {

@@ -1,0 +1,88 @@
+import type { RecordedResponse } from '../domain/model.ts';
+import type { Notice } from '../domain/run.ts';
+import * as s from '../domain/shape.ts';
+import type { Capability } from '../kernel/capability.ts';
+import { type RunState, slice } from '../kernel/run-state.ts';
+
+// Model phase: the cache of the provider, as far as answers tell of it.
+
+/** The time for which a provider keeps a prompt by default, in milliseconds. */
+const KEPT_MS = 5 * 60_000;
+
+/** The least tokens of a prompt whose loss is worth a notice: some providers cache none that is shorter. */
+const LEAST_TOKENS = 4_096;
+
+const KNOWN_MEMBERS = {
+  /** The agent and the model of the last answer. */
+  of: s.TEXT,
+  /** The tokens that it had read from the cache or written to it. */
+  tokens: s.NUMBER,
+  /** Bytes of the window that it was given. A smaller one has been compacted since. */
+  bytes: s.NUMBER,
+  /** Milliseconds since the epoch. */
+  at: s.NUMBER,
+  /** The conversation has rested for longer than a prompt is kept: ever. */
+  hasRested: s.optional(s.TRUE),
+  /** The same: before the next call. */
+  isLate: s.optional(s.TRUE),
+  /** A loss was reported. */
+  isTold: s.optional(s.TRUE),
+};
+
+/** What the provider has cached. Present once an answer has told of it. */
+const known = slice<s.ObjectOf<typeof KNOWN_MEMBERS>>('promptCache', s.object(KNOWN_MEMBERS));
+
+/** Returns the agent and the model of an answer: another one has a cache of its own. */
+function origin({ snapshot }: RunState, { answeredBy = snapshot.model }: Pick<RecordedResponse, 'answeredBy'>): string {
+  return `${snapshot.name} ${answeredBy}`;
+}
+
+/** Returns the notice that the provider has read much less from its cache than the call before had left there; undefined if it has not. */
+function loss(state: RunState, response: Partial<RecordedResponse>): Notice | undefined {
+  const before = known.of(state);
+  const { usage, changedPart } = response;
+  if (before === undefined || before.isTold || usage == null || usage.promptTokens < LEAST_TOKENS) return undefined;
+  const { cachedTokens = 0 } = usage;
+  const isComparable = before.of === origin(state, response) && before.bytes <= state.window.bytes;
+  if (!isComparable || cachedTokens * 2 >= before.tokens) return undefined;
+  // Nothing was changed, and nobody has expected the provider to keep it for so long.
+  if (typeof changedPart !== 'string' && before.isLate) return undefined;
+  const why =
+    changedPart === undefined
+      ? 'Another worker made the call before, so that the part of the request that has changed is not known.'
+      : changedPart === null
+        ? 'No part of the request has changed: the provider has not kept it.'
+        : `The first part of the request that has changed is ${changedPart}: put what changes at the end of the conversation.`;
+  const message = `The model has read ${cachedTokens} of the ${before.tokens} tokens that the call before had left in the cache. ${why}`;
+  return { code: 'cache_lost', message };
+}
+
+/** Measures what the provider caches. The rest is up to the client of the model, which marks what is to be cached. */
+export const promptCache: Capability = {
+  name: 'promptCache',
+  slices: [known],
+  stepBegins(state, ports) {
+    const before = known.of(state);
+    if (before === undefined || ports.now() - before.at <= KEPT_MS) return undefined;
+    // A run that does not stay open seldom rests twice, and to keep a prompt for longer costs more.
+    known.set(state, { ...before, isLate: true, ...(state.session === undefined ? {} : { hasRested: true }) });
+    return undefined;
+  },
+  modelCallParts: (state) => (known.of(state)?.hasRested ? { hasRested: true } : {}),
+  madeParts(state, made) {
+    const lost = loss(state, made);
+    return lost === undefined ? {} : { notices: [...(made.notices ?? []), lost] };
+  },
+  responseArrives(state, ports, response) {
+    const before = known.of(state);
+    const { changedPart: _, ...left } = response;
+    const { cachedTokens = 0, cacheWriteTokens = 0 } = response.usage ?? {};
+    const tokens = cachedTokens + cacheWriteTokens;
+    if (before !== undefined || tokens > 0) {
+      const isTold = before?.isTold || loss(state, response) !== undefined;
+      const kept = { ...(before?.hasRested ? { hasRested: true as const } : {}), ...(isTold ? { isTold: true as const } : {}) };
+      known.set(state, { of: origin(state, response), tokens, bytes: state.window.bytes, at: ports.now(), ...kept });
+    }
+    return response.changedPart === undefined ? response : left;
+  },
+};
