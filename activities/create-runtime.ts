@@ -179,7 +179,6 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const transcripts = new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE);
-  const telemetry = telemetryOf(options, secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
@@ -194,8 +193,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
-    ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
-    ...defined({ telemetry, governor: WorkerGovernor.of(options, { providers: Object.keys(options.providers), telemetry, log }) }),
+    ...optionalParts(options, secrets, log),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: checkedFunction('authorize', options.authorize),
     notify: checkedFunction('notify', options.notify),
@@ -234,6 +232,27 @@ function telemetryOf({ telemetry, captureContent = false }: RuntimeOptions, secr
     throw new UsageError('the worker: "telemetry" is none: write await telemetry({ tracerProvider }), with telemetry of "longhaul/worker"');
   telemetry.requireOwnIds();
   return { telemetry, captureContent, redact: (value) => secrets.redactJson(value), traces: new RunTraces() };
+}
+
+/** Returns the parts that a worker has if its options ask for them. */
+function optionalParts(
+  options: RuntimeOptions,
+  secrets: SecretVault,
+  log: (line: string) => void,
+): Pick<ActivityRuntime, 'streams' | 'telemetry' | 'governor'> {
+  const telemetry = telemetryOf(options, secrets);
+  const governor = WorkerGovernor.of(options, { providers: Object.keys(options.providers), telemetry, log });
+  return defined({ streams: streamsOf(options, log, telemetry), telemetry, governor });
+}
+
+/** Returns the streams of the worker, if it has a sink. */
+function streamsOf(
+  { streams }: RuntimeOptions,
+  log: (line: string) => void,
+  reported: WorkerTelemetry | undefined,
+): WorkerStreams | undefined {
+  const dropped = (entries: number): void => reported?.telemetry.measure((metrics) => metrics.streamDropped(entries));
+  return streams && new WorkerStreams(streams, log, dropped);
 }
 
 /** The most lines that are remembered to be logged once. */

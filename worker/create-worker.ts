@@ -118,7 +118,7 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
   options: CreateWorkerOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>,
 ): Promise<LonghaulWorker> {
   const plugin = new LonghaulPlugin(checkedOptions(options));
-  installLog(options);
+  installLog(options, { page: options.telemetry?.page });
   const { connection: server, namespace } = resolveServer(options);
   const taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
   const connection = options.connection ?? (await connect(server));

@@ -1,5 +1,6 @@
-import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
+import { DefaultLogger, MetricsBuffer, Runtime, type RuntimeOptions } from '@temporalio/worker';
 import { UsageError } from '../src/core/domain/errors.ts';
+import type { PrometheusMetrics } from '../src/telemetry/prometheus.ts';
 import { chosenLog, type LogChoice, type LogOptions, logWriter } from '../src/log/log-writer.ts';
 
 /** The log of this process, if a worker has installed it. */
@@ -8,19 +9,22 @@ let installed: LogChoice | undefined;
 /**
  * Makes Temporal's SDK write the log of this process to stderr, as the options and the environment configure it. A
  * process has one log: an application that has installed a Runtime keeps its own, and the first worker decides for
- * later ones. Throws a UsageError for invalid options, and for options that differ from the installed log.
+ * later ones. `page`: what Temporal's Core measures is shown there, too. Throws a UsageError for invalid options, and for options that differ from the installed log.
  */
-export function installLog(options: LogOptions, otherwise?: LogChoice): void {
+export function installLog(
+  options: LogOptions,
+  { otherwise, page }: { otherwise?: LogChoice; page?: PrometheusMetrics | undefined } = {},
+): void {
   const choice = chosenLog(options, process.env, otherwise);
-  if (installed === undefined && installRuntime(choice)) installed = choice;
+  if (installed === undefined && installRuntime(choice, page)) installed = choice;
   requireSame(options, choice);
 }
 
 /** Returns false if the application has a Runtime, or had one that the SDK would create again. */
-function installRuntime(choice: LogChoice): boolean {
+function installRuntime(choice: LogChoice, page: PrometheusMetrics | undefined): boolean {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK has no other way to ask whether there is a Runtime
   if (Runtime._instance !== undefined || Object.keys(Runtime.defaultOptions).length > 0) return false;
-  Runtime.install(runtimeOptions(choice, (text) => process.stderr.write(`${text}\n`)));
+  Runtime.install(runtimeOptions(choice, (text) => process.stderr.write(`${text}\n`), page));
   return true;
 }
 
@@ -43,11 +47,16 @@ function choiceText({ level, format }: LogChoice): string {
 
 /**
  * Returns options that make Temporal's SDK log through `write` with the chosen level and format; of its Rust core, only
- * warnings and errors are logged.
+ * warnings and errors are logged. What the core measures is shown on the page, if there is one.
  */
-export function runtimeOptions({ level, format }: LogChoice, write: (text: string) => void): RuntimeOptions {
+export function runtimeOptions({ level, format }: LogChoice, write: (text: string) => void, page?: PrometheusMetrics): RuntimeOptions {
+  const buffer = page && new MetricsBuffer({ useSecondsForDurations: true });
+  if (buffer !== undefined) page?.follow(() => buffer.retrieveUpdates());
   return {
     logger: new DefaultLogger(level === 'OFF' ? 'ERROR' : level, logWriter({ level, format }, write)),
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    telemetryOptions: {
+      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+      ...(buffer === undefined ? {} : { metrics: { buffer } }),
+    },
   };
 }

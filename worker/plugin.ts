@@ -18,7 +18,8 @@ import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/resource-pool.ts';
 import { keyOfRun } from '../activities/run-queries/query-run.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import { reportExecution } from '../activities/telemetry/run-reports.ts';
+import { repairTraces } from '../activities/telemetry/repair-traces.ts';
+import { reportPart } from '../activities/telemetry/run-reports.ts';
 import type { CodecOptions, EncryptionCodec } from '../src/codec/encryption.ts';
 import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
@@ -154,8 +155,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       this.#searchAttributes = this.#ensureSearchAttributes(options.connection, options.namespace ?? 'default');
     const configured = super.configureWorker(options);
     const dataConverter = markingUnreadable(configured.dataConverter);
-    if (connection !== undefined && this.#runtime.telemetry !== undefined)
-      this.#client = new Client({ connection, namespace, dataConverter });
+    if (connection !== undefined) this.#serveTelemetry(new Client({ connection, namespace, dataConverter }));
     return {
       ...configured,
       dataConverter,
@@ -178,12 +178,21 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     mcp.start();
     governor?.open();
     const unwatch = watchUnhandledRejections();
+    const uncount = this.#countApprovals();
     try {
       streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
     } finally {
       unwatch();
-      await Promise.all([this.closeResources(), mcp.close(), namespaces.close(), streams?.close(), governor?.close()]);
+      uncount();
+      await Promise.all([
+        this.closeResources(),
+        mcp.close(),
+        namespaces.close(),
+        streams?.close(),
+        governor?.close(),
+        this.#runtime.telemetry?.telemetry.flush(),
+      ]);
     }
   }
 
@@ -255,6 +264,29 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }
 
+  /** Counts from time to time the runs that wait for a decision. Returns the function that ends it. */
+  #countApprovals(): () => void {
+    const { telemetry } = this.#runtime.telemetry ?? {};
+    const client = this.#client;
+    if (telemetry === undefined || client === undefined) return () => undefined;
+    const query = `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.status} = 'pending_confirmation'`;
+    const count = async (): Promise<void> => {
+      const runs = await client.workflow.count(query).catch(() => undefined);
+      if (runs !== undefined) telemetry.measure((metrics) => metrics.approvalsWaiting(runs.count));
+    };
+    void count();
+    const timer = setInterval(() => void count(), COUNT_EVERY_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** Gives the telemetry, if there is one, the means to read runs. */
+  #serveTelemetry(client: Client): void {
+    const { telemetry } = this.#runtime.telemetry ?? {};
+    if (telemetry === undefined) return;
+    this.#client = client;
+    telemetry.repairBy((since) => repairTraces(telemetry, client, since));
+  }
+
   /** Without it, the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout. */
   #heartbeatThrottle(): number {
     const { heartbeatMs, streams } = this.#runtime;
@@ -281,9 +313,17 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
           fn: ({ workflowId, runId }, totals) => streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals }),
           callDuringReplay: false,
         },
-        executionEnded: {
+        runStarted: {
+          fn: (_, agentName) => telemetry?.telemetry.measure((metrics) => metrics.runStarted(agentName)),
+          callDuringReplay: false,
+        },
+        turnReached: {
+          fn: ({ runId }, turn, through) => telemetry?.traces.turns.reached(runId, turn, through),
+          callDuringReplay: false,
+        },
+        traced: {
           fn: ({ workflowId, runId: executionId }, key, part) => {
-            if (telemetry !== undefined) void reportExecution(telemetry, this.#client, { workflowId, executionId, key, part });
+            if (telemetry !== undefined) void reportPart(telemetry, this.#client, { workflowId, executionId, key, part });
           },
           callDuringReplay: false,
         },
@@ -321,6 +361,9 @@ function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { e
     );
   }
 }
+
+/** Milliseconds between two counts of the runs that wait: each is a search at the server. */
+const COUNT_EVERY_MS = 30_000;
 
 const BUNDLE_ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
 

@@ -121,7 +121,7 @@ async function observers(
 ): Promise<Pick<Parameters<typeof askModel>[1], 'beginStream' | 'beginSpan'>> {
   const { anchors = [], lenient = false } = snapshot.checks ?? {};
   const checkedBy = runtime.anchors.named(anchors, { lenient });
-  const traced = { run: input, agentName: snapshot.name, call: String(input.through), step: input.step };
+  const traced = { run: input, agentName: snapshot.name, through: input.through, model: snapshot.model, step: input.step };
   return {
     beginStream: modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy }),
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),

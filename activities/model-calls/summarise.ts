@@ -45,7 +45,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
     return { name, client, request, prepare, ...priceInList(snapshot, name) };
   });
   const asked = { models, policy: names.length > 1 ? snapshot.fallback : undefined };
-  const traced = { run: input, agentName: snapshot.name, call: activityCall() };
+  const traced = { run: input, agentName: snapshot.name, call: activityCall(), through: input.through };
   const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
   const outcome = await askModel(
     runtime.aborts,

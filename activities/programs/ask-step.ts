@@ -81,7 +81,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   }));
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
   const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
-  const traced = { run: input, agentName: snapshot.name, call: activityCall() };
+  const traced = { run: input, agentName: snapshot.name, call: activityCall(), through: 0 };
   // In AXON, an empty answer is a failed attempt of its step.
   const options = {
     // A program names one model for each step, and a step that fails is tried again by its `refine`.

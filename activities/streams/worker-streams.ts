@@ -14,17 +14,19 @@ export class WorkerStreams {
   readonly live = new LRUCache<string, boolean>({ max: 10_000 });
   readonly #sink: StreamSink;
   readonly #log: (line: string) => void;
+  readonly #dropped: (entries: number) => void;
   #channel: StreamChannel | undefined;
   #users = 0;
   #hasThrown = false;
 
-  /** Throws a UsageError for a value that is no sink. */
-  constructor(sink: StreamSink, log: (line: string) => void) {
+  /** `dropped` counts entries that no reader will get. Throws a UsageError for a value that is no sink. */
+  constructor(sink: StreamSink, log: (line: string) => void, dropped: (entries: number) => void = () => undefined) {
     if (!isSink(sink)) {
       throw new UsageError('the worker: "streams" is not a sink: write memoryStreams(), redisStreams({url}) or heartbeatStreams()');
     }
     this.#sink = sink;
     this.#log = log;
+    this.#dropped = dropped;
   }
 
   /** Milliseconds between two heartbeats that the sink sends for a live call; undefined if it sends none. */
@@ -39,7 +41,7 @@ export class WorkerStreams {
   /** Opens the sink, unless it is open. Call `close` afterwards, also if this throws. */
   open(namespace: string, dataConverter: LoadedDataConverter): void {
     this.#users += 1;
-    this.#channel ??= this.#sink.open({ namespace, dataConverter, log: this.#log });
+    this.#channel ??= this.#sink.open({ namespace, dataConverter, log: this.#log, dropped: this.#dropped });
   }
 
   /** Closes the sink, unless another worker still uses it. Never rejects. */
@@ -60,6 +62,7 @@ export class WorkerStreams {
     try {
       this.#channel?.publish(runId, entry, activity);
     } catch (error) {
+      this.#dropped(1);
       if (this.#hasThrown) return;
       this.#hasThrown = true;
       this.#log(`The sink "${this.#sink.name}" of streams throws, and readers miss what it should carry: ${errorMessage(error)}`);

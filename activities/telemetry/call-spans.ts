@@ -1,19 +1,23 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, cancellationDetails, getClient } from '@temporalio/activity';
+import { optionalTsToMs } from '@temporalio/common/lib/time.js';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import { errorCode } from '../../src/core/domain/errors.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
+import type { TracedLoss } from '../../src/core/domain/traced-part.ts';
 import type { UsageStats } from '../../src/core/domain/usage.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
-import { type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts';
-import { modelLabels } from '../../src/telemetry/metrics.ts';
+import { rootSpanId, type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts';
+import { type Metrics, modelLabels } from '../../src/telemetry/metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS } from '../../src/telemetry/names.ts';
 import type { ApiSpan, Attributes } from '../../src/telemetry/provider.ts';
-import { commonAttributes, usageAttributes } from '../../src/telemetry/run-spans.ts';
+import { commonAttributes, lossSpan, usageAttributes } from '../../src/telemetry/run-spans.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptNumber } from '../attempts/attempt.ts';
 import { thrownCode } from '../models/errors/error-rules.ts';
-import type { RunTraces } from './run-traces.ts';
+import { type RunTraces, withinAnswer } from './run-traces.ts';
 
 /** What a worker reports of its runs, and how. */
 export interface WorkerTelemetry {
@@ -34,7 +38,7 @@ const CONTENT_BYTES = 64_000;
 /** The span of one attempt, and its metric. There is no span if the trace is not recorded, or the place of its run is not known. */
 class CallSpan {
   protected readonly worker: WorkerTelemetry;
-  readonly #span: ApiSpan | undefined;
+  #span: ApiSpan | undefined;
   readonly #beganAt = performance.now();
   #isEnded = false;
 
@@ -48,6 +52,11 @@ class CallSpan {
     return this.worker.telemetry.within(this.#span, work);
   }
 
+  /** Leaves the span to another attempt, which gives it the same id. */
+  protected leave(): void {
+    this.#span = undefined;
+  }
+
   protected get seconds(): number {
     return (performance.now() - this.#beganAt) / 1_000;
   }
@@ -58,11 +67,11 @@ class CallSpan {
   }
 
   /** Ends the span, once. `measure` counts the attempt. */
-  protected end(attributes: () => Attributes, code: string | undefined, measure: (telemetry: Telemetry) => void): void {
+  protected end(attributes: () => Attributes, code: string | undefined, measure: (metrics: Metrics) => void): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     const { telemetry } = this.worker;
-    telemetry.guarded(() => measure(telemetry));
+    telemetry.measure(measure);
     const span = this.#span;
     if (span === undefined) return;
     telemetry.guarded(() => {
@@ -89,17 +98,20 @@ export class ToolSpan extends CallSpan {
 
   /** Ends it with a result. */
   ended({ content, isError }: { content: JsonValue[]; isError: boolean }): void {
+    if (isGivenUp()) this.leave();
     this.#end(() => this.content(A.toolResult, content), isError ? 'tool_failed' : undefined);
   }
 
   /** Ends it with an error, unless it has ended. */
   failed(error: unknown): void {
+    // For the server, the worker of this attempt is lost: whoever comes next reports it.
+    if (isGivenUp()) this.leave();
     this.#end(() => ({}), errorCode(error) ?? 'interrupted');
   }
 
   #end(attributes: () => Attributes, code: string | undefined): void {
     const { seconds } = this;
-    this.end(attributes, code, ({ metrics }) => metrics.toolCall({ ...this.#labels, seconds, code }));
+    this.end(attributes, code, (metrics) => metrics.toolCall({ ...this.#labels, seconds, code }));
   }
 }
 
@@ -109,15 +121,16 @@ export async function toolSpan(
   input: RunToolInput,
   { tool, args }: { tool: string; args: JsonValue },
 ): Promise<ToolSpan> {
-  const { agentName, callId, step } = input;
-  const trace = await placeOf(worker, input);
+  const { agentName, callId, step, at } = input;
+  const trace = await placeOf(worker, input, at[0]);
   const attempt = attemptNumber();
+  void reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step });
   const span =
     trace &&
     worker.telemetry.start(trace, {
       name: `${OPERATIONS.tool} ${tool}`,
-      spanId: spanIdOf(trace.run, 'tool', callId, attempt),
-      parentSpanId: spanIdOf(trace.run, 'run'),
+      spanId: spanIdOf(trace.run, 'tool', callId, ...attemptPath()),
+      parentSpanId: rootSpanId(trace),
       attributes: {
         ...commonAttributes(trace.run, agentName),
         [A.operation]: OPERATIONS.tool,
@@ -161,8 +174,7 @@ export class ModelSpan extends CallSpan {
 
   /** Counts that the call moves on to another model. */
   movedOn(to: string): void {
-    const { telemetry } = this.worker;
-    telemetry.guarded(() => telemetry.metrics.fallback({ from: this.#model, to, code: this.#code }));
+    this.worker.telemetry.measure((metrics) => metrics.fallback({ from: this.#model, to, code: this.#code }));
   }
 
   #answerAttributes({ content, finishReason }: ModelResponse): Attributes {
@@ -174,7 +186,7 @@ export class ModelSpan extends CallSpan {
     const { seconds } = this;
     const measured = { model: this.#model, seconds, firstChunkSeconds: this.#firstChunk, usage, code };
     const all = (): Attributes => ({ ...usageAttributes(usage), ...attributes() });
-    this.end(all, code, ({ metrics }) => metrics.modelCall(measured));
+    this.end(all, code, (metrics) => metrics.modelCall(measured));
   }
 }
 
@@ -185,15 +197,23 @@ export type BeginModelSpan = (model: string) => ModelSpan;
 interface TracedModelCall {
   run: OfRun;
   agentName: string;
-  /** Tells the model calls of a run apart. */
-  call: string;
+  /** Tells the model calls of a run apart. Default: the number of events, which no other call that the record names has. */
+  call?: string;
+  /** The number of events that the call is about. */
+  through: number;
   step?: number | undefined;
+  /** `provider/model`: the first that it asks. */
+  model?: string;
 }
 
 /** Returns the function that begins the spans of an attempt of a model call. */
-export async function modelSpans(worker: WorkerTelemetry, { run, agentName, call, step }: TracedModelCall): Promise<BeginModelSpan> {
-  const trace = await placeOf(worker, run);
+export async function modelSpans(
+  worker: WorkerTelemetry,
+  { run, agentName, through, call = String(through), step, model: first }: TracedModelCall,
+): Promise<BeginModelSpan> {
+  const trace = await placeOf(worker, run, through);
   const attempt = attemptNumber();
+  void reportLoss(worker, trace, { call, agent: agentName, ...defined({ step, model: first }) });
   let asked = 0;
   return (model) => {
     asked += 1;
@@ -203,7 +223,7 @@ export async function modelSpans(worker: WorkerTelemetry, { run, agentName, call
       name: `${OPERATIONS.model} ${labels[A.requestModel]}`,
       kind: 'client',
       spanId: spanIdOf(trace.run, 'chat', call, attempt, asked),
-      parentSpanId: spanIdOf(trace.run, 'run'),
+      parentSpanId: rootSpanId(trace),
       attributes: {
         ...commonAttributes(trace.run, agentName),
         ...labels,
@@ -222,10 +242,52 @@ export function activityCall(): string {
   return `${workflowExecution?.runId ?? ''}/${activityId}`;
 }
 
+/** The types of timeouts that mean that the worker of an attempt is lost: `START_TO_CLOSE` and `HEARTBEAT`. */
+const LOSSES: ReadonlySet<number> = new Set([1, 4]);
+
+/**
+ * Reports the attempt before the current one if its worker did not answer any more: it could not do so itself, and spans that its tool has
+ * made are below it. The server is asked on later attempts alone, and nobody waits for it. Never rejects.
+ */
+async function reportLoss(
+  { telemetry }: WorkerTelemetry,
+  trace: RunTrace | undefined,
+  lost: Omit<TracedLoss, 'attempt' | 'from' | 'to'>,
+): Promise<void> {
+  const { attempt: attempts, isLocal, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = attemptInfo();
+  if (trace === undefined || attempts <= 1 || isLocal) return;
+  const { activityId, workflowExecution } = activityInfo();
+  const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  const attempt = attemptNumber() - 1;
+  const pending = await withinAnswer(getClient(), async (client) => {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    return raw.pendingActivities?.find((one) => one.activityId === activityId);
+  });
+  if (!LOSSES.has(pending?.lastFailure?.timeoutFailureInfo?.timeoutType ?? 0)) return;
+  const to = optionalTsToMs(pending?.lastAttemptCompleteTime) ?? currentAttemptScheduledTimestampMs;
+  const from = attempt === 1 ? scheduledTimestampMs : to;
+  telemetry.report(trace, lossSpan(trace, { ...lost, attempt, from, to }));
+}
+
+/**
+ * Returns what tells the attempts of a call apart. The first attempt at a local call is made again, with the same number, if the workflow task
+ * around it is: nobody else reports it, so its id may be made of its time.
+ */
+function attemptPath(): (string | number)[] {
+  const { isLocal, currentAttemptScheduledTimestampMs } = attemptInfo();
+  return isLocal ? [attemptNumber(), currentAttemptScheduledTimestampMs] : [attemptNumber()];
+}
+
+/** True if the server has given the current attempt up, because it has not heard of it in time. */
+function isGivenUp(): boolean {
+  const details = cancellationDetails();
+  return details?.notFound === true || details?.timedOut === true;
+}
+
 /** Returns the place of the run of the current activity in its trace. Counts a span that is lost if nobody says it. */
-async function placeOf({ telemetry, traces }: WorkerTelemetry, run: OfRun): Promise<RunTrace | undefined> {
+async function placeOf({ telemetry, traces }: WorkerTelemetry, run: OfRun, offset: number): Promise<RunTrace | undefined> {
   if (!telemetry.hasSpans) return undefined;
-  const trace = await traces.ofActivity(run);
+  const trace = await traces.ofActivity(run, offset);
   if (trace === undefined) telemetry.drop();
   return trace;
 }

@@ -16,7 +16,7 @@ import { NEEDED_NODE } from '../node-version/node-version.ts';
 import { type Terminal, textOrStdin } from './terminal.ts';
 
 /** Worker options that a module may export under their own names, and that the worker checks. */
-const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
+const AS_THEY_ARE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams', 'telemetry', 'captureContent'] as const;
 
 /** The exports of a module of agents that a worker uses. */
 export interface AgentsModule extends Pick<CreateWorkerOptions, (typeof AS_THEY_ARE)[number] | 'payloadStore' | 'archive' | 'memory'> {

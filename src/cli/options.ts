@@ -318,6 +318,19 @@ export const LOG_OPTIONS = {
 
 export type LogFlags = Values<typeof LOG_OPTIONS>;
 
+/** Options of the commands that run a worker or a service. */
+export const METRICS_OPTIONS = {
+  metricsPort: option('<port>', 'serve metrics for Prometheus at /metrics on this port', {
+    read: port,
+    manual: 'With those of Temporal. See [metrics](telemetry.md#metrics)',
+  }),
+  metricsHost: option('<address>', 'the address of the metrics (default: 127.0.0.1)', {
+    manual: 'They ask nobody who they are: give one that only your Prometheus reaches',
+  }),
+} as const;
+
+export type MetricsFlags = Values<typeof METRICS_OPTIONS>;
+
 /** Returns the log settings from the flags, else from the environment. Throws a UsageError for a variable with an invalid value. */
 export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.ProcessEnv): LogChoice {
   return chosenLog({ logLevel: logLevel?.toUpperCase() as LogLevel | undefined, logFormat }, env);

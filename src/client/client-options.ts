@@ -70,12 +70,14 @@ export function checkIfExists(value: unknown): IfExists {
 export interface ResultParts<Steps = boolean, Trace = boolean, Deps = boolean, State = boolean> {
   /** True: the result has the steps of the run. */
   steps?: Steps;
-  /** True: the result has the trace of the run. */
+  /** True: the result has the trace of the run: what it did, step by step. */
   trace?: Trace;
   /** True: the result has the deps at the end of the run. */
   deps?: Deps;
   /** True: the result has the state that tools have set, at the end of the run. */
   state?: State;
+  /** True: the result says which span of the operator's traces is that of the run. */
+  traceContext?: boolean;
 }
 
 /** The options of a wait for a result. */
@@ -97,7 +99,7 @@ export type RequestedBy<Steps, Trace, Deps = false, State = false> = Part<Steps,
 /** The options of a run that is started and waited for, in addition to those of its start. */
 export const AWAIT_OPTIONS: OptionTable<AwaitOptions> = { steps: true, trace: true, timeout: true, signal: true };
 
-export const RESULT_OPTIONS: OptionTable<ResultOptions> = { ...AWAIT_OPTIONS, deps: true, state: true };
+export const RESULT_OPTIONS: OptionTable<ResultOptions> = { ...AWAIT_OPTIONS, deps: true, state: true, traceContext: true };
 
 /** Returns the options of a wait alone. */
 export function awaitOptions({ steps, trace, timeout, signal }: AwaitOptions): AwaitOptions {

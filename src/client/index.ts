@@ -49,7 +49,14 @@ export {
 } from '../stores/file-archive.ts';
 export { fileStore, type FileStoreOptions, type PayloadStore, type StoredRun } from '../stores/payload-store.ts';
 export type { MessageMode, SpilledContent } from '../core/domain/content.ts';
-export { type CompletedRun, ProgramResult, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/result.ts';
+export {
+  type CompletedRun,
+  ProgramResult,
+  RunResult,
+  type RunResultFields,
+  type TraceContext,
+  type UnfinishedRun,
+} from '../core/domain/result.ts';
 export type { ProgramStepResult, UnitResult } from '../core/domain/program-run.ts';
 export type { RunRecord } from '../core/domain/record.ts';
 export type { LimitOptions, RunLimits, SessionLimits } from '../core/domain/limits.ts';

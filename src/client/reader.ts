@@ -4,7 +4,7 @@ import type { ApprovalView } from '../core/domain/approvals.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import type { Missing } from '../core/domain/missing-definitions.ts';
 import type { Event } from '../core/domain/record.ts';
-import type { RequestedParts, RunResultFields } from '../core/domain/result.ts';
+import type { RequestedParts, RunResultFields, TraceContext } from '../core/domain/result.ts';
 import { isTerminal, type RunStatus } from '../core/domain/run.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { ExecutionTrace } from '../core/domain/trace.ts';
@@ -111,6 +111,12 @@ export class RunReader {
   /** Returns the trace of the run so far: of a program by query as long as one execution has all of it, otherwise from the events. */
   async trace(): Promise<ExecutionTrace> {
     return (await this.#queriedTrace()) ?? this.#recordedTrace();
+  }
+
+  /** Returns the span of the run in the operator's traces, in a session that of a turn. */
+  async traceContext(turn?: number): Promise<TraceContext> {
+    const { spanOfRun } = await import('./exported-trace.ts');
+    return spanOfRun(this.#client, this.#runId, turn);
   }
 
   /** Returns all steps that are left. */
@@ -290,6 +296,7 @@ export class AwaitedResult {
     deps = false,
     state = false,
     trace = false,
+    traceContext = false,
     ...options
   }: ResultOptions): Promise<{ fields: RunResultFields; parts: RequestedParts }> {
     const fields = await this.#wait(options, async () => {
@@ -298,7 +305,7 @@ export class AwaitedResult {
       this.#isRun = true;
       return runOutcome(this.#client, this.#runId);
     });
-    return { fields: await this.#whole(fields, steps), parts: await this.#parts({ deps, state, trace }) };
+    return { fields: await this.#whole(fields, steps), parts: await this.#parts({ deps, state, trace, traceContext }) };
   }
 
   /** Adds the fields that the closing event leaves out, from the history. */
@@ -310,12 +317,13 @@ export class AwaitedResult {
   }
 
   /** Reads what the run has at its end, as far as it is asked for. */
-  async #parts({ deps, state, trace }: Pick<ResultParts, 'deps' | 'state' | 'trace'>): Promise<RequestedParts> {
+  async #parts({ deps, state, trace, traceContext }: Omit<ResultParts, 'steps'>): Promise<RequestedParts> {
     const data = deps || state ? await this.#reader.data() : undefined;
     return {
       ...(deps ? { deps: data?.deps ?? {} } : {}),
       ...(state ? { state: data?.state ?? {} } : {}),
       ...(trace ? { trace: await this.#reader.trace() } : {}),
+      ...(traceContext ? { traceContext: await this.#reader.traceContext() } : {}),
     };
   }
 

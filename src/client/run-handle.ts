@@ -6,7 +6,7 @@ import { requireKnown } from '../define/option-checks.ts';
 import type { ContentPart } from '../core/domain/content.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { LimitOptions } from '../core/domain/limits.ts';
-import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult, type RunResultFields } from '../core/domain/result.ts';
+import { type DefaultOutput, type ProgramResult, resultFrom, type RunResult, type TraceContext } from '../core/domain/result.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import type { CallDetails, PinnedAgent } from '../core/domain/run-details.ts';
 import type { StepRequest } from '../core/domain/step-request.ts';
@@ -94,7 +94,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Waits for the end and returns the result, for all four terminal statuses. With `steps`, `deps`, `state` and `trace` it also has these,
+   * Waits for the end and returns the result, for all four terminal statuses. With `steps`, `deps`, `state`, `trace` and `traceContext` it also has these,
    * as they are at the end of the run.
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
@@ -131,12 +131,20 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Returns the spans that follow from the record of the run, with the ids that workers give them, as the body of a request to `/v1/traces`
-   * of an OpenTelemetry collector: of the run once it has ended, of its turns, its waits for decisions and its calls of children.
+   * of an OpenTelemetry collector: of the run once it has ended, of its turns, its waits for decisions, its calls of children, and its last
+   * attempts whose workers were lost.
    */
   async exportTrace(): Promise<OtlpTraces> {
     const { exportedTrace } = await import('./exported-trace.ts');
-    const result = async (): Promise<RunResultFields> => (await this.#result.read({})).fields;
-    return this.#allowed.for(() => exportedTrace(this.#client, this.runId, { reader: this.#reader, result }));
+    return this.#allowed.for(() => exportedTrace(this.#client, this.runId));
+  }
+
+  /**
+   * Returns the span of the run in the traces of the operator (docs/telemetry.md), also before it has ended: the ids follow from the run. In
+   * a session that of a turn, by default of the first.
+   */
+  async traceContext({ turn }: { turn?: number } = {}): Promise<TraceContext> {
+    return this.#allowed.for(() => this.#reader.traceContext(turn));
   }
 
   /**

@@ -62,6 +62,9 @@ export async function recordedExecution(client: Client, runId: string, execution
   return reader.execution;
 }
 
+/** The types of timeouts of an attempt that a worker has begun: `START_TO_CLOSE` and `HEARTBEAT`. */
+const LOSSES: ReadonlySet<number> = new Set([1, 4]);
+
 /** Reads one history, event by event. */
 export class ExecutionReader {
   readonly execution: RecordedExecution;
@@ -69,6 +72,9 @@ export class ExecutionReader {
   /** Decodes messages to the run: the workflow refused a message that it could not read, and continued. */
   readonly #marking: LoadedDataConverter;
   readonly #scheduled = new Map<string, NamedActivity>();
+  /** The times at which activities were scheduled, and the attempts that workers have begun, by the event of the schedule. */
+  readonly #scheduledAt = new Map<string, number>();
+  readonly #attempts = new Map<string, number>();
   /** Arguments of Updates that a reset admitted again: the event of their acceptance does not repeat them. */
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
   /** Events since the last workflow task began, which the next task sees. */
@@ -178,16 +184,36 @@ export class ExecutionReader {
 
   async #readActivity(event: HistoryEvent): Promise<boolean> {
     const completed = event.activityTaskCompletedEventAttributes;
-    const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
+    const started = event.activityTaskStartedEventAttributes;
+    const timedOut = event.activityTaskTimedOutEventAttributes;
+    const failed = event.activityTaskFailedEventAttributes ?? timedOut;
     const cancelled = event.activityTaskCanceledEventAttributes;
     if (event.activityTaskScheduledEventAttributes) await this.#schedule(event);
+    else if (started) this.#attempts.set(String(started.scheduledEventId), started.attempt ?? 1);
     else if (completed) this.#end(completed.scheduledEventId, { output: (await this.#decode(completed.result))[0] });
     else if (failed) {
       const failure = await decodeOptionalFailureToOptionalError(this.#converter, failed.failure);
       this.#end(failed.scheduledEventId, { failure: failure ?? new Error('unknown failure') });
+      if (timedOut) this.#noteLoss(event);
     } else if (cancelled) this.#end(cancelled.scheduledEventId, { failure: new CancelledFailure('cancelled') });
     else return false;
     return true;
+  }
+
+  /** Notes an activity that a worker had begun, and has not ended in time. */
+  #noteLoss(event: HistoryEvent): void {
+    const { scheduledEventId, failure } = event.activityTaskTimedOutEventAttributes ?? {};
+    const id = String(scheduledEventId);
+    const [activity, attempt] = [this.#scheduled.get(id), this.#attempts.get(id)];
+    if (activity === undefined || attempt === undefined || !LOSSES.has(failure?.timeoutFailureInfo?.timeoutType ?? 0)) return;
+    const { name, input } = activity;
+    (this.execution.losses ??= []).push({
+      name,
+      input,
+      attempt,
+      scheduledAt: this.#scheduledAt.get(id) ?? 0,
+      endedAt: milliseconds(event),
+    });
   }
 
   async #schedule(event: HistoryEvent): Promise<void> {
@@ -198,6 +224,7 @@ export class ExecutionReader {
     const activity: NamedActivity = { name: activityType?.name ?? '', input: decoded, scheduledIn };
     const before = rescheduledActivity(execution, activity);
     this.#scheduled.set(String(event.eventId), before ?? activity);
+    this.#scheduledAt.set(String(event.eventId), milliseconds(event));
     // To the run the two are one activity, which ended as the last scheduling did.
     if (before !== undefined) return;
     execution.activities.push(activity);
@@ -405,6 +432,8 @@ export interface ExecutionBeginning {
   firstExecutionId?: string;
   /** The place of the caller in a trace. Only the first execution has it. */
   traceparent?: string;
+  /** The run is a session. */
+  isSession?: true;
 }
 
 /** Returns the beginning of an execution, by default the newest one; undefined if the server does not have it. */
@@ -418,5 +447,6 @@ export async function executionBeginning(client: Client, runId: string, executio
   const { traceparent } = program ?? input ?? {};
   const firstExecutionId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? undefined;
   const ofParent = { parentRunId: parent?.runId, parentFirstId: parent?.firstRunId };
-  return defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent });
+  const isSession = (continuedState ?? input)?.session === undefined ? undefined : true;
+  return defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent, isSession });
 }

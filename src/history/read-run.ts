@@ -23,7 +23,13 @@ import type { ArchiveEventsInput } from '../core/protocol.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution, type SeeEvent } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
-import { activitiesNamed, type ExecutionEnd, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import {
+  activitiesNamed,
+  type ExecutionEnd,
+  type LostActivity,
+  type RecordedActivity,
+  type RecordedExecution,
+} from './recorded-execution.ts';
 import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
 
@@ -42,6 +48,8 @@ export interface ReadExecution {
   /** Index of the first step. */
   firstStep: number;
   steps: StepResult[];
+  /** The activities whose last attempt has ended because its worker did not answer any more. */
+  losses: LostActivity[];
   /** Undefined while the execution is running. */
   end?: ExecutionEnd;
   /** The first offset and step of the next execution: this execution must have recorded everything before them. */
@@ -76,6 +84,7 @@ export async function readExecution(
     events: state?.context.events ?? [],
     firstStep: (state?.context.currentStep ?? 0) - steps.length,
     steps,
+    losses: recorded.losses ?? [],
     ...defined({ end }),
     ...(continuedState === undefined
       ? {}

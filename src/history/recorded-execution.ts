@@ -100,7 +100,18 @@ export interface RecordedExecution {
   decidedIn?: number;
   /** The task that told the parent what it had received when the execution continued as new: the loop can have ended from then on. */
   toldIn?: number;
+  /** The activities whose last attempt has ended because its worker did not answer any more. */
+  losses?: LostActivity[];
   end?: ExecutionEnd;
+}
+
+/** An activity whose worker has not answered any more. Times are in milliseconds since the epoch. */
+export interface LostActivity {
+  name: string;
+  input: unknown;
+  attempt: number;
+  scheduledAt: number;
+  endedAt: number;
 }
 
 /** An activity with the name that history gives it. */

@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { type RunTrace, traceOfChild, traceOfStart } from '../telemetry/ids.ts';
+import { describeRun } from '../temporal/run-workflow.ts';
+import { type RunTrace, traceOfChild, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
 import { executionBeginning } from './execution-reader.ts';
+import { readExecution } from './read-run.ts';
 
 /** An execution of a workflow, and a run of it. */
 export interface TracedExecution {
@@ -9,6 +11,8 @@ export interface TracedExecution {
   executionId?: string;
   /** The key of a run inside a workflow of the user, or empty. */
   key: string;
+  /** The offset of an event, if its turn is asked for. Absent: the place is that of the run as a whole. */
+  offset?: number;
 }
 
 /** Finds the place of a run in its trace. */
@@ -20,7 +24,7 @@ export type FindTrace = (client: Client, execution: TracedExecution) => Promise<
  */
 export async function findTrace(
   client: Client,
-  { workflowId, executionId, key }: TracedExecution,
+  { workflowId, executionId, key, offset }: TracedExecution,
   findParent: FindTrace = findTrace,
 ): Promise<RunTrace | undefined> {
   const beginning = await executionBeginning(client, workflowId, executionId);
@@ -30,10 +34,45 @@ export async function findTrace(
   // The input is that of a workflow of the user.
   if (key !== '') return traceOfStart(run, undefined);
   // An execution that continues another one has no start of its own.
-  const start = beginning.before === undefined ? beginning : await executionBeginning(client, workflowId, firstExecutionId);
+  const first = beginning.before === undefined ? beginning : await executionBeginning(client, workflowId, firstExecutionId);
+  // A session may outlive its first execution. Of its turns, only the first is in the trace of the caller.
+  const start = first ?? (beginning.isSession ? beginning : undefined);
   if (start === undefined) return undefined;
-  const { parentRunId, parentFirstId, traceparent } = start;
-  if (parentRunId === undefined || parentFirstId === undefined) return traceOfStart(run, traceparent);
-  const parent = await findParent(client, { workflowId: parentRunId, executionId: parentFirstId, key: '' });
-  return parent === undefined ? undefined : traceOfChild(run, parent);
+  const { parentRunId, parentFirstId, traceparent, isSession } = start;
+  if (parentRunId !== undefined && parentFirstId !== undefined) {
+    const above = { workflowId: parentRunId, executionId: parentFirstId, key: '' };
+    const whole = await findParent(client, above);
+    const parent = whole?.isSession ? await findParent(client, { ...above, offset: offsetOfCall(workflowId) }) : whole;
+    return parent === undefined ? undefined : traceOfChild(run, parent);
+  }
+  const trace = traceOfStart(run, traceparent);
+  if (!isSession) return trace;
+  const session: RunTrace = { ...trace, isSession };
+  if (offset === undefined) return session;
+  const turn = await turnAt(client, { runId: workflowId, firstExecutionId, offset });
+  return turn === undefined ? undefined : traceOfTurn(session, turn);
+}
+
+/** Returns the offset of the event with the call that has started a child: the id of the child ends with its position. */
+function offsetOfCall(childRunId: string): number {
+  const { offset } = /\.(?<offset>\d+)\.\d+\.[^.]+$/.exec(childRunId)?.groups ?? {};
+  return Number(offset ?? 0);
+}
+
+/** Returns the turn of a session to which the event at an offset belongs. Undefined if the server does not have that event any more. */
+async function turnAt(
+  client: Client,
+  { runId, firstExecutionId, offset }: { runId: string; firstExecutionId: string; offset: number },
+): Promise<number | undefined> {
+  let executionId = (await describeRun(client, runId)).runId;
+  for (;;) {
+    const beginning = await executionBeginning(client, runId, executionId);
+    if (beginning?.firstExecutionId !== firstExecutionId) return undefined;
+    const { before, continuedState } = beginning;
+    if (before === undefined || offset >= (continuedState?.window.through ?? 0)) break;
+    executionId = before;
+  }
+  const read = await readExecution(client, runId, executionId);
+  const later = read?.events.slice(Math.max(0, offset - read.firstOffset));
+  return later?.find(({ turn }) => turn !== undefined)?.turn?.number ?? read?.run.state?.session?.turns;
 }

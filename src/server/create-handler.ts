@@ -1,4 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
@@ -16,6 +17,7 @@ import {
   requireScope,
   wrongCredentials,
 } from './auth/caller.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { refuseOthers } from './auth/open-access.ts';
 import { corsAnswer } from './cors.ts';
 import { requireAdmission } from './limits.ts';
@@ -46,6 +48,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const { cors = {} } = options;
   const { report } = settings;
   const app = new Hono<ServerEnv>();
+  if (options.telemetry !== undefined) app.use('*', measureRequests(options.telemetry, settings.prefix));
   // Also for a request that no route takes.
   app.use('*', async (context, next) => {
     const { headers, isPreflight } = corsAnswer(context.req.raw, cors);
@@ -81,6 +84,20 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const handler: Handler = (request, environment) => answer(request, environment, false);
   directHandlers.set(handler, (request, environment) => answer(request, environment, true));
   return handler;
+}
+
+/** Measures the time until a request is answered; of a stream, until it begins. */
+function measureRequests(telemetry: Telemetry, prefix: string): MiddlewareHandler<ServerEnv> {
+  return async (context, next) => {
+    const begun = performance.now();
+    await next();
+    const { method } = context.req;
+    const seconds = (performance.now() - begun) / 1_000;
+    // A path that no route takes is the caller's text.
+    const route = routePath(context, -1).slice(prefix.length);
+    const { status } = context.res;
+    telemetry.measure((metrics) => metrics.request({ method, route: route === '/*' || route === '*' ? 'none' : route, status, seconds }));
+  };
 }
 
 /** Returns the request whose response has the head that is asked for. */

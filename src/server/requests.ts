@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode } from '../core/domain/errors.ts';
 import { canonicalJson, type JsonValue, MAX_CHECKED_DEPTH } from '../core/domain/json.ts';
+import { readTraceparent } from '../core/domain/run-input.ts';
 import { identityOf, type Principal } from '../core/domain/run.ts';
 import { type WaitOptions, withPatience } from '../temporal/waiting.ts';
 import type { Caller } from './auth/caller.ts';
@@ -147,6 +148,12 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
   throw new RequestError('invalid_request', `The header "Idempotency-Key" has ${key.length} characters: write 1 to ${LONGEST_KEY}`, {
     errors: [{ parameter: 'Idempotency-Key', detail: `write 1 to ${LONGEST_KEY} characters` }],
   });
+}
+
+/** Returns the place of the caller in a trace, as tracers and proxies send it; nothing for a header that is none, which the standard ignores. */
+export function callerTrace({ headers }: Pick<Request, 'headers'>): { traceparent?: string } {
+  const traceparent = headers.get('traceparent')?.trim();
+  return traceparent === undefined || readTraceparent(traceparent) === undefined ? {} : { traceparent };
 }
 
 /**

@@ -8,6 +8,7 @@ import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { anyOf, type Authenticate, type Caller } from './auth/caller.ts';
 import { openAuthentication } from './auth/open-access.ts';
 import { RunTokens } from './auth/run-tokens.ts';
@@ -68,6 +69,8 @@ export interface HandlerOptions {
   mcp?: McpOptions;
   /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
   onError?: ReportError;
+  /** Counts requests and their times (docs/telemetry.md#metrics): `await telemetry({ tracerProvider: 'none', meterProvider })`. */
+  telemetry?: Telemetry;
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
@@ -87,6 +90,7 @@ const OPTIONS: OptionTable<HandlerOptions> = {
   closing: true,
   mcp: true,
   onError: true,
+  telemetry: true,
 };
 
 /** Returns the verification of requests. Tokens for one run are tried before the operator's own way. */

@@ -16,7 +16,7 @@ import { within } from '../streams/waits.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { type Caller, mayStart } from './auth/caller.ts';
 import { RequestError } from './problems.ts';
-import { requestDigest, requireOwnId, runIdOfKey, soon } from './requests.ts';
+import { callerTrace, requestDigest, requireOwnId, runIdOfKey, soon } from './requests.ts';
 import type { Reply, ResponseDefinition, RouteRequest } from './route.ts';
 import type { ServerSettings } from './server-options.ts';
 
@@ -40,7 +40,7 @@ type ClientOptions<Body> = Omit<Body, 'runId' | 'ifExists' | 'memo' | 'searchAtt
  * the same key. `notice` tells what the caller should know about a run that has been started.
  */
 export async function startRequested<Body extends StartBody>(
-  { body, caller, client, idempotencyKey: key, settings }: RouteRequest<unknown, unknown, Body>,
+  { body, caller, client, idempotencyKey: key, settings, raw }: RouteRequest<unknown, unknown, Body>,
   route: string,
   start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
   notice: (runId: string) => Promise<string | undefined>,
@@ -52,7 +52,7 @@ export async function startRequested<Body extends StartBody>(
   const digest = key === undefined ? undefined : requestDigest(route, key, body);
   const startAs = async (choice: IfExists): Promise<string> => {
     const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...defined({ runId }) };
-    return (await start({ ...options, ...added, ifExists: choice })).runId;
+    return (await start({ ...callerTrace(raw), ...options, ...added, ifExists: choice })).runId;
   };
   const outcome = await startOnce({ client: client.temporal, runId, isOfKey: given === undefined, digest, ifExists, start: startAs });
   return startReply(outcome, `${settings.prefix}/v1/runs/`, outcome.repeated ? undefined : await notice(outcome.runId));

@@ -26,6 +26,8 @@ export interface StreamSinkContext {
   client?: Client;
   /** Writes a line for the operator: that entries are dropped, that the sink has recovered. */
   log: (line: string) => void;
+  /** Counts entries that the sink drops. */
+  dropped?: (entries: number) => void;
 }
 
 /** The attempt of an activity on whose behalf a worker publishes. */

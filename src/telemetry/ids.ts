@@ -19,6 +19,10 @@ export interface RunTrace {
   parentSpanId?: string;
   /** False: the caller has decided that this trace is not recorded. */
   isSampled: boolean;
+  /** The run is a session of callers, each of whose turns is a trace. */
+  isSession?: true;
+  /** The turn that this is the place of. Absent: it is that of the run as a whole. */
+  turn?: number;
 }
 
 /** What a span is about. `child`: the call that has started a child, as the record of the parent has it. */
@@ -42,6 +46,18 @@ export function traceOfStart(run: TracedRun, traceparent: string | undefined): R
   const caller = traceparent === undefined ? undefined : readTraceparent(traceparent);
   if (caller === undefined) return { run, traceId: traceIdOf(run), isSampled: true };
   return { run, traceId: caller.traceId, parentSpanId: caller.spanId, isSampled: caller.isSampled };
+}
+
+/** Returns the place of a turn of a session. The first is in the trace of the caller, each other one has its own trace. */
+export function traceOfTurn(session: RunTrace, turn: number): RunTrace {
+  if (turn <= 1) return { ...session, turn };
+  const { run, isSampled } = session;
+  return { run, traceId: digest(TRACE_ID_LENGTH, ['trace', ...identityOf(run), turn]), isSampled, isSession: true, turn };
+}
+
+/** Returns the id of the span that all others at a place are below: that of the run, or of the turn. */
+export function rootSpanId({ run, turn }: RunTrace): string {
+  return turn === undefined ? spanIdOf(run, 'run') : spanIdOf(run, 'turn', turn);
 }
 
 /** Returns the place of a run that another one has started as its child: below the call that has started it. */

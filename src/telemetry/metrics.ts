@@ -1,6 +1,7 @@
 import type { UsageStats } from '../core/domain/usage.ts';
+import { defined } from '../core/domain/defined.ts';
 import { ATTRIBUTES as A, METRICS, OPERATIONS, SCOPE } from './names.ts';
-import type { ApiCounter, ApiHistogram, ApiMeter, Attributes, MeterProvider } from './provider.ts';
+import type { ApiMeter, Attributes, MeterProvider } from './provider.ts';
 
 /** The most values of one label. A label with more would make the number of series of a metric grow without end. */
 const MOST_VALUES = 200;
@@ -11,8 +12,58 @@ const OTHER = 'other';
 /** The buckets of durations in seconds, as the conventions have them. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
+/** The buckets of the ages of batches, in seconds: from a minute to a day. */
+const BATCH_SECONDS = [60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 28_800, 57_600, 86_400];
+
 /** The buckets of counts of calls. */
 const CALLS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** The name of a metric in the code. */
+type Metric = keyof typeof METRICS;
+
+/** What a metric is, and what it tells. */
+interface Instrument {
+  kind: 'counter' | 'histogram' | 'gauge';
+  /** Units in braces count things. */
+  unit?: string;
+  description: string;
+  /** The buckets of a histogram. */
+  bounds?: number[];
+}
+
+const duration = (description: string, bounds = SECONDS): Instrument => ({ kind: 'histogram', unit: 's', description, bounds });
+const tokensOf = (description: string): Instrument => ({ kind: 'counter', unit: '{token}', description });
+
+/** All metrics. They are there before anything is measured, so that a query finds them. */
+const INSTRUMENTS: Record<Metric, Instrument> = {
+  inferenceDuration: duration('Time of an attempt of a model call'),
+  firstChunk: duration('Time until the first piece of an answer'),
+  inputTokens: tokensOf('Tokens of requests, those from caches included'),
+  outputTokens: tokensOf('Tokens of answers, those of reasoning included'),
+  cacheRead: tokensOf('Tokens of requests that were read from a cache'),
+  cacheWrite: tokensOf('Tokens of requests that were written to a cache'),
+  reasoningTokens: tokensOf('Tokens of reasoning'),
+  toolDuration: duration('Time of an attempt of a tool call'),
+  agentDuration: duration('Time of a run, or of a turn of a session'),
+  agentInferenceCalls: { kind: 'histogram', unit: '{call}', description: 'Model calls of a run, or of a turn', bounds: CALLS },
+  agentToolCalls: { kind: 'histogram', unit: '{call}', description: 'Tool calls of a run, or of a turn', bounds: CALLS },
+  runsStarted: { kind: 'counter', unit: '{run}', description: 'Runs that have begun' },
+  runsEnded: { kind: 'counter', unit: '{run}', description: 'Runs that have ended' },
+  cost: { kind: 'counter', description: 'Cost of runs and turns that have ended, in US dollars' },
+  approvalsWaiting: { kind: 'gauge', unit: '{run}', description: 'Runs of the namespace that wait for a decision' },
+  fallbacks: { kind: 'counter', unit: '{call}', description: 'Model calls that moved on to another model' },
+  cacheLost: { kind: 'counter', unit: '{call}', description: 'Model calls whose cached beginning was lost' },
+  streamDropped: { kind: 'counter', unit: '{entry}', description: 'Entries of streams that were dropped' },
+  httpDuration: duration('Time until a request of the HTTP service was answered'),
+  dropped: { kind: 'counter', unit: '{span}', description: 'Spans that were lost' },
+  governorWait: duration('Time that a model call waited for its permit'),
+  governorRefused: { kind: 'counter', unit: '{call}', description: 'Calls that a provider refused although they had a permit' },
+  governorHold: { kind: 'counter', unit: 's', description: 'Time of the pauses that providers asked for' },
+  governorPermits: { kind: 'counter', unit: '{permit}', description: 'Permits of calls, lent ahead or granted when they were asked for' },
+  batchWaiting: { kind: 'gauge', unit: '{call}', description: 'Calls that wait for a batch' },
+  batchOpen: { kind: 'gauge', unit: '{batch}', description: 'Batches that were posted and have not ended' },
+  batchAge: duration('Time from the post of a batch to its end', BATCH_SECONDS),
+};
 
 /** One attempt of a model call, as it ended. */
 export interface MeasuredModelCall {
@@ -37,14 +88,27 @@ export interface MeasuredToolCall {
 /** A run, as it ended. */
 export interface MeasuredRun {
   agent: string;
-  isWorkflow: boolean;
   status: string;
   stopReason: string;
+}
+
+/** What a run, or a turn of a session, has used. */
+export interface MeasuredAnswer {
+  agent: string;
+  isWorkflow: boolean;
   seconds: number;
   modelCalls: number;
   toolCalls: number;
   dollars?: number | undefined;
   code?: string | undefined;
+}
+
+/** A request of the HTTP service, as it was answered. */
+export interface MeasuredRequest {
+  method: string;
+  route: string;
+  status: number;
+  seconds: number;
 }
 
 /** A call that moved on from one model to the next. */
@@ -60,67 +124,112 @@ export interface MeasuredFallback {
  */
 export class Metrics {
   readonly #labels = new Map<string, Set<string>>();
-  readonly #counters = new Map<string, ApiCounter>();
-  readonly #histograms = new Map<string, ApiHistogram>();
-  readonly #meter: ApiMeter;
+  readonly #add = new Map<string, (value: number, labels?: Attributes) => void>();
 
   constructor(provider: MeterProvider) {
-    this.#meter = provider.getMeter(SCOPE);
+    const meter = provider.getMeter(SCOPE);
+    for (const [name, instrument] of Object.entries(INSTRUMENTS))
+      this.#add.set(name, recorderOf(meter, METRICS[name as Metric], instrument));
   }
 
   modelCall({ model, seconds, firstChunkSeconds, usage, code }: MeasuredModelCall): void {
     const labels = this.#bounded({ [A.operation]: OPERATIONS.model, ...modelLabels(model) });
-    this.#histogram(METRICS.inferenceDuration, 's', SECONDS).record(seconds, { ...labels, ...this.#errorType(code) });
-    if (firstChunkSeconds !== undefined) this.#histogram(METRICS.firstChunk, 's', SECONDS).record(firstChunkSeconds, labels);
+    this.#record('inferenceDuration', seconds, { ...labels, ...this.#errorType(code) });
+    if (firstChunkSeconds !== undefined) this.#record('firstChunk', firstChunkSeconds, labels);
     if (usage === undefined || usage === null) return;
-    const tokens: [name: string, amount: number | undefined][] = [
-      [METRICS.inputTokens, usage.promptTokens],
-      [METRICS.outputTokens, usage.completionTokens],
-      [METRICS.cacheRead, usage.cachedTokens],
-      [METRICS.cacheWrite, usage.cacheWriteTokens],
-      [METRICS.reasoningTokens, usage.reasoningTokens],
+    const amounts: [metric: Metric, amount: number | undefined][] = [
+      ['inputTokens', usage.promptTokens],
+      ['outputTokens', usage.completionTokens],
+      ['cacheRead', usage.cachedTokens],
+      ['cacheWrite', usage.cacheWriteTokens],
+      ['reasoningTokens', usage.reasoningTokens],
     ];
-    for (const [name, amount = 0] of tokens) if (amount > 0) this.#counter(name, '{token}').add(amount, labels);
+    for (const [metric, amount = 0] of amounts) if (amount > 0) this.#record(metric, amount, labels);
   }
 
   toolCall({ tool, agent, seconds, code }: MeasuredToolCall): void {
     const labels = this.#bounded({ [A.tool]: tool, [A.agent]: agent });
-    this.#histogram(METRICS.toolDuration, 's', SECONDS).record(seconds, { ...labels, ...this.#errorType(code) });
+    this.#record('toolDuration', seconds, { ...labels, ...this.#errorType(code) });
   }
 
-  runEnded({ agent, isWorkflow, status, stopReason, seconds, modelCalls, toolCalls, dollars, code }: MeasuredRun): void {
+  runStarted(agent: string): void {
+    this.#record('runsStarted', 1, this.#bounded({ [A.agent]: agent }));
+  }
+
+  runEnded({ agent, status, stopReason }: MeasuredRun): void {
+    this.#record('runsEnded', 1, this.#bounded({ [A.agent]: agent, [A.status]: status, [A.stopReason]: stopReason }));
+  }
+
+  /** A run, or a turn of a session, has ended. */
+  answered({ agent, isWorkflow, seconds, modelCalls, toolCalls, dollars, code }: MeasuredAnswer): void {
     const name = this.#bounded({ [A.agent]: agent });
-    this.#counter(METRICS.runsEnded, '{run}').add(1, this.#bounded({ [A.agent]: agent, [A.status]: status, [A.stopReason]: stopReason }));
-    if (dollars !== undefined) this.#counter(METRICS.cost, '').add(dollars, name);
+    if (dollars !== undefined) this.#record('cost', dollars, name);
     if (isWorkflow) return;
-    this.#histogram(METRICS.agentDuration, 's', SECONDS).record(seconds, { ...name, ...this.#errorType(code) });
-    this.#histogram(METRICS.agentInferenceCalls, '{call}', CALLS).record(modelCalls, name);
-    this.#histogram(METRICS.agentToolCalls, '{call}', CALLS).record(toolCalls, name);
+    this.#record('agentDuration', seconds, { ...name, ...this.#errorType(code) });
+    this.#record('agentInferenceCalls', modelCalls, name);
+    this.#record('agentToolCalls', toolCalls, name);
   }
 
   fallback({ from, to, code }: MeasuredFallback): void {
-    this.#counter(METRICS.fallbacks, '{call}').add(1, this.#bounded({ [A.from]: from, [A.to]: to, [A.code]: code }));
+    this.#record('fallbacks', 1, this.#bounded({ [A.from]: from, [A.to]: to, [A.code]: code }));
   }
 
   /** A call has got its permit from the governor. `source`: it was `lent`, or `granted` when it was asked for. */
   governorPermit({ provider, seconds, source }: { provider: string; seconds: number; source: 'lent' | 'granted' }): void {
     const labels = this.#bounded({ [A.provider]: provider });
-    this.#histogram(METRICS.governorWait, 's', SECONDS).record(seconds, labels);
-    this.#counter(METRICS.governorPermits, '{permit}').add(1, { ...labels, [A.source]: source });
+    this.#record('governorWait', seconds, labels);
+    this.#record('governorPermits', 1, { ...labels, [A.source]: source });
   }
 
   /** A provider has refused a call that had a permit. */
   governorRefused(provider: string): void {
-    this.#counter(METRICS.governorRefused, '{call}').add(1, this.#bounded({ [A.provider]: provider }));
+    this.#record('governorRefused', 1, this.#bounded({ [A.provider]: provider }));
   }
 
   /** A provider has asked for a pause, in which nothing is sent to it. */
   governorHeld(provider: string, seconds: number): void {
-    this.#counter(METRICS.governorHold, 's').add(seconds, this.#bounded({ [A.provider]: provider }));
+    this.#record('governorHold', seconds, this.#bounded({ [A.provider]: provider }));
   }
 
-  dropped(): void {
-    this.#counter(METRICS.dropped, '{span}').add(1);
+  /** The calls that wait for a batch of a provider, and its batches that have been posted and have not ended, as its collector has them. */
+  batches(provider: string, { waiting, open }: { waiting: number; open: number }): void {
+    const labels = this.#bounded({ [A.provider]: provider });
+    this.#record('batchWaiting', waiting, labels);
+    this.#record('batchOpen', open, labels);
+  }
+
+  /** A batch has ended. */
+  batchEnded(provider: string, seconds: number): void {
+    this.#record('batchAge', seconds, this.#bounded({ [A.provider]: provider }));
+  }
+
+  /** The provider has lost the cached beginning of a conversation, and reads it again at the full price. */
+  cacheLost(model: string): void {
+    this.#record('cacheLost', 1, this.#bounded(modelLabels(model)));
+  }
+
+  /** Entries of the streams of runs were dropped. */
+  streamDropped(entries: number): void {
+    this.#record('streamDropped', entries);
+  }
+
+  /** Runs wait for a decision about a call, in the whole namespace. */
+  approvalsWaiting(runs: number): void {
+    this.#record('approvalsWaiting', runs);
+  }
+
+  /** A request of the HTTP service is answered. `route`: its path, with names instead of ids. */
+  request({ method, route, status, seconds }: MeasuredRequest): void {
+    const labels = this.#bounded({ [A.method]: method, [A.route]: route, [A.httpStatus]: String(status) });
+    this.#record('httpDuration', seconds, labels);
+  }
+
+  dropped(count: number): void {
+    this.#record('dropped', count);
+  }
+
+  #record(metric: Metric, value: number, labels: Attributes = {}): void {
+    this.#add.get(metric)?.(value, labels);
   }
 
   #errorType(code: string | undefined): Attributes {
@@ -139,18 +248,28 @@ export class Metrics {
     known.add(value);
     return value;
   }
+}
 
-  #counter(name: string, unit: string): ApiCounter {
-    const counter = this.#counters.get(name) ?? this.#meter.createCounter(name, unit === '' ? {} : { unit });
-    this.#counters.set(name, counter);
-    return counter;
+/** Returns the function that adds a measurement to a metric. */
+function recorderOf(
+  meter: ApiMeter,
+  name: string,
+  { kind, unit, description, bounds }: Instrument,
+): (value: number, labels?: Attributes) => void {
+  const options = { description, ...defined({ unit }) };
+  if (kind === 'gauge') {
+    const gauge = meter.createGauge(name, options);
+    return (value, labels) => gauge.record(value, labels);
   }
-
-  #histogram(name: string, unit: string, explicitBucketBoundaries: number[]): ApiHistogram {
-    const histogram = this.#histograms.get(name) ?? this.#meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries } });
-    this.#histograms.set(name, histogram);
-    return histogram;
+  if (kind === 'counter') {
+    const counter = meter.createCounter(name, options);
+    return (value, labels) => counter.add(value, labels);
   }
+  const histogram = meter.createHistogram(name, {
+    ...options,
+    ...(bounds === undefined ? {} : { advice: { explicitBucketBoundaries: bounds } }),
+  });
+  return (value, labels) => histogram.record(value, labels);
 }
 
 /** Returns the attributes that name a model, given as `provider/model`. */

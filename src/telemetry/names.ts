@@ -55,6 +55,9 @@ export const ATTRIBUTES = {
   child: 'longhaul.child.run.id',
   decision: 'longhaul.decision',
   decisionSource: 'longhaul.decision.source',
+  method: 'http.request.method',
+  route: 'http.route',
+  httpStatus: 'http.response.status_code',
   /** Where a permit of the governor came from: `lent` or `granted`. */
   source: 'source',
   /** The label of the fallback metrics. */
@@ -76,12 +79,27 @@ export const METRICS = {
   agentDuration: 'gen_ai.invoke_agent.duration',
   agentInferenceCalls: 'gen_ai.invoke_agent.inference_calls',
   agentToolCalls: 'gen_ai.invoke_agent.tool_calls',
+  runsStarted: 'longhaul.runs.started',
   runsEnded: 'longhaul.runs.ended',
   cost: 'longhaul.cost_usd',
+  approvalsWaiting: 'longhaul.approvals.waiting',
   fallbacks: 'longhaul.fallbacks',
-  governorWait: 'longhaul.governor.wait',
-  governorRefused: 'longhaul.governor.refused',
-  governorHold: 'longhaul.governor.hold',
-  governorPermits: 'longhaul.governor.permits',
+  cacheLost: 'longhaul.cache.lost',
+  streamDropped: 'longhaul.stream.dropped',
+  httpDuration: 'longhaul.http.duration',
   dropped: 'longhaul.telemetry.dropped',
+  /** Seconds that a model call waited for its permit. */
+  governorWait: 'longhaul.governor.wait',
+  /** Calls that the provider refused although they had a permit. */
+  governorRefused: 'longhaul.governor.refused',
+  /** Seconds for which providers asked for a pause. */
+  governorHold: 'longhaul.governor.hold',
+  /** Permits that the process got, lent ahead or when asked for. */
+  governorPermits: 'longhaul.governor.permits',
+  /** Calls that wait for their batch. */
+  batchWaiting: 'longhaul.batch.waiting',
+  /** Batches that have been posted and have not ended. */
+  batchOpen: 'longhaul.batch.open',
+  /** Seconds from the post of a batch to its end. */
+  batchAge: 'longhaul.batch.age',
 } as const;

@@ -1,6 +1,6 @@
 import { SCOPE } from './names.ts';
 import type { AttributeValue } from './provider.ts';
-import type { SpanRecord } from './telemetry.ts';
+import type { SpanRecord } from './span-record.ts';
 
 /** A value in the JSON of OTLP. */
 type OtlpValue =
@@ -26,6 +26,7 @@ interface OtlpSpan {
   startTimeUnixNano: string;
   endTimeUnixNano: string;
   attributes: OtlpAttribute[];
+  links?: { traceId: string; spanId: string }[];
   status: { code?: number; message?: string };
 }
 
@@ -43,12 +44,12 @@ const FAILED = 2;
 const NANOSECONDS = 1_000_000n;
 
 /** Returns spans as a collector takes them. */
-export function otlpTraces(spans: readonly SpanRecord[]): OtlpTraces {
-  const resource = { attributes: [attribute('service.name', SCOPE)] };
+export function otlpTraces(spans: readonly SpanRecord[], known: Readonly<Record<string, string>> = { 'service.name': SCOPE }): OtlpTraces {
+  const resource = { attributes: Object.entries(known).map(([key, value]) => attribute(key, value)) };
   return { resourceSpans: [{ resource, scopeSpans: [{ scope: { name: SCOPE }, spans: spans.map(otlpSpan) }] }] };
 }
 
-function otlpSpan({ traceId, spanId, parentSpanId, name, kind, startTime, endTime, attributes, error }: SpanRecord): OtlpSpan {
+function otlpSpan({ traceId, spanId, parentSpanId, name, kind, startTime, endTime, attributes, links, error }: SpanRecord): OtlpSpan {
   return {
     traceId,
     spanId,
@@ -58,6 +59,7 @@ function otlpSpan({ traceId, spanId, parentSpanId, name, kind, startTime, endTim
     startTimeUnixNano: nanoseconds(startTime),
     endTimeUnixNano: nanoseconds(endTime),
     attributes: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    ...(links === undefined ? {} : { links }),
     status: error === undefined ? {} : { code: FAILED, message: error },
   };
 }

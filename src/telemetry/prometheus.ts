@@ -6,6 +6,19 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** The words for units at the end of names. Units in braces count things, and have none. */
 const UNITS: Readonly<Record<string, string>> = { s: '_seconds' };
 
+/** Milliseconds between two looks at what others have measured. */
+const READ_EVERY_MS = 1_000;
+
+/** The buckets for durations in seconds, and sizes, that others measure. */
+const CORE_BOUNDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3_600];
+
+/** A measurement of somebody else: that of a counter is what it has grown by. */
+export interface MeasuredElsewhere {
+  metric: { name: string; kind: string; unit?: string | undefined };
+  value: number;
+  attributes: Readonly<Record<string, string | number | boolean>>;
+}
+
 /** One series of a counter, or of a histogram with its buckets. */
 interface Series {
   labels: Attributes;
@@ -17,7 +30,7 @@ interface Series {
 /** A metric with its series. */
 interface Family {
   name: string;
-  type: 'counter' | 'histogram';
+  type: 'counter' | 'histogram' | 'gauge';
   help: string;
   /** Upper bounds of the buckets of a histogram. */
   bounds: readonly number[];
@@ -31,28 +44,53 @@ interface Family {
 export class PrometheusMetrics implements MeterProvider {
   readonly contentType = CONTENT_TYPE;
   readonly #families = new Map<string, Family>();
+  readonly #followed: (() => Iterable<MeasuredElsewhere>)[] = [];
 
   getMeter(): ApiMeter {
     return {
-      createCounter: (name, { unit = '' } = {}) => {
-        const family = this.#family(name, { name: `${baseName(name, unit)}_total`, type: 'counter', bounds: [] });
+      createCounter: (name, { unit = '', description } = {}) => {
+        const family = this.#family({ help: description ?? name, name: `${baseName(name, unit)}_total`, type: 'counter', bounds: [] });
         return { add: (value, labels = {}) => add(family, value, labels) };
       },
-      createHistogram: (name, { unit = '', advice = {} } = {}) => {
+      createHistogram: (name, { unit = '', description, advice = {} } = {}) => {
         const bounds = advice.explicitBucketBoundaries ?? [];
-        const family = this.#family(name, { name: baseName(name, unit), type: 'histogram', bounds });
+        const family = this.#family({ help: description ?? name, name: baseName(name, unit), type: 'histogram', bounds });
         return { record: (value, labels = {}) => add(family, value, labels) };
+      },
+      createGauge: (name, { unit = '', description } = {}) => {
+        const family = this.#family({ help: description ?? name, name: baseName(name, unit), type: 'gauge', bounds: [] });
+        return { record: (value, labels = {}) => set(family, value, labels) };
       },
     };
   }
 
+  /** Adds measurements of somebody else, which are asked for them before the page is shown and at least once a second. */
+  follow(updates: () => Iterable<MeasuredElsewhere>): void {
+    this.#followed.push(updates);
+    // A source that is not read keeps what it measures in a bounded buffer.
+    if (this.#followed.length === 1) setInterval(() => this.#read(), READ_EVERY_MS).unref();
+  }
+
+  #read(): void {
+    const meter = this.getMeter();
+    for (const updates of this.#followed) {
+      for (const { metric, value, attributes } of updates()) {
+        const { name, kind, unit = '' } = metric;
+        if (kind === 'counter') meter.createCounter(name, { unit }).add(value, labelsOf(attributes));
+        else if (kind === 'gauge') meter.createGauge(name, { unit }).record(value, labelsOf(attributes));
+        else meter.createHistogram(name, { unit, advice: { explicitBucketBoundaries: CORE_BOUNDS } }).record(value, labelsOf(attributes));
+      }
+    }
+  }
+
   /** Returns the page: each metric with its series, in the order in which they came to be. */
   text(): string {
+    this.#read();
     return [...this.#families.values()].map(familyText).join('');
   }
 
-  #family(metric: string, made: Omit<Family, 'help' | 'series'>): Family {
-    const family = this.#families.get(made.name) ?? { ...made, help: `The metric ${metric}`, series: new Map() };
+  #family(made: Omit<Family, 'series'>): Family {
+    const family = this.#families.get(made.name) ?? { ...made, series: new Map() };
     this.#families.set(made.name, family);
     return family;
   }
@@ -61,6 +99,10 @@ export class PrometheusMetrics implements MeterProvider {
 /** Returns metrics for Prometheus: `telemetry({ tracerProvider: 'none', meterProvider: prometheusMetrics() })`. */
 export function prometheusMetrics(): PrometheusMetrics {
   return new PrometheusMetrics();
+}
+
+function labelsOf(attributes: MeasuredElsewhere['attributes']): Attributes {
+  return { ...attributes };
 }
 
 function add({ series, bounds }: Family, value: number, labels: Attributes): void {
@@ -74,12 +116,16 @@ function add({ series, bounds }: Family, value: number, labels: Attributes): voi
   for (const [index, bound] of bounds.entries()) if (value <= bound) one.buckets[index] = (one.buckets[index] ?? 0) + 1;
 }
 
+function set({ series }: Family, value: number, labels: Attributes): void {
+  if (Number.isFinite(value)) series.set(labelsText(labels), { labels, sum: value, count: 1, buckets: [] });
+}
+
 function familyText({ name, type, help, bounds, series }: Family): string {
-  const lines = [...series.values()].flatMap((one) => (type === 'counter' ? [counterLine(name, one)] : histogramLines(name, one, bounds)));
+  const lines = [...series.values()].flatMap((one) => (type === 'histogram' ? histogramLines(name, one, bounds) : [valueLine(name, one)]));
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
 }
 
-function counterLine(name: string, { labels, sum }: Series): string {
+function valueLine(name: string, { labels, sum }: Series): string {
   return `${name}${labelsText(labels)} ${sum}`;
 }
 

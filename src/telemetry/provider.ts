@@ -42,6 +42,11 @@ export interface ApiHistogram {
   record(value: number, attributes?: Attributes): void;
 }
 
+/** A value that rises and falls: each one replaces the one before. */
+export interface ApiGauge {
+  record(value: number, attributes?: Attributes): void;
+}
+
 /** What a metric is. */
 interface InstrumentOptions {
   unit?: string;
@@ -52,6 +57,7 @@ interface InstrumentOptions {
 export interface ApiMeter {
   createCounter(name: string, options?: InstrumentOptions): ApiCounter;
   createHistogram(name: string, options?: InstrumentOptions): ApiHistogram;
+  createGauge(name: string, options?: InstrumentOptions): ApiGauge;
 }
 
 /** What Longhaul needs of `@opentelemetry/api`. A context is passed on as it is. */
@@ -61,6 +67,8 @@ export interface Api {
   meterProvider(): MeterProvider;
   /** Returns a context below a span that another process has started. */
   below(parent: SpanContext): unknown;
+  /** Returns the span of a context that others are started in. */
+  parentIn(context: unknown): SpanContext | undefined;
   /** Does the work with a span as the active one. */
   within<Value>(span: ApiSpan, work: () => Value): Value;
 }

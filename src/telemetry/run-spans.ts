@@ -1,21 +1,24 @@
-import type { TracedChild, TracedEnd, TracedPart, TracedTurn, TracedWait } from '../core/domain/traced-part.ts';
+import { defined } from '../core/domain/defined.ts';
+import type { TracedChild, TracedEnd, TracedLoss, TracedPart, TracedTurn, TracedWait } from '../core/domain/traced-part.ts';
 import { type AggregatedUsage, dollarsOf, type UsageStats } from '../core/domain/usage.ts';
-import { type RunTrace, spanIdOf, type TracedRun } from './ids.ts';
+import { rootSpanId, type RunTrace, spanIdOf, type TracedRun, traceOfTurn } from './ids.ts';
+import { modelLabels } from './metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS, SPANS } from './names.ts';
 import type { Attributes } from './provider.ts';
-import type { SpanRecord } from './telemetry.ts';
+import type { SpanRecord } from './span-record.ts';
 
 /**
  * Returns the spans that no activity makes: of the run, its turns, its waits for decisions, and its calls of children. They follow from the
- * record alone, so every process that has it makes the same ones, with the same ids: a span that is reported twice is one span.
+ * record alone, so every process that has it makes the same ones, with the same ids: a span that is reported twice is one span. A session
+ * has no span of its own: it is open for as long as its users like, and each turn is a trace.
  */
-export function runSpans(trace: RunTrace, { agentName, waits, children, turns, end }: TracedPart): SpanRecord[] {
-  const below = { trace, common: commonAttributes(trace.run, agentName) };
+export function runSpans(trace: RunTrace, { waits, children, turns, losses = [], end }: TracedPart): SpanRecord[] {
   return [
-    ...waits.map((wait) => waitSpan(below, wait)),
-    ...children.map((child) => childSpan(below, child)),
-    ...turns.map((turn) => turnSpan(below, agentName, turn)),
-    ...(end === undefined ? [] : [endSpan(below, agentName, end)]),
+    ...waits.map((wait) => waitSpan(trace, wait)),
+    ...children.map((child) => childSpan(trace, child)),
+    ...losses.map((loss) => lossSpan(placeIn(trace, loss.turn), loss)),
+    ...turns.map((turn) => turnSpan(trace, turn)),
+    ...(end === undefined || trace.isSession ? [] : [endSpan(trace, end)]),
   ];
 }
 
@@ -39,36 +42,37 @@ export function usageAttributes(usage: UsageStats | AggregatedUsage | null | und
   };
 }
 
-/** What the spans below that of the run share. */
-interface Below {
-  trace: RunTrace;
-  common: Attributes;
+/** Returns the place of something that happened in a turn, if the run is a session. */
+function placeIn(trace: RunTrace, turn: number | undefined): RunTrace {
+  return trace.isSession && turn !== undefined ? traceOfTurn(trace, turn) : trace;
 }
 
-function waitSpan(
-  { trace: { run, traceId }, common }: Below,
-  { id, callId, toolName, decision, source, from, to }: TracedWait,
-): SpanRecord {
+function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, agent, from, to, turn }: TracedWait): SpanRecord {
+  const common = commonAttributes(trace.run, agent);
+  const place = placeIn(trace, turn);
   return {
     name: SPANS.wait,
-    traceId,
-    spanId: spanIdOf(run, 'wait', callId, id),
-    parentSpanId: spanIdOf(run, 'run'),
+    traceId: place.traceId,
+    spanId: spanIdOf(trace.run, 'wait', callId, id),
+    parentSpanId: rootSpanId(place),
     startTime: from,
     endTime: to,
     attributes: { ...common, [A.tool]: toolName, [A.toolCall]: callId, [A.decision]: decision, [A.decisionSource]: source },
   };
 }
 
-function childSpan({ trace: { run, traceId }, common }: Below, child: TracedChild): SpanRecord {
-  const { childRunId, callId, toolName, isLater, isError, from, to } = child;
+function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
+  const { childRunId, callId, toolName, agent, isLater, isError, from, to, turn } = child;
+  const { run } = trace;
+  const common = commonAttributes(run, agent);
+  const place = placeIn(trace, turn);
   const ofTool = { [A.operation]: OPERATIONS.tool, [A.tool]: toolName ?? '', [A.toolCall]: callId };
   return {
     name: toolName === undefined ? `${SPANS.step} ${callId}` : `${OPERATIONS.tool} ${toolName}`,
-    traceId,
+    traceId: place.traceId,
     // The child knows its own id alone. A child that is kept hangs below the call that has started it.
     spanId: spanIdOf(run, 'child', childRunId, ...(isLater ? [callId] : [])),
-    parentSpanId: spanIdOf(run, 'run'),
+    parentSpanId: rootSpanId(place),
     startTime: from,
     endTime: to,
     attributes: { ...common, ...(toolName === undefined ? {} : ofTool), [A.child]: childRunId },
@@ -76,34 +80,87 @@ function childSpan({ trace: { run, traceId }, common }: Below, child: TracedChil
   };
 }
 
-function turnSpan({ trace: { run, traceId }, common }: Below, agentName: string, turn: TracedTurn): SpanRecord {
-  const { number, status, stopReason, from, to } = turn;
-  return {
-    name: `${OPERATIONS.agent} ${agentName}`,
-    traceId,
-    spanId: spanIdOf(run, 'turn', number),
-    parentSpanId: spanIdOf(run, 'run'),
-    startTime: from,
-    endTime: to,
-    attributes: { ...common, [A.operation]: OPERATIONS.agent, [A.turn]: number, [A.status]: status, [A.stopReason]: stopReason },
-    ...(status === 'error' ? { error: stopReason } : {}),
-  };
-}
+/** The kind of error of an attempt whose worker has not answered any more. */
+const WORKER_LOST = 'worker_lost';
 
-function endSpan({ trace: { run, traceId, parentSpanId }, common }: Below, agentName: string, end: TracedEnd): SpanRecord {
-  const { status, stopReason, errorCode, isWorkflow, usage, steps, toolCalls, from, to } = end;
-  const operation = isWorkflow ? OPERATIONS.workflow : OPERATIONS.agent;
+/**
+ * Returns the span of an attempt whose worker was killed before it could report one itself. Spans that a tool has made are below it. That of
+ * a model call has its own id: the worker may have reported some of the models that it asked.
+ */
+export function lossSpan(place: RunTrace, { agent, call, toolName, model, step, attempt, from, to }: TracedLoss): SpanRecord {
+  const { run, traceId } = place;
+  const labels = model === undefined ? {} : modelLabels(model);
+  const ofModel = {
+    name: [OPERATIONS.model, labels[A.requestModel] ?? []].flat().join(' '),
+    spanId: spanIdOf(run, 'chat', call, attempt, 'lost'),
+  };
+  const ofTool = { name: `${OPERATIONS.tool} ${toolName}`, spanId: spanIdOf(run, 'tool', call, attempt) };
+  const ofCall: Attributes =
+    toolName === undefined
+      ? { ...labels, [A.operation]: OPERATIONS.model }
+      : { [A.operation]: OPERATIONS.tool, [A.tool]: toolName, [A.toolType]: 'function', [A.toolCall]: call };
   return {
-    name: `${operation} ${agentName}`,
+    ...(toolName === undefined ? ofModel : ofTool),
     traceId,
-    spanId: spanIdOf(run, 'run'),
-    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    parentSpanId: rootSpanId(place),
     startTime: from,
     endTime: to,
     attributes: {
-      ...common,
-      ...(isWorkflow ? { [A.workflow]: agentName } : {}),
+      ...commonAttributes(run, agent),
+      ...ofCall,
+      [A.attempt]: attempt,
+      ...(step === undefined ? {} : { [A.step]: step }),
+      [A.errorType]: WORKER_LOST,
+    },
+    error: WORKER_LOST,
+  };
+}
+
+/** Returns the span of a turn: the root of a trace, which names the turn before; in a session that a run keeps, a span below the session. */
+function turnSpan(trace: RunTrace, turn: TracedTurn): SpanRecord {
+  const { run, isSession } = trace;
+  const { number, agent } = turn;
+  const { traceId, parentSpanId } = isSession ? traceOfTurn(trace, number) : { ...trace, parentSpanId: spanIdOf(run, 'run') };
+  const before = isSession && number > 1 ? traceOfTurn(trace, number - 1) : undefined;
+  const links = before && [{ traceId: before.traceId, spanId: rootSpanId(before) }];
+  const { error, attributes, ...times } = ending(turn);
+  return {
+    name: `${OPERATIONS.agent} ${agent}`,
+    traceId,
+    spanId: spanIdOf(run, 'turn', number),
+    ...times,
+    attributes: { ...commonAttributes(run, agent), [A.operation]: OPERATIONS.agent, [A.turn]: number, ...attributes },
+    ...defined({ parentSpanId, links, error }),
+  };
+}
+
+function endSpan({ run, traceId, parentSpanId }: RunTrace, end: TracedEnd): SpanRecord {
+  const { agent } = end;
+  const operation = end.isWorkflow ? OPERATIONS.workflow : OPERATIONS.agent;
+  const { error, attributes, ...times } = ending(end);
+  return {
+    name: `${operation} ${agent}`,
+    traceId,
+    spanId: spanIdOf(run, 'run'),
+    ...times,
+    attributes: {
+      ...commonAttributes(run, agent),
+      ...(end.isWorkflow ? { [A.workflow]: agent } : {}),
       [A.operation]: operation,
+      ...attributes,
+    },
+    ...defined({ parentSpanId, error }),
+  };
+}
+
+/** Returns what the span of a run, or of a turn, says of its end. */
+function ending(end: TracedEnd): Pick<SpanRecord, 'startTime' | 'endTime' | 'attributes'> & { error: string | undefined } {
+  const { status, stopReason, errorCode, usage, steps, toolCalls, from, to } = end;
+  const hasFailed = status === 'error' || status === 'terminated' || status === 'timed_out';
+  return {
+    startTime: from,
+    endTime: to,
+    attributes: {
       [A.status]: status,
       [A.stopReason]: stopReason,
       [A.steps]: steps,
@@ -112,6 +169,6 @@ function endSpan({ trace: { run, traceId, parentSpanId }, common }: Below, agent
       ...usageAttributes(usage),
       ...(errorCode === undefined ? {} : { [A.errorType]: errorCode }),
     },
-    ...(status === 'error' ? { error: errorCode ?? stopReason } : {}),
+    error: hasFailed ? (errorCode ?? stopReason) : undefined,
   };
 }

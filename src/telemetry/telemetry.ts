@@ -1,11 +1,18 @@
-import type { Span } from '@opentelemetry/api';
+import type { Context, Span } from '@opentelemetry/api';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { checkedRatio, type IdGenerator, idGenerator, isInSample, type RunTrace, spanIdOf, traceIdOf, withIds } from './ids.ts';
+import { type OtelEnvironment, otelEnvironment } from './environment.ts';
+import { serveMetrics } from './metrics-server.ts';
 import { Metrics } from './metrics.ts';
 import { SCOPE, SPANS } from './names.ts';
-import type { Api, ApiSpan, ApiTracer, Attributes, MeterProvider, TracerProvider } from './provider.ts';
+import { OtlpProvider } from './otlp-provider.ts';
+import { PrometheusMetrics } from './prometheus.ts';
+import type { SpanRecord, SpanStart } from './span-record.ts';
+import { queueingProcessor, type Sampled, type SpanExporter, type SpanProcessor } from './span-queue.ts';
+import type { Api, ApiSpan, ApiTracer, MeterProvider, TracerProvider } from './provider.ts';
 
 /** Options of `telemetry()`. */
 export interface TelemetryOptions {
@@ -23,6 +30,20 @@ export interface TelemetryOptions {
   sampleRatio?: number;
 }
 
+/** Options of `repair`. */
+export interface RepairOptions {
+  /** A moment, or how long ago it was: `'1h'`. */
+  since: Date | Duration;
+}
+
+/** What `repair` has reported. */
+export interface RepairedTraces {
+  runs: number;
+  spans: number;
+  /** Runs whose records the server does not have any more. */
+  unread: number;
+}
+
 const OPTIONS: OptionTable<TelemetryOptions> = { tracerProvider: true, meterProvider: true, sampleRatio: true };
 
 /** The kinds of spans that Longhaul makes, with the numbers of the API. `client`: a call to another system. */
@@ -34,25 +55,6 @@ const FAILED = 2;
 /** The flag of a span context that is recorded. */
 const SAMPLED = 1;
 
-/** A span that begins. */
-export interface SpanStart {
-  name: string;
-  kind?: keyof typeof KINDS;
-  spanId: string;
-  /** Absent: the span is the root of its trace. */
-  parentSpanId?: string;
-  attributes: Attributes;
-}
-
-/** A span as a whole. Times are in milliseconds since the epoch. */
-export interface SpanRecord extends SpanStart {
-  traceId: string;
-  startTime: number;
-  endTime: number;
-  /** What went wrong, in a word: the status of the span is an error then. */
-  error?: string;
-}
-
 /**
  * Spans and metrics of a worker, by the user's own OpenTelemetry SDK. Nothing here can fail a run or let it wait: what cannot be reported
  * is counted.
@@ -62,20 +64,32 @@ export class Telemetry {
   readonly idGenerator: IdGenerator = idGenerator;
   readonly #api: Api;
   readonly #options: TelemetryOptions;
+  readonly #environment: Partial<OtelEnvironment>;
+  #own: OtlpProvider | undefined;
   readonly #ratio: number;
   #tracer: ApiTracer | undefined;
   #metrics: Metrics | undefined;
   #dropped = 0;
+  #repair: ((since: Date) => Promise<RepairedTraces>) | undefined;
 
-  constructor(api: Api, options: TelemetryOptions) {
+  /** `environment`: what the variables `OTEL_*` say, as far as the options do not. */
+  constructor(api: Api, options: TelemetryOptions, environment: Partial<OtelEnvironment> = {}) {
     this.#api = api;
     this.#options = options;
-    this.#ratio = checkedRatio(options.sampleRatio ?? 1);
+    this.#environment = environment;
+    this.#ratio = checkedRatio(options.sampleRatio ?? environment.ratio ?? 1);
   }
 
   /** False: only metrics are reported. */
   get hasSpans(): boolean {
-    return this.#options.tracerProvider !== 'none';
+    const { tracerProvider } = this.#options;
+    return tracerProvider === undefined ? (this.#environment.hasSpans ?? true) : tracerProvider !== 'none';
+  }
+
+  /** The page of metrics, if they go to one: what Temporal's Core measures is there, too. */
+  get page(): PrometheusMetrics | undefined {
+    const { meterProvider } = this.#options;
+    return meterProvider instanceof PrometheusMetrics ? meterProvider : undefined;
   }
 
   /** The number of spans that could not be made or reported. */
@@ -102,7 +116,7 @@ export class Telemetry {
     const isNone = /^0*$/.test(traceId);
     throw new UsageError(
       isNone
-        ? 'telemetry: there is no tracer provider: give "tracerProvider" to telemetry(), or register one with @opentelemetry/api before the worker is created'
+        ? 'telemetry: there is no tracer provider: give "tracerProvider" to telemetry(), register one with @opentelemetry/api before the worker is created, or set OTEL_EXPORTER_OTLP_ENDPOINT'
         : 'telemetry: the tracer provider makes ids of its own: create it with "idGenerator" of telemetry(), so that all workers report a run as one trace',
     );
   }
@@ -143,23 +157,58 @@ export class Telemetry {
     }
   }
 
-  /** Counts a span that is lost. */
-  drop(): void {
-    this.#dropped += 1;
+  /** Counts something. A meter provider that throws costs a measurement, and nothing else. */
+  measure(count: (metrics: Metrics) => void): void {
     try {
-      this.metrics.dropped();
+      count(this.metrics);
     } catch {
-      // The meter provider fails as well.
+      // There is nothing to count it with.
     }
+  }
+
+  /** Counts spans that are lost. */
+  drop(count = 1): void {
+    this.#dropped += count;
+    this.measure((metrics) => metrics.dropped(count));
+  }
+
+  /**
+   * Returns a span processor for the exporter of your SDK, which counts in `longhaul.telemetry.dropped` the spans that are lost because the
+   * backend is slow or down: those of an SDK drop them in silence.
+   */
+  spanProcessor<Exported extends Sampled>(exporter: SpanExporter<Exported>): SpanProcessor<Exported> {
+    return queueingProcessor(exporter, (count) => this.drop(count));
+  }
+
+  /** Sends what waits to be sent without an SDK. An SDK is flushed by its owner. */
+  async flush(): Promise<void> {
+    await this.#own?.flush();
+  }
+
+  /**
+   * Reports the spans that no process could send, from the records of the runs that have ended since then and of those that are open, with
+   * the ids and contents that they would have had: a span that is already there stays one. Needs a worker with this telemetry in the process.
+   */
+  async repair({ since }: RepairOptions): Promise<RepairedTraces> {
+    const from = since instanceof Date ? since : new Date(Date.now() - milliseconds(since, 'telemetry.repair: "since"'));
+    if (this.#repair === undefined)
+      throw new UsageError('telemetry.repair: create a worker with this telemetry first, which knows the server');
+    return this.#repair(from);
+  }
+
+  /** Says how traces are repaired. */
+  repairBy(repair: (since: Date) => Promise<RepairedTraces>): void {
+    this.#repair = repair;
   }
 
   #isRecorded(traceId: string, isSampled: boolean): boolean {
     return this.hasSpans && isSampled && isInSample(traceId, this.#ratio);
   }
 
-  #start({ name, kind = 'internal', traceId, spanId, parentSpanId, attributes, startTime }: StartedSpan): ApiSpan {
+  #start({ name, kind = 'internal', traceId, spanId, parentSpanId, attributes, startTime, links }: StartedSpan): ApiSpan {
     const { rootContext } = this.#api;
-    const options = { kind: KINDS[kind], attributes, ...defined({ startTime }) };
+    const linked = links?.map((context) => ({ context: { ...context, traceFlags: SAMPLED, isRemote: true } }));
+    const options = { kind: KINDS[kind], attributes, ...defined({ startTime, links: linked }) };
     return withIds({ traceId, spanId }, () => {
       if (parentSpanId === undefined) return this.#tracerOfUser().startSpan(name, { ...options, root: true }, rootContext);
       const parent = this.#api.below({ traceId, spanId: parentSpanId, traceFlags: SAMPLED, isRemote: true });
@@ -175,8 +224,19 @@ export class Telemetry {
   #provider(): TracerProvider {
     const { tracerProvider } = this.#options;
     if (typeof tracerProvider === 'function') return tracerProvider(idGenerator);
-    return tracerProvider === undefined || tracerProvider === 'none' ? this.#api.tracerProvider() : tracerProvider;
+    if (tracerProvider !== undefined && tracerProvider !== 'none') return tracerProvider;
+    const [global, { target }] = [this.#api.tracerProvider(), this.#environment];
+    if (target === undefined || isRegistered(global)) return global;
+    return (this.#own ??= new OtlpProvider(target, {
+      parentIn: (parent) => this.#api.parentIn(parent),
+      drop: (count) => this.drop(count),
+    }));
   }
+}
+
+/** True for a provider that somebody has registered: that of the API alone makes spans without ids. */
+function isRegistered(provider: TracerProvider): boolean {
+  return !/^0*$/.test(provider.getTracer(SCOPE).startSpan(SPANS.probe).spanContext().traceId);
 }
 
 /** A span that begins, now or at a time before. */
@@ -188,14 +248,25 @@ interface StartedSpan extends SpanStart {
 
 /**
  * Returns the telemetry of a worker: `createWorker({ telemetry: await telemetry({ tracerProvider }) })`. Spans and metrics go to your own
- * OpenTelemetry SDK; Longhaul needs `@opentelemetry/api` of it. Throws a UsageError if that is not installed, and for unknown options.
+ * OpenTelemetry SDK; Longhaul needs `@opentelemetry/api` of it. Without an SDK, the variables `OTEL_*` say where Longhaul's own spans go.
+ * Throws a UsageError if the API is not installed, and for unknown options.
  */
 export async function telemetry(options: TelemetryOptions = {}): Promise<Telemetry> {
   requireKnown('telemetry', options, OPTIONS);
-  const { tracerProvider, meterProvider } = options;
+  const environment = otelEnvironment(process.env);
+  const meterProvider = options.meterProvider ?? (await pageOf(environment));
+  const hasSpans = options.tracerProvider !== 'none' && (options.tracerProvider !== undefined || environment.hasSpans);
   // Metrics of a provider that needs no SDK need no API either.
-  const isAlone = tracerProvider === 'none' && meterProvider !== undefined;
-  return new Telemetry(isAlone ? withoutApi(meterProvider) : await loadApi(), options);
+  const api = !hasSpans && meterProvider !== undefined ? withoutApi(meterProvider) : await loadApi();
+  return new Telemetry(api, { ...options, ...defined({ meterProvider }) }, environment);
+}
+
+/** Serves a page of metrics where the environment says so. */
+async function pageOf({ page: address }: OtelEnvironment): Promise<PrometheusMetrics | undefined> {
+  if (address === undefined) return undefined;
+  const page = new PrometheusMetrics();
+  await serveMetrics(page, address);
+  return page;
 }
 
 function withoutApi(provider: MeterProvider): Api {
@@ -206,6 +277,7 @@ function withoutApi(provider: MeterProvider): Api {
     },
     meterProvider: () => provider,
     below: () => undefined,
+    parentIn: () => undefined,
     within: (_, work) => work(),
   };
 }
@@ -220,6 +292,7 @@ async function loadApi(): Promise<Api> {
     tracerProvider: () => trace.getTracerProvider(),
     meterProvider: () => metrics.getMeterProvider(),
     below: (parent) => trace.setSpanContext(ROOT_CONTEXT, parent),
+    parentIn: (parent) => trace.getSpanContext(parent as Context),
     within: (span, work) => context.with(trace.setSpan(context.active(), span as Span), work),
   };
 }

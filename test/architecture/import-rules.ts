@@ -124,6 +124,7 @@ export const ZONES: readonly Zone[] = [
   {
     room: 'src/server',
     may: ['src/core', 'src/define', 'src/temporal', 'src/client', 'src/streams', 'src/node-version'],
+    mayTypes: ['src/telemetry'],
     packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
   },
   {

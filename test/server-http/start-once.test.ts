@@ -120,3 +120,26 @@ test('a caller that acts for a principal takes no id of the form of a run below 
     expect((await startedWith({ path, body })).starts.at(-1)?.[0]).toBe(id);
   }
 });
+
+const PLACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const OWN = '00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+test.each([
+  ['the header of a tracer is taken', { path: '/v1/runs', body: { agent: 'clerk', input: 'Q' }, header: PLACE, expected: PLACE }],
+  [
+    'a body that names another place counts',
+    { path: '/v1/runs', body: { agent: 'clerk', input: 'Q', traceparent: OWN }, header: PLACE, expected: OWN },
+  ],
+  ['a header that is none is ignored', { path: '/v1/runs', body: { agent: 'clerk', input: 'Q' }, header: 'a trace', expected: undefined }],
+  ['a program takes it, too', { path: '/v1/programs', body: { program: 'errand' }, header: PLACE, expected: PLACE }],
+])('the place of a caller in a trace: %s', async (_, { path, body, header, expected }) => {
+  const given: (string | undefined)[] = [];
+  const start = async (__: unknown, { traceparent }: { traceparent?: string }): Promise<{ runId: string }> => {
+    given.push(traceparent);
+    return { runId: 'made' };
+  };
+  const client = clientWithRun({}, { start, startProgram: start });
+  const handler = createHandler(client, { authenticate: () => ({ id: 'c', scopes: ['runs:write'] }), onError: () => undefined });
+  await answer(handler, 'POST', path, { body, headers: { traceparent: header } });
+  expect(given).toEqual([expected]);
+});

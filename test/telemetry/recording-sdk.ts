@@ -8,6 +8,7 @@ export interface ExportedSpan {
   spanId: string;
   parentSpanId?: string;
   attributes: Attributes;
+  links?: { traceId: string; spanId: string }[];
   status?: { code: number; message?: string };
   startTime?: number;
   endTime?: number;
@@ -24,7 +25,7 @@ export class RecordingSdk implements TracerProvider {
 
   getTracer(): ReturnType<TracerProvider['getTracer']> {
     return {
-      startSpan: (name, { attributes = {}, startTime } = {}, context) => {
+      startSpan: (name, { attributes = {}, startTime, links } = {}, context) => {
         const parent = context as SpanContext | undefined;
         const span: ExportedSpan = {
           name,
@@ -33,6 +34,7 @@ export class RecordingSdk implements TracerProvider {
           ...(parent === undefined ? {} : { parentSpanId: parent.spanId }),
           attributes: { ...attributes },
           ...(startTime === undefined ? {} : { startTime }),
+          ...(links === undefined ? {} : { links: links.map(({ context: { traceId, spanId } }) => ({ traceId, spanId })) }),
         };
         return recordingSpan(span, () => this.exported.push(span));
       },
@@ -69,7 +71,11 @@ export class RecordingMeter implements MeterProvider {
       (value: number, labels: Attributes = {}): void => {
         this.measured.push({ name, value, labels });
       };
-    return { createCounter: (name) => ({ add: keep(name) }), createHistogram: (name) => ({ record: keep(name) }) };
+    return {
+      createCounter: (name) => ({ add: keep(name) }),
+      createHistogram: (name) => ({ record: keep(name) }),
+      createGauge: (name) => ({ record: keep(name) }),
+    };
   }
 
   /** Returns the sum of a metric. */
@@ -85,6 +91,7 @@ export function plainApi(provider: TracerProvider): Api {
     tracerProvider: () => provider,
     meterProvider: () => new RecordingMeter(),
     below: (parent) => parent,
+    parentIn: (parent) => parent as SpanContext | undefined,
     within: (_, work) => work(),
   };
 }

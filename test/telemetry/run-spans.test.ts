@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/core/domain/record.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
+import type { TurnResultFields } from '../../src/core/domain/sessions.ts';
 import type { StepResult } from '../../src/core/domain/tool-calls.ts';
 import { tracedPart } from '../../src/core/domain/traced-part.ts';
 import { noUsage } from '../../src/core/domain/usage.ts';
-import { idGenerator, spanIdOf, traceOfChild, traceOfStart } from '../../src/telemetry/ids.ts';
-import { runSpans } from '../../src/telemetry/run-spans.ts';
+import { idGenerator, rootSpanId, type RunTrace, spanIdOf, traceOfChild, traceOfStart, traceOfTurn } from '../../src/telemetry/ids.ts';
+import { lossSpan, runSpans } from '../../src/telemetry/run-spans.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { plainApi, RecordingSdk } from './recording-sdk.ts';
 
@@ -26,11 +27,13 @@ interface Recorded {
   events: Event[];
   steps: StepResult[];
   stepsAfter: number[];
+  turns: TurnResultFields[];
+  turnsAfter: number[];
 }
 
 function recordOf(all: readonly Happened[]): Recorded {
   const events: Event[] = [];
-  const recorded: Recorded = { events, steps: [], stepsAfter: [] };
+  const recorded: Recorded = { events, steps: [], stepsAfter: [], turns: [], turnsAfter: [] };
   const at = (): string => new Date(BEGAN + events.length * 1_000).toISOString();
   const add = (event: Partial<Event>): number =>
     events.push({ id: `e${events.length}`, executionId: RUN.runId, timestamp: at(), author: 'clerk', content: [], ...event });
@@ -63,13 +66,18 @@ function recordOf(all: readonly Happened[]): Recorded {
     const toolCalls = [child === 'none' ? call : { ...call, childRunId }];
     recorded.steps.push({ step: index + 1, thought: SECRET, toolCalls, usage: null, finishReason: 'tool_calls' });
     recorded.stepsAfter.push(events.length);
-    if (turn)
-      add({ turn: { number: events.filter((one) => one.turn !== undefined).length + 1, status: 'completed', stopReason: 'final_answer' } });
+    if (turn) {
+      const number = recorded.turns.length + 1;
+      const { steps: _, ...ended } = resultOf(events);
+      recorded.turns.push({ ...ended, turn: number, firstStep: index + 1 });
+      add({ turn: { number, status: 'completed', stopReason: 'final_answer' } });
+      recorded.turnsAfter.push(events.length);
+    }
   }
   return recorded;
 }
 
-function resultOf(events: readonly Event[]): RunResultFields<unknown> {
+function resultOf(events: readonly Event[]): RunResultFields {
   return {
     version: 1,
     runId: RUN.runId,
@@ -94,17 +102,27 @@ const HAPPENED = fc.array(fc.record({ waits: fc.boolean(), child: fc.constantFro
   maxLength: 12,
 }) as fc.Arbitrary<Happened[]>;
 
+/** Returns the place of the recorded run: that of a session if it has turns. */
+function placeOf({ turns }: Recorded): RunTrace {
+  return { ...traceOfStart(RUN, undefined), ...(turns.length === 0 ? {} : { isSession: true }) };
+}
+
 /** Returns the spans that the executions of a run report, which end after the given numbers of events. */
-function spansOfExecutions({ events, steps, stepsAfter }: Recorded, cuts: readonly number[]): ReturnType<typeof runSpans> {
+function spansOfExecutions(recorded: Recorded, cuts: readonly number[]): ReturnType<typeof runSpans> {
+  const { events, steps, stepsAfter, turns, turnsAfter } = recorded;
   const ends = [...new Set(cuts.map((cut) => cut % events.length))].toSorted((one, other) => one - other);
-  const trace = traceOfStart(RUN, undefined);
+  const trace = placeOf(recorded);
   return [...ends, events.length].flatMap((end, index) => {
     const firstOffset = ends[index - 1] ?? 0;
+    const within = (after: readonly number[], at: number): boolean => (after[at] ?? 0) > firstOffset && (after[at] ?? 0) <= end;
+    const ended = turnsAfter.filter((after) => after <= end).length;
     const part = tracedPart({
       agentName: 'clerk',
       firstOffset,
       events: events.slice(firstOffset, end),
-      steps: steps.filter((_, at) => (stepsAfter[at] ?? 0) > firstOffset && (stepsAfter[at] ?? 0) <= end),
+      steps: steps.filter((_, at) => within(stepsAfter, at)),
+      turns: turns.filter((_, at) => within(turnsAfter, at)),
+      ...(turns.length === 0 ? {} : { turnsBegun: turnsAfter.includes(end) ? ended : ended + 1 }),
       ...(end === events.length ? { result: resultOf(events) } : {}),
     });
     return runSpans(trace, part);
@@ -141,11 +159,65 @@ describe('the spans of a run', () => {
         for (const span of parts) expect(span).toEqual(whole.get(span.spanId));
         const ids = parts.map(({ spanId }) => spanId);
         expect(new Set(ids).size).toBe(ids.length);
-        // Below the run, and the run below nothing.
-        const root = spanIdOf(RUN, 'run');
-        for (const span of parts) expect(span.parentSpanId).toBe(span.spanId === root ? undefined : root);
+        // Below the run, or the turn in whose trace they are, and that below nothing.
+        const turns = recorded.turns.length + 1;
+        const places =
+          recorded.turns.length === 0 ? [placeOf(recorded)] : [...Array(turns).keys()].map((at) => traceOfTurn(placeOf(recorded), at + 1));
+        const roots = new Map(places.map((place) => [place.traceId, rootSpanId(place)]));
+        expect(roots.size).toBe(places.length);
+        for (const { spanId, traceId, parentSpanId } of parts)
+          expect(parentSpanId).toBe(spanId === roots.get(traceId) ? undefined : roots.get(traceId));
       }),
     );
+  });
+
+  test('of a session are a trace for each turn, which names the turn before; in one that a run keeps they are below the session', () => {
+    const recorded = recordOf([
+      { waits: true, child: 'none', turn: true },
+      { waits: false, child: 'none', turn: true },
+    ]);
+    const caller = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const part = tracedPart({
+      agentName: 'clerk',
+      firstOffset: 0,
+      ...recorded,
+      turnsBegun: 2,
+      result: { ...resultOf(recorded.events), turns: 2 },
+    });
+    const session: RunTrace = { ...traceOfStart(RUN, caller), isSession: true };
+    const [wait, first, second, ...rest] = runSpans(session, part);
+    expect(rest).toEqual([]);
+    expect(first).toMatchObject({ name: 'invoke_agent clerk', traceId: session.traceId, parentSpanId: 'b7ad6b7169203331' });
+    expect(first?.attributes).toMatchObject({ 'longhaul.turn': 1, 'gen_ai.usage.input_tokens': 100 });
+    expect(wait).toMatchObject({ traceId: first?.traceId, parentSpanId: first?.spanId });
+    expect(second?.traceId).not.toBe(first?.traceId);
+    expect(second?.parentSpanId).toBeUndefined();
+    expect(second?.links).toEqual([{ traceId: first?.traceId, spanId: first?.spanId }]);
+    const kept = runSpans(traceOfChild(RUN, session), part);
+    expect(new Set(kept.map(({ traceId }) => traceId))).toEqual(new Set([session.traceId]));
+    expect(kept.at(-1)?.spanId).toBe(spanIdOf(RUN, 'run'));
+    for (const span of kept.slice(0, -1)) expect(span.parentSpanId).toBe(spanIdOf(RUN, 'run'));
+  });
+
+  test('are without lost caches, whose models the part names for the metrics', () => {
+    const { events } = recordOf([{ waits: false, child: 'none', turn: false }]);
+    const notices = [{ code: 'cache_lost' as const, message: 'x' }];
+    const lost = events.map((event, index) =>
+      index === 1 ? { ...event, notices, answeredBy: 'b/c' } : index === 2 ? { ...event, notices } : event,
+    );
+    const part = tracedPart({ agentName: 'clerk', firstOffset: 0, events: lost, steps: [], model: 'a/b' });
+    expect(part.cachesLost).toEqual(['b/c', 'a/b']);
+    expect(runSpans(traceOfStart(RUN, undefined), part)).toEqual([]);
+  });
+
+  test('of a lost attempt have the id that its own worker would have given a tool call, and another one for a model call', () => {
+    const place = traceOfStart(RUN, undefined);
+    const lost = { agent: 'clerk', attempt: 2, step: 3, from: BEGAN, to: BEGAN + 500 };
+    const tool = lossSpan(place, { ...lost, call: 'c1', toolName: 'search' });
+    expect(tool).toMatchObject({ name: 'execute_tool search', spanId: spanIdOf(RUN, 'tool', 'c1', 2), error: 'worker_lost' });
+    const model = lossSpan(place, { ...lost, call: '4', model: 'openai/gpt' });
+    expect(model).toMatchObject({ name: 'chat gpt', attributes: { 'error.type': 'worker_lost', 'gen_ai.provider.name': 'openai' } });
+    expect(model.spanId).not.toBe(spanIdOf(RUN, 'chat', '4', 2, 1));
   });
 
   test('name the run, its waits and its calls of children, with tokens under both names of cache writes', () => {

@@ -118,8 +118,9 @@ describe('metrics', () => {
     metrics.modelCall({ model: 'anthropic/claude-5', seconds: 1.5, firstChunkSeconds: 0.2, usage });
     metrics.modelCall({ model: 'anthropic/claude-5', seconds: 0.1, code: 'model_rate_limited' });
     metrics.fallback({ from: 'a/b', to: 'c/d', code: 'model_rate_limited' });
-    const run = { agent: 'clerk', isWorkflow: false, status: 'completed', stopReason: 'completed' };
-    metrics.runEnded({ ...run, seconds: 3, modelCalls: 2, toolCalls: 1, dollars: 0.25 });
+    metrics.runStarted('clerk');
+    metrics.runEnded({ agent: 'clerk', status: 'completed', stopReason: 'completed' });
+    metrics.answered({ agent: 'clerk', isWorkflow: false, seconds: 3, modelCalls: 2, toolCalls: 1, dollars: 0.25 });
     expect(provider.sum('gen_ai.client.inference.usage.input_tokens')).toBe(100);
     expect(provider.sum('gen_ai.client.inference.usage.cache_read.input_tokens')).toBe(80);
     expect(provider.sum('gen_ai.client.inference.time_to_first_chunk')).toBe(0.2);

@@ -93,15 +93,31 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (runEnd.type === 'finished') await closeKept(run.state && keptAgents(run.state));
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
-  reportTrace(run, runEnd);
+  reportTrace(run, runEnd.type === 'finished' ? runEnd.result : undefined);
   return runEnd;
 }
 
-/** Hands the process of the worker what the trace of the run shows of this execution. It adds nothing to the history. */
-function reportTrace({ key = '', agentName, state }: LiveRun, end: RunEnd): void {
-  const { firstOffset = 0, context: { events } = { events: [] }, steps = [] } = state ?? {};
-  const result = end.type === 'finished' ? end.result : undefined;
-  longhaul.executionEnded(key, tracedPart({ agentName: result?.agentName ?? agentName, firstOffset, events, steps, result }));
+/** Hands the process of the worker what the trace of the run shows of the record since the last time. It adds nothing to the history. */
+function reportTrace(run: LiveRun, result?: RunResultFields): void {
+  const { firstOffset = 0, context: { events } = { events: [] }, steps = [], turns = [], session } = run.state ?? {};
+  const shown = run.traced ?? { events: 0, steps: 0, turns: 0 };
+  run.traced = { events: events.length, steps: steps.length, turns: turns.length };
+  const part = tracedPart({
+    agentName: result?.agentName ?? run.agentName,
+    firstOffset: firstOffset + shown.events,
+    events: events.slice(shown.events),
+    steps: steps.slice(shown.steps),
+    turns: turns.slice(shown.turns),
+    turnsBegun: session?.turns,
+    model: run.snapshot?.model,
+    result,
+  });
+  longhaul.traced(run.key ?? '', part);
+}
+
+/** Shows a turn of a session as soon as it has ended: the session may stay open for days. */
+function reportTurns(run: LiveRun, { turns = [] }: RunState): void {
+  if (turns.length > (run.traced?.turns ?? 0)) reportTrace(run);
 }
 
 /** Returns the end of the loop, also if it throws. */
@@ -114,6 +130,7 @@ async function runToEnd(run: LiveRun, loops: () => Promise<LoopEnd>): Promise<Lo
 }
 
 async function beginRun(run: LiveRun, start: FirstStart, observer: RunObserver): Promise<LoopEnd> {
+  longhaul.runStarted(run.agentName);
   const resolved = await scheduleActivity(run, firstRequest(run, start));
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
@@ -289,7 +306,10 @@ function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'reco
     turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
-    recorded: (state) => observer.recorded(state),
+    recorded: (state) => {
+      observer.recorded(state);
+      reportTurns(run, state);
+    },
     noted: (state) => observer.noted(state),
   };
 }

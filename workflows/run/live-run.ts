@@ -68,6 +68,10 @@ export interface LiveRun {
   keptEnds?: Map<string, ChildEnd>;
   /** Ids of children that have started while the run was paused. */
   startedPaused?: string[];
+  /** The lengths of the parts of the record of this execution that its trace has shown. */
+  traced?: { events: number; steps: number; turns: number };
+  /** The turn of a session, and the events up to which this process knows it. */
+  turnShown?: { turn: number; through: number };
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
 }
@@ -92,7 +96,11 @@ export interface LonghaulSinks extends Sinks {
     conversationGrew(key: string, news: NewEvents): void;
     /** Reports that the run has recorded something, or that its status has changed. May be called again as well. */
     recorded(totals: RecordedTotals): void;
-    /** Hands over what the trace of a run shows of an execution that ends. `key` as above. May be called again as well. */
-    executionEnded(key: string, part: TracedPart): void;
+    /** Reports that a run begins. May be called again as well. */
+    runStarted(agentName: string): void;
+    /** Says that a session is in that turn, for activities about events before `through`. May be called again as well. */
+    turnReached(turn: number, through: number): void;
+    /** Hands over what the trace of a run shows of a turn or an execution that ends. `key` as above. May be called again as well. */
+    traced(key: string, part: TracedPart): void;
   };
 }

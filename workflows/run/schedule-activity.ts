@@ -1,9 +1,11 @@
 import { ApplicationFailure, defaultPayloadConverter, RawValue, rawValueTypeInfo } from '@temporalio/common';
-import { CancellationScope, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, sleep } from '@temporalio/workflow';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import { type ActivityCall, type ActivityHost, performActivity } from '../../src/core/activity-requests/perform-activity.ts';
 import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
-import type { LiveRun } from './live-run.ts';
+import type { LiveRun, LonghaulSinks } from './live-run.ts';
+
+const { longhaul } = proxySinks<LonghaulSinks>();
 
 /** Activities by name. Names of tools are data, so the proxies are not typed by them. */
 type Activities<Input, Output> = Record<string, (input: Input) => Promise<Output>>;
@@ -14,6 +16,7 @@ export function scheduleActivity<Input, Output, Outcome>(
   call: ActivityRequest<Input, Output, Outcome>,
   start: ActivityHost['start'] = startActivity,
 ): Promise<Outcome> {
+  showTurn(run);
   const before = run.inbox.updates;
   const ended = (): void => {
     if (call.isNoProgress) return;
@@ -21,6 +24,16 @@ export function scheduleActivity<Input, Output, Outcome>(
     run.recentUpdates = run.inbox.updates - before;
   };
   return performActivity({ ...hostOf(run), start, ended }, call);
+}
+
+/** Tells the process of the worker which turn of a session the next activities belong to: their inputs do not say it. */
+function showTurn(run: LiveRun): void {
+  const { session, parent, firstOffset, context } = run.state ?? {};
+  if (session === undefined || firstOffset === undefined || context === undefined || parent?.kept) return;
+  const [turn, through] = [session.turns, firstOffset + context.events.length];
+  if (run.turnShown?.turn === turn && run.turnShown.through === through) return;
+  run.turnShown = { turn, through };
+  longhaul.turnReached(turn, through);
 }
 
 function hostOf(run: LiveRun): Omit<ActivityHost, 'start' | 'ended'> {

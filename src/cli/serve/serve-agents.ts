@@ -4,6 +4,7 @@ import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import type { ModelClient } from '../../core/domain/model.ts';
 import type { LogChoice } from '../../log/log-writer.ts';
+import type { PrometheusMetrics } from '../../telemetry/prometheus.ts';
 import { type ServerLocation, withClient } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -13,7 +14,7 @@ import type { Output } from '../output.ts';
 /** The options of a worker that a command runs: its agents and programs, and the server and task queue that it polls. */
 interface ServeOptions extends Pick<
   CreateWorkerOptions,
-  'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker'
+  'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker' | 'telemetry'
 > {
   agentsModule: AgentsModule;
   graceMs: number;
@@ -31,8 +32,8 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   const { createWorker } = await import('../../../worker/index.ts');
   if (workerOptions.worker?.workflowBundle === undefined) sayBundling(output);
   const worker = await createWorker({
-    ...workerOptions,
     ...agentsModule,
+    ...workerOptions,
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     shutdownGrace: graceMs,
   });
@@ -93,10 +94,11 @@ export async function checkNamespace(io: CommandIo, flags: ServerFlags): Promise
 export async function installQuietRuntime(
   output: Pick<Output, 'note'>,
   choice: LogChoice = { level: 'INFO', format: 'text' },
+  page?: PrometheusMetrics,
 ): Promise<void> {
   const { Runtime } = await import('@temporalio/worker');
   const { runtimeOptions } = await import('../../../worker/install-log.ts');
-  Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text)), shutdownSignals: [] });
+  Runtime.install({ ...runtimeOptions(choice, (text) => output.note(text), page), shutdownSignals: [] });
 }
 
 /** Returns the file of the user's own workflows, as the worker takes it. Throws a UsageError if it is not a file. */

@@ -13,6 +13,7 @@ import { type EndingService, type HttpServer, listen, shutDown } from '../../ser
 import { reportText } from '../../server/problems.ts';
 import { memoryStreams } from '../../streams/memory-streams.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { actingPrincipal, chosenCodec, type ConnectedClient, userKeyOf, withClient } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { keysFile } from '../commands/keys.ts';
@@ -20,6 +21,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
 import { Interruption, untilEnded } from '../terminal.ts';
+import { commandTelemetry } from './metrics-page.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
 import type { SERVE } from '../serve-commands.ts';
 
@@ -36,35 +38,41 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
   const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
   const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
   await checkNamespace(io, flags);
+  const { telemetry, close } = await commandTelemetry(io.output, flags, agentsModule);
   // Only a worker needs it.
-  if (hasWorker) await installQuietRuntime(io.output, log);
+  if (hasWorker) await installQuietRuntime(io.output, log, telemetry?.page);
   // Commands end with the terminal's signal. This one first answers the requests that it has.
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
-  return withClient(staying, flags, async (connected) => {
-    const [draining, closing] = [new AbortController(), new AbortController()];
-    const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
-    const handler = serviceHandler(client, io, {
-      agentsModule,
-      ...verification,
-      ...handlerOptions(flags),
-      ...defined({ prefix: flags.prefix }),
-      draining: draining.signal,
-      closing: closing.signal,
+  try {
+    return await withClient(staying, flags, async (connected) => {
+      const [draining, closing] = [new AbortController(), new AbortController()];
+      const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
+      const handler = serviceHandler(client, io, {
+        agentsModule,
+        ...verification,
+        ...handlerOptions(flags),
+        ...defined({ prefix: flags.prefix, telemetry }),
+        draining: draining.signal,
+        closing: closing.signal,
+      });
+      const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
+      const served = answerUntilInterrupted(io, { server, draining, closing, flags });
+      try {
+        if (agentsModule !== undefined && hasWorker)
+          return await withWorker(io, { server, connected, flags, callers, agentsModule, telemetry, served });
+        announceService(io, { server, connected, flags, callers }, { agentsModule });
+        const notice = streamsNotice(agentsModule?.streams, 'service');
+        if (notice !== undefined) io.output.note(notice);
+        await served;
+        return EXIT_CODES.ok.code;
+      } finally {
+        // Only a worker that fails leaves it open.
+        await server.close(0);
+      }
     });
-    const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
-    const served = answerUntilInterrupted(io, { server, draining, closing, flags });
-    try {
-      if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
-      announceService(io, { server, connected, flags, callers }, { agentsModule });
-      const notice = streamsNotice(agentsModule?.streams, 'service');
-      if (notice !== undefined) io.output.note(notice);
-      await served;
-      return EXIT_CODES.ok.code;
-    } finally {
-      // Only a worker that fails leaves it open.
-      await server.close(0);
-    }
-  });
+  } finally {
+    await close();
+  }
 }
 
 interface Service extends Announced {
@@ -88,9 +96,15 @@ async function answerUntilInterrupted(
   await shutDown({ server, draining, closing, drainMs, graceMs });
 }
 
+interface ServiceWithWorker extends Service {
+  agentsModule: AgentsModule;
+  telemetry: Telemetry | undefined;
+  served: Promise<void>;
+}
+
 /** Runs the worker until the requests are answered, and then drains it. */
-async function withWorker(io: CommandIo, service: Service & { agentsModule: AgentsModule; served: Promise<void> }): Promise<number> {
-  const { agentsModule, served, flags, connected } = service;
+async function withWorker(io: CommandIo, service: ServiceWithWorker): Promise<number> {
+  const { agentsModule, served, flags, connected, telemetry } = service;
   const { terminal } = io;
   const answered = new AbortController();
   const workflowsPath = workflowsFile(flags.workflows);
@@ -101,7 +115,7 @@ async function withWorker(io: CommandIo, service: Service & { agentsModule: Agen
       agentsModule,
       ...connected.server,
       codec: chosenCodec(flags, terminal.env),
-      ...defined({ taskQueue: flags.taskQueue, workflowsPath }),
+      ...defined({ taskQueue: flags.taskQueue, workflowsPath, telemetry }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
       ready: (taskQueue) => announceService(io, service, { taskQueue, agentsModule }),
     },

@@ -1,4 +1,5 @@
 import { loadAgentsModule } from '../input-files.ts';
+import { commandTelemetry } from './metrics-page.ts';
 import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
 import { chosenCodec } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
@@ -17,24 +18,29 @@ export async function worker(io: CommandIo, flags: FlagsOf<typeof WORKER>): Prom
   const workflowsPath = workflowsFile(flags.workflows);
   const agentsModule = await loadAgentsModule(flags.agents);
   const server = await checkNamespace(io, flags);
-  await installQuietRuntime(output, log);
-  return await serveAgents(io, {
-    agentsModule,
-    ...server,
-    codec: chosenCodec(flags, io.terminal.env),
-    ...defined({ taskQueue: flags.taskQueue, workflowsPath, versioning }),
-    graceMs: flags.grace ?? DEFAULT_GRACE_MS,
-    ready: (taskQueue) => {
-      const agents = agentsModule.agents.map((agent) => agent.name);
-      const programs = agentsModule.programs.map((program) => program.name);
-      if (output.json) return output.printJson({ ...server, taskQueue, agents, programs });
-      const served = [
-        ...(agents.length === 0 && programs.length > 0 ? [] : [`agents: ${agents.join(', ')}`]),
-        ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
-      ];
-      output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
-      const notice = streamsNotice(agentsModule.streams, 'worker');
-      if (notice !== undefined) output.note(notice);
-    },
-  });
+  const { telemetry, close } = await commandTelemetry(output, flags, agentsModule);
+  await installQuietRuntime(output, log, telemetry?.page);
+  try {
+    return await serveAgents(io, {
+      agentsModule,
+      ...server,
+      codec: chosenCodec(flags, io.terminal.env),
+      ...defined({ taskQueue: flags.taskQueue, workflowsPath, versioning, telemetry }),
+      graceMs: flags.grace ?? DEFAULT_GRACE_MS,
+      ready: (taskQueue) => {
+        const agents = agentsModule.agents.map((agent) => agent.name);
+        const programs = agentsModule.programs.map((program) => program.name);
+        if (output.json) return output.printJson({ ...server, taskQueue, agents, programs });
+        const served = [
+          ...(agents.length === 0 && programs.length > 0 ? [] : [`agents: ${agents.join(', ')}`]),
+          ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
+        ];
+        output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
+        const notice = streamsNotice(agentsModule.streams, 'worker');
+        if (notice !== undefined) output.note(notice);
+      },
+    });
+  } finally {
+    await close();
+  }
 }

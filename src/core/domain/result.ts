@@ -117,8 +117,18 @@ export interface RequestedParts {
   deps?: JsonObject;
   /** The state that tools have set, at the end of the run, if it was requested with `result({state: true})`. */
   state?: JsonObject;
-  /** The trace, if it was requested with `result({trace: true})`. */
+  /** What the run did, if it was requested with `result({trace: true})`. */
   trace?: ExecutionTrace;
+  /** The span of the run in the traces of the operator, if it was requested with `result({traceContext: true})`. */
+  traceContext?: TraceContext;
+}
+
+/** A span in the traces of the operator (docs/telemetry.md): what a `traceparent` names. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** 16 hexadecimal digits. */
+  spanId: string;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -155,7 +165,7 @@ type Readable<Data> = { readonly [Key in keyof Data]-?: object extends Pick<Data
 
 const PLAIN: unknown = Object;
 
-const DATA_NAMES: ReadonlySet<string> = new Set([...Object.keys({ ...FIELDS, ...STEPS }), 'deps', 'state', 'trace']);
+const DATA_NAMES: ReadonlySet<string> = new Set([...Object.keys({ ...FIELDS, ...STEPS }), 'deps', 'state', 'trace', 'traceContext']);
 
 function dataOf<Output>(result: object): ResultData<Output> {
   return Object.fromEntries(Object.entries(result).filter(([name]) => DATA_NAMES.has(name))) as ResultData<Output>;

@@ -3,6 +3,7 @@ import { defined } from './defined.ts';
 import type { Event } from './record.ts';
 import type { RunResultFields } from './result.ts';
 import type { StopReason, TerminalStatus } from './run.ts';
+import type { TurnResultFields } from './sessions.ts';
 import type { StepResult } from './tool-calls.ts';
 import type { AggregatedUsage } from './usage.ts';
 
@@ -12,8 +13,16 @@ interface Lasting {
   to: number;
 }
 
+/** The same in a session. */
+interface InTurn extends Lasting {
+  /** The agent that has made the call. */
+  agent: string;
+  /** The turn of a session in which it ended. */
+  turn?: number;
+}
+
 /** A wait for a decision about a call. */
-export interface TracedWait extends Lasting {
+export interface TracedWait extends InTurn {
   /** The id of the decision. */
   id: string;
   callId: string;
@@ -23,7 +32,7 @@ export interface TracedWait extends Lasting {
 }
 
 /** A call, or a step of a program, that a child has answered. */
-export interface TracedChild extends Lasting {
+export interface TracedChild extends InTurn {
   childRunId: string;
   /** The id of the call, or the address of the step. */
   callId: string;
@@ -34,42 +43,65 @@ export interface TracedChild extends Lasting {
   isError: boolean;
 }
 
-/** A turn of a session. */
-export interface TracedTurn extends Lasting {
-  number: number;
-  status: TerminalStatus;
-  stopReason: StopReason;
-}
-
-/** The end of a run. */
+/** The end of a run, or of a turn. */
 export interface TracedEnd extends Lasting {
-  status: TerminalStatus;
-  stopReason: StopReason;
+  agent: string;
+  /** `terminated`, `timed_out`: by the server, and the run has not recorded it. */
+  status: TerminalStatus | 'terminated' | 'timed_out';
+  stopReason: StopReason | 'terminated' | 'timed_out';
   errorCode?: string;
   /** The run is that of a program. */
   isWorkflow: boolean;
+  /** The run is a session, whose turns have their own ends. */
+  isSession?: true;
   usage: AggregatedUsage;
   steps: number;
   toolCalls: number;
 }
 
+/** A turn of a session that has ended. */
+export interface TracedTurn extends TracedEnd {
+  number: number;
+}
+
+/** The last attempt of a call whose worker has not answered any more: no other attempt has learnt of it. */
+export interface TracedLoss extends InTurn {
+  /** The id of a tool call, or the number of events of a model call. */
+  call: string;
+  /** Absent: a model call. */
+  toolName?: string;
+  /** `provider/model` of a model call: the first that it asks. */
+  model?: string;
+  step?: number;
+  attempt: number;
+}
+
 /** The part of a run's record that its trace shows beside its model calls and tool calls. Without content. */
 export interface TracedPart {
-  agentName: string;
   waits: TracedWait[];
   children: TracedChild[];
   turns: TracedTurn[];
+  /** The models of the answers whose providers had lost what they had cached. */
+  cachesLost?: string[];
+  /** Present if the histories of the run were read. */
+  losses?: TracedLoss[];
   /** Absent: the run goes on. */
   end?: TracedEnd;
 }
 
-/** A stretch of the record of a run: that of one execution, or of all. */
+/** A stretch of the record of a run: that of a turn, of one execution, or of all. */
 export interface RecordedPart {
   agentName: string;
   /** Offset of the first event. */
   firstOffset: number;
   events: readonly Event[];
   steps: readonly StepResult[];
+  /** The model of the agent, which has answered unless an event names another. */
+  model?: string | undefined;
+  /** The turns of a session that have ended in it. */
+  turns?: readonly TurnResultFields[] | undefined;
+  /** The number of turns of a session that had begun at its end. */
+  turnsBegun?: number | undefined;
   /** The result, if the run has ended. */
   result?: RunResultFields<unknown> | undefined;
 }
@@ -78,64 +110,83 @@ export interface RecordedPart {
  * Returns what the trace of a run shows of a part of its record. What began before the part is left out: only the whole record knows when
  * it did, and a span must be the same whoever reports it.
  */
-export function tracedPart({ agentName, firstOffset, events, steps, result }: RecordedPart): TracedPart {
-  const calls = new Map<string, { at: number; place: string }>();
+export function tracedPart(part: RecordedPart): TracedPart {
+  const { agentName, firstOffset, events, steps, turns = [], turnsBegun, model = '', result } = part;
+  const calls = new Map<string, RecordedCall>();
   const waits: TracedWait[] = [];
-  const turns: TracedTurn[] = [];
   const children: TracedChild[] = [];
-  // The first turn of the part may have begun before it.
-  let turnBegan: number | undefined;
-  let isBetween = firstOffset === 0;
+  const turnOf = turnsOfEvents(events, turnsBegun);
   for (const [index, event] of events.entries()) {
-    const { content, decision, given, step, turn, timestamp } = event;
+    const { author: agent, content, decision, given, step, timestamp } = event;
     if (given) continue;
     const to = Date.parse(timestamp);
-    if (isBetween) turnBegan = to;
-    isBetween = turn !== undefined;
+    const inTurn = defined({ turn: turnOf(index) });
     for (const [place, item] of content.entries()) {
-      if (isToolCall(item)) calls.set(item.toolCallId, { at: to, place: `.${firstOffset + index}.${place}` });
+      if (isToolCall(item)) calls.set(item.toolCallId, { at: to, place: `.${firstOffset + index}.${place}`, agent, ...inTurn });
     }
     const call = decision && calls.get(decision.callId);
     if (decision !== undefined && call !== undefined && decision.source !== 'remembered') {
       const { id, callId, toolName, type, source } = decision;
-      waits.push({ id, callId, toolName, decision: type, source, from: call.at, to });
-    }
-    if (turn !== undefined) {
-      const { number, status, stopReason } = turn;
-      if (turnBegan !== undefined) turns.push({ number, status, stopReason, from: turnBegan, to });
+      waits.push({ id, callId, toolName, decision: type, source, agent: call.agent, from: call.at, to, ...inTurn });
     }
     if (step?.child !== undefined && step.startedAt !== undefined && step.type === 'attempt') {
-      children.push({
-        childRunId: step.child,
-        callId: step.at,
-        isError: step.error !== undefined,
-        from: Date.parse(step.startedAt),
-        to,
-      });
+      const { child: childRunId, at: callId, error, startedAt } = step;
+      children.push({ childRunId, callId, agent: agentName, isError: error !== undefined, from: Date.parse(startedAt), to });
     }
   }
-  for (const { toolCalls } of steps) {
-    for (const { callId, toolName, childRunId, durationMs, timestamp, isError } of toolCalls) {
+  const cachesLost = events.flatMap(({ notices = [], answeredBy = model }) =>
+    notices.some(({ code }) => code === 'cache_lost') ? [answeredBy] : [],
+  );
+  return {
+    waits,
+    children: [...children, ...childrenOfCalls(steps, calls)],
+    turns: turns.map((turn) => ({ ...endOf(turn), number: turn.turn })),
+    ...(cachesLost.length === 0 ? {} : { cachesLost }),
+    ...(result === undefined ? {} : { end: endOf(result) }),
+  };
+}
+
+/** A call of a tool, where the record has it. */
+interface RecordedCall {
+  at: number;
+  /** The end of the id of a child that it starts: its position. */
+  place: string;
+  agent: string;
+  turn?: number;
+}
+
+/** Returns the calls that children have answered, of those whose beginning is known. */
+function childrenOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string, RecordedCall>): TracedChild[] {
+  return steps.flatMap(({ toolCalls }) =>
+    toolCalls.flatMap(({ callId, toolName, childRunId, durationMs, timestamp, isError }): TracedChild[] => {
       const call = calls.get(callId);
-      if (childRunId === undefined || call === undefined || durationMs === null) continue;
+      if (childRunId === undefined || call === undefined || durationMs === null) return [];
       const to = Date.parse(timestamp);
       // The id of a child ends with the position of the call that has started it, and random characters.
       const isFirst = childRunId.slice(0, childRunId.lastIndexOf('.')).endsWith(call.place);
-      const isLater = isFirst ? {} : { isLater: true as const };
-      children.push({ childRunId, callId, toolName, isError, from: Math.round(to - durationMs), to, ...isLater });
-    }
-  }
-  return { agentName, waits, children, turns, ...(result === undefined ? {} : { end: endOf(result) }) };
+      const { agent, turn } = call;
+      const from = Math.round(to - durationMs);
+      return [{ childRunId, callId, toolName, agent, isError, from, to, ...(isFirst ? {} : { isLater: true }), ...defined({ turn }) }];
+    }),
+  );
 }
 
-function endOf({ startTime, endTime, ...result }: RunResultFields<unknown>): TracedEnd {
-  const { status, stopReason, errorCode, units, usage, stepsUsed, toolCallsTotal } = result;
+/** Returns a function that says in which turn an event was recorded; undefined for a run that is no session. */
+export function turnsOfEvents(events: readonly Event[], begun: number | undefined): (index: number) => number | undefined {
+  const ends = events.flatMap(({ turn }, index) => (turn === undefined ? [] : [{ index, turn: turn.number }]));
+  return (index) => ends.find((end) => end.index >= index)?.turn ?? begun;
+}
+
+function endOf({ startTime, endTime, ...result }: Omit<RunResultFields<unknown>, 'steps'>): TracedEnd {
+  const { agentName: agent, status, stopReason, errorCode, units, usage, stepsUsed, toolCallsTotal, turns } = result;
   const to = Date.parse(endTime ?? '') || 0;
   return {
+    agent,
     status,
     stopReason,
     ...defined({ errorCode }),
     isWorkflow: units !== undefined,
+    ...(turns === undefined ? {} : { isSession: true as const }),
     usage,
     steps: stepsUsed,
     toolCalls: toolCallsTotal,

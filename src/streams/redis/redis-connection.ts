@@ -187,12 +187,15 @@ export function redisHost(owner: string, url: string): string {
  */
 export class Trouble {
   readonly #log: (line: string) => void;
+  readonly #count: (entries: number) => void;
   #isAway = false;
   #isDropping = false;
   #dropped = 0;
 
-  constructor(log: (line: string) => void) {
+  /** `count` counts entries that are dropped. */
+  constructor(log: (line: string) => void, count: (entries: number) => void = () => undefined) {
     this.#log = log;
+    this.#count = count;
   }
 
   /** Redis cannot be reached, or is not usable. */
@@ -213,6 +216,7 @@ export class Trouble {
     this.#begin(`live output is dropped: ${reason}. Runs go on`);
     this.#isDropping = true;
     this.#dropped += count;
+    this.#count(count);
   }
 
   /** Entries are sent, and none is dropped any more. */

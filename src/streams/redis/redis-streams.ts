@@ -94,9 +94,9 @@ export class RedisChannel implements StreamChannel {
   #blocking: RedisConnection | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(settings: RedisSettings, { namespace, dataConverter: converter, log }: StreamSinkContext) {
+  constructor(settings: RedisSettings, { namespace, dataConverter: converter, log, dropped }: StreamSinkContext) {
     const { url, shown, kept, queue: bounds } = settings;
-    const trouble = new Trouble(log);
+    const trouble = new Trouble(log, dropped);
     this.#settings = settings;
     this.#namespace = namespace;
     this.#commands = new RedisConnection({

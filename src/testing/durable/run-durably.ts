@@ -75,7 +75,7 @@ async function durably(
 ): Promise<{ result: RunResult<unknown>; record: TestedRecord; header: AgentTraceHeader }> {
   // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
   // keeps that.
-  installLog({}, { level: 'ERROR', format: 'text' });
+  installLog({}, { otherwise: { level: 'ERROR', format: 'text' } });
   const cleanUp = new CleanUp();
   try {
     const server = await serverFor(options);

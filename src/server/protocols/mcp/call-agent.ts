@@ -15,7 +15,7 @@ import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { requireAdmission } from '../../limits.ts';
 import { problemOf, type ReportError, RequestError } from '../../problems.ts';
-import { requestDigest, runIdOfKey, whileWaiting } from '../../requests.ts';
+import { callerTrace, requestDigest, runIdOfKey, whileWaiting } from '../../requests.ts';
 import type { McpSettings, ServerSettings } from '../../server-options.ts';
 import { memoWith, startOnce, type StartOutcome } from '../../starting.ts';
 import { untilRefused } from '../../streams.ts';
@@ -95,7 +95,7 @@ async function startedRun(
   const name = nameOfCall({ meta, session: raw.headers.get(SESSION_HEADER), requestId: id });
   const runId = name === undefined ? undefined : runIdOfCall(caller.principal, name);
   const digest = name === undefined ? undefined : requestDigest('mcp', name, { agent: agent.name, ...args });
-  const options = { ...args, ...memoWith(undefined, digest), ...defined({ runId }) };
+  const options = { ...callerTrace(raw), ...args, ...memoWith(undefined, digest), ...defined({ runId }) };
   const start = async (ifExists: IfExists): Promise<string> => (await client.start(agent, { ...options, ifExists })).runId;
   return startOnce({ client: client.temporal, runId, isOfKey: true, digest, start });
 }

@@ -10,7 +10,7 @@ import type { RunResult } from '../../../core/domain/result.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
 import { reportedRequest, RequestError } from '../../problems.ts';
-import { requestDigest, runIdOfKey, valueWithin } from '../../requests.ts';
+import { callerTrace, requestDigest, runIdOfKey, valueWithin } from '../../requests.ts';
 import type { RouteRequest } from '../../route.ts';
 import type { ServerSettings } from '../../server-options.ts';
 import { endUnknown, knownAgent, memoWith, nearestAgent, readMemo, startOnce, type StartOutcome } from '../../starting.ts';
@@ -42,13 +42,14 @@ const WAYS = new Set(['stream', 'stream_options', 'background']);
  * for an agent that the service does not list, if the worker that takes the run lacks it.
  */
 export async function startAgent(
-  { client, caller, idempotencyKey }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey'>,
+  { client, caller, idempotencyKey, raw }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey' | 'raw'>,
   { route, body, agent, opening, settings, maxToolCalls, parameters, background = false }: AgentStart,
 ): Promise<StartOutcome & KeptFacts> {
   const runId = idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey);
   const digest = idempotencyKey === undefined ? undefined : requestDigest(route, idempotencyKey, withoutWays(body));
   const facts: KeptFacts = { createdAt: Math.floor(Date.now() / 1_000), parameters };
   const options = {
+    ...callerTrace(raw),
     ...opening,
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
     ...(maxToolCalls === undefined ? {} : { limits: { toolCalls: maxToolCalls } }),

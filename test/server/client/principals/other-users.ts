@@ -17,6 +17,7 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
   context: (run) => run.context(),
   trace: (run) => run.trace(),
   exportTrace: (run) => run.exportTrace(),
+  traceContext: (run) => run.traceContext(),
   steps: (run) => run.steps(),
   events: (run) => drained(run.events({ tree: true })),
   stream: (run) => drained(run.stream()),

@@ -1,0 +1,45 @@
+import { UsageError } from '../../core/domain/errors.ts';
+import { type MetricsServer, serveMetrics } from '../../telemetry/metrics-server.ts';
+import { prometheusMetrics } from '../../telemetry/prometheus.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { defined } from '../../core/domain/defined.ts';
+import type { AgentsModule } from '../input-files.ts';
+import type { MetricsFlags } from '../options.ts';
+import type { Output } from '../output.ts';
+
+/** The telemetry of a command, and its page of metrics. */
+export interface CommandTelemetry {
+  /** Undefined: nothing is reported. */
+  telemetry?: Telemetry;
+  /** Closes the page. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Returns the telemetry of a worker or a service: that of the module, and with `--metrics-port` one with a page for Prometheus. Throws a
+ * UsageError if the module sends its metrics elsewhere.
+ */
+export async function commandTelemetry(
+  output: Pick<Output, 'note'>,
+  { metricsPort: port, metricsHost: host }: MetricsFlags,
+  agentsModule: Pick<AgentsModule, 'telemetry'> | undefined,
+): Promise<CommandTelemetry> {
+  const given = agentsModule?.telemetry;
+  if (port === undefined) return { ...defined({ telemetry: given }), close: async () => undefined };
+  const telemetry = given ?? (await metricsAlone());
+  const { page } = telemetry;
+  if (page === undefined)
+    throw new UsageError(
+      '--metrics-port: the "telemetry" of the module has a meter provider of its own: leave the flag out, or give it prometheusMetrics()',
+    );
+  const server: MetricsServer = await serveMetrics(page, { port, ...defined({ host }) });
+  output.note(`Metrics: ${server.url}`);
+  return { telemetry, close: () => server.close() };
+}
+
+/** Returns metrics, and spans if the environment names a collector for them. */
+async function metricsAlone(): Promise<Telemetry> {
+  const { telemetry } = await import('../../telemetry/telemetry.ts');
+  const hasCollector = Boolean(process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] || process.env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
+  return telemetry({ meterProvider: prometheusMetrics(), ...(hasCollector ? {} : { tracerProvider: 'none' }) });
+}

@@ -1,0 +1,108 @@
+import type { Client } from '@temporalio/client';
+import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import { defined } from '../core/domain/defined.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import type { Event } from '../core/domain/record.ts';
+import type { RunResultFields } from '../core/domain/result.ts';
+import type { TurnResultFields } from '../core/domain/sessions.ts';
+import type { StepResult } from '../core/domain/tool-calls.ts';
+import { type TracedEnd, type TracedLoss, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
+import { noUsage } from '../core/domain/usage.ts';
+import { countsOf } from '../core/kernel/run-loop.ts';
+import type { CallModelInput, RunToolInput } from '../core/protocol.ts';
+import type { RunTrace } from '../telemetry/ids.ts';
+import { describeRun, hasEndedAs, runOutcome } from '../temporal/run-workflow.ts';
+import { executionChain } from './history-events.ts';
+import { type ReadBackRun, readExecution } from './read-run.ts';
+import type { LostActivity } from './recorded-execution.ts';
+import { findTrace } from './run-trace.ts';
+
+/** What the trace of a run shows of its whole record, and the place of the run in it. */
+export interface RecordedTrace {
+  trace: RunTrace;
+  part: TracedPart;
+}
+
+/**
+ * Reads what the trace of a run shows of its record, from the histories of all its executions. Throws `run_not_found`, and
+ * `history_removed` if the server does not have the beginning of the run any more.
+ */
+export async function recordedTrace(client: Client, runId: string): Promise<RecordedTrace> {
+  const { runId: newest, status, closeTime } = await describeRun(client, runId);
+  const trace = await findTrace(client, { workflowId: runId, key: '' });
+  const { executionIds } = await executionChain(client, runId, newest);
+  const record = new WholeRecord();
+  for (const executionId of executionIds) {
+    const read = await readExecution(client, runId, executionId);
+    if (read !== undefined) record.add(read);
+  }
+  if (trace === undefined || record.run === undefined)
+    throw new LonghaulError('history_removed', `The beginning of run "${runId}" is not on the server any more: its trace is not known`);
+  const isCutOff = status.name === 'TERMINATED' || status.name === 'TIMED_OUT';
+  const hasEnded = hasEndedAs(status.name) && !isCutOff;
+  const part = record.part(hasEnded ? await runOutcome(client, runId) : undefined);
+  return { trace, part: isCutOff ? { ...part, end: cutOffEnd(record.run, status.name, closeTime?.getTime() ?? 0) } : part };
+}
+
+/** The records of the executions of a run, one after the other. */
+class WholeRecord {
+  run: ReadBackRun | undefined;
+  readonly #events: Event[] = [];
+  readonly #steps: StepResult[] = [];
+  readonly #turns: TurnResultFields[] = [];
+  readonly #losses: { lost: LostActivity; model: string | undefined }[] = [];
+  #firstOffset = 0;
+
+  add({ run, firstOffset, events, steps, losses }: NonNullable<Awaited<ReturnType<typeof readExecution>>>): void {
+    if (this.run === undefined) this.#firstOffset = firstOffset;
+    this.run = run;
+    this.#events.push(...events);
+    this.#steps.push(...steps);
+    this.#turns.push(...(run.state?.turns ?? []));
+    this.#losses.push(...losses.map((lost) => ({ lost, model: run.state?.snapshot.model })));
+  }
+
+  part(result: RunResultFields | undefined): TracedPart {
+    const agentName = result?.agentName ?? this.run?.agentName ?? '';
+    const turnsBegun = this.run?.state?.session?.turns;
+    const [events, turnOf] = [this.#events, turnsOfEvents(this.#events, turnsBegun)];
+    const losses = this.#losses.flatMap(({ lost, model }) => {
+      const loss = lossOf(lost, { agent: agentName, model });
+      return loss === undefined ? [] : [{ ...loss.traced, ...defined({ turn: turnOf(loss.offset - this.#firstOffset) }) }];
+    });
+    const part = { agentName, firstOffset: this.#firstOffset, events, steps: this.#steps, turns: this.#turns, turnsBegun, result };
+    return { ...tracedPart(part), losses };
+  }
+}
+
+/** Returns a lost activity as a call, with the offset of the event that it is about. Undefined for one that is no call. */
+function lossOf(
+  { name, input, attempt, scheduledAt: from, endedAt: to }: LostActivity,
+  { agent, model }: { agent: string; model: string | undefined },
+): { traced: TracedLoss; offset: number } | undefined {
+  if (name === 'callModel') {
+    const { through, step } = input as CallModelInput;
+    return { traced: { call: String(through), agent, attempt, from, to, ...defined({ model, step }) }, offset: through };
+  }
+  if (isOwnActivity(name)) return undefined;
+  const { callId, agentName, step, at } = input as RunToolInput;
+  return { traced: { call: callId, toolName: name, agent: agentName, step, attempt, from, to }, offset: at[0] };
+}
+
+/** Returns the end of a run that the server has ended: the run has recorded none. */
+function cutOffEnd({ agentName, startedAt, state }: ReadBackRun, status: string, to: number): TracedEnd {
+  const how = status === 'TERMINATED' ? 'terminated' : 'timed_out';
+  const { usage, stepsUsed, toolCallsTotal } =
+    state === undefined ? { usage: noUsage(), stepsUsed: 0, toolCallsTotal: 0 } : countsOf(state);
+  return {
+    agent: state?.snapshot.name ?? agentName,
+    status: how,
+    stopReason: how,
+    isWorkflow: state?.program !== undefined,
+    usage,
+    steps: stepsUsed,
+    toolCalls: toolCallsTotal,
+    from: startedAt,
+    to,
+  };
+}

@@ -1,0 +1,81 @@
+import { UsageError } from '../core/domain/errors.ts';
+import { withoutEnd } from '../core/domain/text.ts';
+import { SCOPE } from './names.ts';
+import type { OtlpTarget } from './otlp-provider.ts';
+
+/** What the variables `OTEL_*` of OpenTelemetry say. */
+export interface OtelEnvironment {
+  /** False: no spans are made (`OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER=none`). */
+  hasSpans: boolean;
+  /** Where spans go without an SDK. Undefined: the variables name no collector. */
+  target: OtlpTarget | undefined;
+  /** The part of the traces that is recorded. Undefined: the variables do not say it. */
+  ratio: number | undefined;
+  /** Where a page for Prometheus is served. Undefined: nowhere (`OTEL_METRICS_EXPORTER` is not `prometheus`). */
+  page: { host: string; port: number } | undefined;
+}
+
+const PROMETHEUS = { host: 'localhost', port: '9464' };
+
+/** Reads the variables `OTEL_*`. Throws a UsageError for values that cannot be followed. */
+export function otelEnvironment(env: Readonly<Record<string, string | undefined>>): OtelEnvironment {
+  const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true';
+  const hasPage = env['OTEL_METRICS_EXPORTER'] === 'prometheus' && !isDisabled;
+  return {
+    hasSpans: !isDisabled && env['OTEL_TRACES_EXPORTER'] !== 'none',
+    target: targetOf(env),
+    ratio: ratioOf(env),
+    page: hasPage ? pageAddress(env) : undefined,
+  };
+}
+
+function targetOf(env: Readonly<Record<string, string | undefined>>): OtlpTarget | undefined {
+  const whole = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const url = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? (whole && `${withoutEnd(whole, '/')}/v1/traces`);
+  if (!url) return undefined;
+  if (!URL.canParse(url)) throw new UsageError(`telemetry: "${url}" of OTEL_EXPORTER_OTLP_ENDPOINT is no URL: write http://localhost:4318`);
+  const protocol = env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? env['OTEL_EXPORTER_OTLP_PROTOCOL'];
+  if (protocol === 'grpc')
+    throw new UsageError(
+      'telemetry: OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and Longhaul sends JSON over HTTP: write "http/json" with the port of the collector for HTTP (4318), or give an SDK as "tracerProvider"',
+    );
+  const headers = pairs(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS'] ?? env['OTEL_EXPORTER_OTLP_HEADERS']);
+  const name = env['OTEL_SERVICE_NAME'];
+  const resource = { 'service.name': SCOPE, ...pairs(env['OTEL_RESOURCE_ATTRIBUTES']), ...(name ? { 'service.name': name } : {}) };
+  return { url, headers, resource };
+}
+
+/** Reads `key=value,key=value`, with values in the form of URLs. */
+function pairs(text = ''): Record<string, string> {
+  const all = text.split(',').map((pair) => pair.split('='));
+  return Object.fromEntries(
+    all.flatMap(([key = '', ...rest]) => (key.trim() === '' ? [] : [[key.trim(), decoded(rest.join('=').trim())]])),
+  );
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}
+
+function ratioOf(env: Readonly<Record<string, string | undefined>>): number | undefined {
+  const sampler = env['OTEL_TRACES_SAMPLER']?.replace(/^parentbased_/, '');
+  if (sampler === undefined || sampler === '') return undefined;
+  if (sampler === 'always_on') return 1;
+  if (sampler === 'always_off') return 0;
+  const ratio = Number(env['OTEL_TRACES_SAMPLER_ARG'] ?? '1');
+  if (sampler === 'traceidratio' && ratio >= 0 && ratio <= 1) return ratio;
+  throw new UsageError(
+    `telemetry: OTEL_TRACES_SAMPLER is "${env['OTEL_TRACES_SAMPLER']}" with "${env['OTEL_TRACES_SAMPLER_ARG'] ?? ''}": write always_on, always_off, or traceidratio with OTEL_TRACES_SAMPLER_ARG from 0 to 1`,
+  );
+}
+
+function pageAddress(env: Readonly<Record<string, string | undefined>>): { host: string; port: number } {
+  const port = env['OTEL_EXPORTER_PROMETHEUS_PORT'] ?? PROMETHEUS.port;
+  if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535)
+    return { host: env['OTEL_EXPORTER_PROMETHEUS_HOST'] ?? PROMETHEUS.host, port: Number(port) };
+  throw new UsageError(`telemetry: OTEL_EXPORTER_PROMETHEUS_PORT is "${port}": write the number of a port`);
+}

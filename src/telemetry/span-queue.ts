@@ -1,0 +1,121 @@
+/** The bounds of a queue of spans. */
+interface QueueBounds {
+  /** The most spans that wait. Further ones are dropped. */
+  most: number;
+  /** The most spans that are sent at once. */
+  batch: number;
+  /** The longest time that a span waits for others, in milliseconds. */
+  everyMs: number;
+  /** The time after which spans that are being sent are given up, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** Those of OpenTelemetry's own batches, with a shorter wait. */
+const BOUNDS: QueueBounds = { most: 2_048, batch: 512, everyMs: 1_000, timeoutMs: 10_000 };
+
+/**
+ * Spans on their way to a backend. Whoever ends a span never waits: a backend that is slow or down costs spans, and each of them is counted.
+ */
+export class SpanQueue<Item> {
+  readonly #send: (items: Item[]) => Promise<void>;
+  readonly #drop: (count: number) => void;
+  readonly #bounds: QueueBounds;
+  #waiting: Item[] = [];
+  #sending: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `drop` counts spans that are lost. */
+  constructor(send: (items: Item[]) => Promise<void>, drop: (count: number) => void, bounds: Partial<QueueBounds> = {}) {
+    this.#send = send;
+    this.#drop = drop;
+    this.#bounds = { ...BOUNDS, ...bounds };
+  }
+
+  add(item: Item): void {
+    const { most, batch, everyMs } = this.#bounds;
+    if (this.#waiting.length >= most) {
+      this.#drop(1);
+      return;
+    }
+    this.#waiting.push(item);
+    if (this.#waiting.length >= batch) void this.#next();
+    // A process may end although spans wait: it flushes if it wants them sent.
+    else this.#timer ??= setTimeout(() => void this.#next(), everyMs).unref();
+  }
+
+  /** Resolves once everything that waits now is sent, or given up. */
+  async flush(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#sending !== undefined) await this.#next();
+  }
+
+  /** Sends the next spans, unless others are being sent. */
+  #next(): Promise<void> {
+    this.#sending ??= this.#sendBatch().finally(() => {
+      this.#sending = undefined;
+      if (this.#waiting.length >= this.#bounds.batch) void this.#next();
+      else if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => void this.#next(), this.#bounds.everyMs).unref();
+    });
+    return this.#sending;
+  }
+
+  async #sendBatch(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const items = this.#waiting.splice(0, this.#bounds.batch);
+    if (items.length === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('the backend has not answered in time')), this.#bounds.timeoutMs);
+    });
+    try {
+      await Promise.race([this.#send(items), late]);
+    } catch {
+      this.#drop(items.length);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The flag of a span that is recorded. */
+const SAMPLED = 1;
+
+/** A span of an SDK, which says if it is recorded. */
+export interface Sampled {
+  spanContext(): { traceFlags: number };
+}
+
+/** Sends spans of an SDK somewhere. */
+export interface SpanExporter<Span> {
+  /** `code` 0: they have arrived. */
+  export(spans: Span[], done: (result: { code: number; error?: Error }) => void): void;
+  shutdown(): Promise<void>;
+}
+
+/** Takes the spans that an SDK ends. */
+export interface SpanProcessor<Span> {
+  onStart(): void;
+  onEnd(span: Span): void;
+  forceFlush(): Promise<void>;
+  shutdown(): Promise<void>;
+}
+
+/** Returns a processor for an exporter of an SDK that counts the spans which are lost. */
+export function queueingProcessor<Span extends Sampled>(exporter: SpanExporter<Span>, drop: (count: number) => void): SpanProcessor<Span> {
+  const send = (spans: Span[]): Promise<void> =>
+    new Promise((resolve, reject) =>
+      exporter.export(spans, ({ code, error }) => (code === 0 ? resolve() : reject(error ?? new Error(`the exporter answered ${code}`)))),
+    );
+  const queue = new SpanQueue(send, drop);
+  return {
+    onStart: () => undefined,
+    onEnd: (span) => {
+      if ((span.spanContext().traceFlags & SAMPLED) !== 0) queue.add(span);
+    },
+    forceFlush: () => queue.flush(),
+    shutdown: async () => {
+      await queue.flush();
+      await exporter.shutdown();
+    },
+  };
+}

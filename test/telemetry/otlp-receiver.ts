@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { OtlpTraces } from '../../src/telemetry/otlp.ts';
+
+type OtlpSpan = OtlpTraces['resourceSpans'][number]['scopeSpans'][number]['spans'][number];
+
+/** A span as a collector got it. */
+export interface ReceivedSpan extends OtlpSpan {
+  /** The attributes of its process. */
+  resource: Record<string, unknown>;
+  values: Record<string, unknown>;
+}
+
+/** A collector that keeps what it is sent, in the JSON form of OTLP over HTTP. */
+export class OtlpReceiver {
+  readonly spans: ReceivedSpan[] = [];
+  readonly headers: NodeJS.Dict<string | string[]>[] = [];
+  /** Answers with that status instead of 200. */
+  status = 200;
+  readonly #server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      this.headers.push(request.headers);
+      if (this.status === 200 && request.url === '/v1/traces') this.add(JSON.parse(Buffer.concat(chunks).toString()) as OtlpTraces);
+      response.writeHead(this.status, { 'content-type': 'application/json' }).end('{}');
+    });
+  });
+
+  static async listen(): Promise<OtlpReceiver> {
+    const receiver = new OtlpReceiver();
+    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
+    return receiver;
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  }
+
+  /** Keeps the spans of a request. */
+  add({ resourceSpans }: OtlpTraces): void {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const known = valuesOf(resource.attributes);
+      for (const span of scopeSpans.flatMap(({ spans }) => spans)) {
+        this.spans.push({ ...span, resource: known, values: valuesOf(span.attributes) });
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+function valuesOf(attributes: OtlpSpan['attributes']): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
