@@ -92,7 +92,7 @@ if (options.recovery !== undefined) {
 }
 const start = performance.now();
 const summaries: Partial<Record<SubjectName, Summary>> = {};
-const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {
+const outcomes = await withResources({ say, queries: options.queries, traces: options.traces }, async (resources) => {
   const all: Outcome[] = [];
   for (const name of options.only) {
     if (name === 'program') all.push(...(await runSubject(resources, programSubject)));

@@ -14,6 +14,7 @@ test('without arguments the whole matrix is run', () => {
     json: false,
     list: false,
     queries: false,
+    traces: false,
     retry: false,
   });
 });

@@ -27,6 +27,8 @@ export interface CrashOptions {
   list: boolean;
   /** Queries every run all the time, caches hardly any run, and replays every history at the end. */
   queries: boolean;
+  /** Lets the workers report traces, and checks that each is complete. */
+  traces: boolean;
   /** Kills at random times instead of at points. */
   random?: { seed: number; ms: number };
   /** Measures what runs wait for after the last of many kills, and does nothing else. */
@@ -36,8 +38,8 @@ export interface CrashOptions {
 const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--turn 0] [--parallel 4] [--queries] [--retry] [--list] [--json]
-       npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]
+export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--turn 0] [--parallel 4] [--queries] [--traces] [--retry] [--list] [--json]
+       npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--traces] [--json]
        npm run crash -- --recovery [--seed 1] [--for 45s] [--runs 40] [--workers 2] [--kills 15] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
@@ -63,6 +65,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       for: { type: 'string' },
       list: { type: 'boolean', default: false },
       queries: { type: 'boolean', default: false },
+      traces: { type: 'boolean', default: false },
       retry: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
@@ -90,6 +93,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     json: values.json,
     list: values.list,
     queries: values.queries,
+    traces: values.traces,
     retry: values.retry,
     ...(values.random ? { random: { seed: count('seed', values.seed ?? '1'), ms: milliseconds(values.for ?? '60s') } } : {}),
     ...(values.recovery ? { recovery: recoveryOptions(values) } : {}),

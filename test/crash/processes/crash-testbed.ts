@@ -8,6 +8,8 @@ import { CALL_RETRY } from '../../../src/temporal/server-connection.ts';
 import { CrashServer } from '../../processes/crash-server.ts';
 import { ProgramProcess } from '../../processes/program-process.ts';
 import type { Kill } from '../points/crash-trigger.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
+import type { TraceCheck } from '../checks/trace-check.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
@@ -31,6 +33,8 @@ export interface WorkerSetting {
   eventsOfExecution: number;
   /** The number of cached runs; the default of the SDK if it is left out. */
   cached?: number;
+  /** The URL of the collector that traces are reported to. Absent: there are none. */
+  collector?: string;
 }
 
 /** A message to the process: the process to kill from now on, or none. */
@@ -66,6 +70,8 @@ export interface CrashTestbed {
   memory: string;
   /** Set if runs are queried all the time. */
   histories?: HistoryCheck;
+  /** Set if the worker reports traces. */
+  traces?: TraceCheck;
   close(): Promise<void>;
 }
 
@@ -78,6 +84,8 @@ export interface SharedResources {
   ledger: Ledger;
   /** Set if runs are queried all the time: workers then cache hardly any run, and every history is checked. */
   histories?: HistoryCheck;
+  /** Set if workers report traces, which are checked. */
+  traces?: TraceCheck;
 }
 
 /**
@@ -124,7 +132,7 @@ export async function openTestbed(
   const taskQueue = `${pass}-${(opened += 1)}`;
   const server = sharedServer ?? (await CrashServer.start(resources.cliPath, join(resources.folder, `${taskQueue}.db`)));
   const { address, namespace } = server;
-  const { bundlePath, ledger, histories } = resources;
+  const { bundlePath, ledger, histories, traces } = resources;
   const memory = join(resources.folder, MEMORY_FILE);
   const setting = {
     address,
@@ -136,6 +144,7 @@ export async function openTestbed(
     heartbeatMs,
     memory,
     ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
+    ...(traces === undefined ? {} : { collector: traces.url }),
     ...TIMING[pass],
   };
   const worker: CrashWorker = new ProgramProcess<ToWorker, FromWorker>(WORKER, setting satisfies WorkerSetting, { isKilledByOthers: true });
@@ -148,7 +157,7 @@ export async function openTestbed(
   try {
     [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: CALL_RETRY }), worker.start()]);
     const client = new LonghaulClient(new Client({ connection, namespace, interceptors: { workflow: [SHORT_TASKS] } }));
-    return { pass, taskQueue, client, worker, server, ledger, memory, close, ...(histories === undefined ? {} : { histories }) };
+    return { pass, taskQueue, client, worker, server, ledger, memory, close, ...defined({ histories, traces }) };
   } catch (error) {
     await close();
     throw error;

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleInto } from '../points/bundle.ts';
 import { CrashServer, findCli } from '../../processes/crash-server.ts';
+import { defined } from '../../../src/core/domain/defined.ts';
 import { HistoryCheck } from '../checks/history-check.ts';
+import { TraceCheck } from '../checks/trace-check.ts';
 import { type SharedResources, type CrashTestbed, type RunTiming, openTestbed } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';
 import type { Outcome } from '../runs/outcome.ts';
@@ -17,11 +19,13 @@ interface ResourceOptions {
   say: (line: string) => void;
   /** If true, runs are queried all the time, and their histories are checked. */
   queries: boolean;
+  /** If true, workers report traces, which are checked. */
+  traces: boolean;
 }
 
 /** Prepares the resources that all testbeds share, and removes them afterwards, unless a run has a problem. */
 export async function withResources(
-  { say, queries }: ResourceOptions,
+  { say, queries, traces: isTraced }: ResourceOptions,
   work: (resources: SharedResources) => Promise<Outcome[]>,
 ): Promise<Outcome[]> {
   const cliPath = await findCli(say);
@@ -31,13 +35,15 @@ export async function withResources(
   const ledger = new Ledger(join(folder, 'ledger.db'));
   const bundlePath = await bundleInto(folder);
   const histories = queries ? new HistoryCheck(bundlePath) : undefined;
+  const traces = isTraced ? await TraceCheck.open() : undefined;
   let isClean = false;
   try {
-    const outcomes = await work({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
+    const outcomes = await work({ folder, cliPath, bundlePath, ledger, ...defined({ histories, traces }) });
     isClean = outcomes.every(({ problems }) => problems.length === 0);
     return outcomes;
   } finally {
     await histories?.close();
+    await traces?.close();
     ledger.close();
     if (isClean) await rm(folder, { recursive: true, maxRetries: 5 });
     else say(`everything is kept in ${folder}`);

@@ -1,6 +1,6 @@
 import { NativeConnection } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
-import { createWorker, fileMemory } from '../../../worker/index.ts';
+import { createWorker, fileMemory, prometheusMetrics, telemetry } from '../../../worker/index.ts';
 import { coderAgent } from '../code/coder-agent.ts';
 import { coderModel } from '../code/coder-model.ts';
 import { answerRequests, readSetting, reply } from '../../processes/program.ts';
@@ -39,7 +39,10 @@ function asked(): void {
   ledger.ask(execution.runId, execution.told);
 }
 
+if (setting.collector !== undefined) process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = setting.collector;
+
 const worker = await createWorker({
+  ...(setting.collector === undefined ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),
   agents: [
     referenceAgent(ledger, setting.onceTimeoutMs),
     coderAgent(ledger, setting.onceTimeoutMs),

@@ -37,6 +37,7 @@ export async function checkedRun<Recorded extends RecordOfRun>(
   enough.abort();
   await querying;
   if (testbed.histories !== undefined) problems.push(...(await historyProblems(testbed, testbed.histories, runId)));
+  if (testbed.traces !== undefined && problems.length === 0) problems.push(...(await testbed.traces.problems(testbed.client, runId)));
   const outcome = { subject: subject.name, pass: testbed.pass, name, problems, seconds: secondsSince(start) };
   if (problems.length === 0) return outcome;
   const histories = join(folder, runId);
