@@ -19,6 +19,7 @@ export type BenchOptions =
   | ChildrenOptions
   | MemoryOptions
   | FallbackOptions
+  | TelemetryBenchOptions
   | GovernorBenchOptions
   | CacheOptions
   | ProvidersOptions
@@ -151,6 +152,15 @@ export interface FallbackOptions {
   quiet: boolean;
 }
 
+/** The options of `telemetry`. */
+export interface TelemetryBenchOptions {
+  command: 'telemetry';
+  steps: number;
+  /** Runs on each side. */
+  runs: number;
+  quiet: boolean;
+}
+
 /** The options of `cache`. */
 export interface CacheOptions {
   command: 'cache';
@@ -182,6 +192,7 @@ export const USAGE = `Usage:
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
+  npm run bench -- telemetry [--steps 20] [--runs 20] [--json]
 ${GOVERNOR_USAGE}
   npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
   npm run bench -- providers [--rounds 11] [--json]
@@ -305,6 +316,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, ...memoryOptions(values), quiet };
     case 'fallback':
       return { command, runs: count('runs', values.runs ?? '100'), outage: outageOf(values.outage), quiet };
+    case 'telemetry':
+      return { command, steps: steps('20'), runs: count('runs', values.runs ?? '20'), quiet };
     case 'governor':
       return { ...governorOptions(values), quiet };
     case 'cache': {
