@@ -66,7 +66,7 @@ function withSpentBefore(error: unknown): SerializableFailure {
 
 /** One model call. */
 interface ModelCallOptions
-  extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret' | 'cache'> {
+  extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   asked: AskedModels;
   patience: Patience;
   /** Makes the id of the event that will hold the answer, or the part of it that has arrived. Default: a UUID. */
@@ -119,11 +119,12 @@ export async function askModel<Result>(
     tags,
     secret,
     cache,
+    readFile,
     ...options
   }: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
-  const known = defined({ tags, secret, cache });
+  const known = defined({ tags, secret, cache, readFile });
   const order = new ModelOrder(asked, known, patience.call);
   let call = new CallOfModel(order.current, known, lastDetails());
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
@@ -214,13 +215,13 @@ class CallOfModel {
   readonly spent: SpentAttempts;
   sentAt = 0;
   readonly #model: AskedModel;
-  readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache'>;
+  readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>;
   #permit: Permit | undefined;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
   /** `details`: the cost of earlier attempts, and of the models before this one. */
-  constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache'>, details: unknown) {
+  constructor(model: AskedModel, context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>, details: unknown) {
     this.#model = model;
     this.#context = context;
     this.spent = new SpentAttempts(model.request, details, model.price);
