@@ -1,12 +1,12 @@
-import { getClient } from '@temporalio/activity';
+import { getClient, log } from '@temporalio/activity';
 import { type ContentItem, type ContentPart, isToolCall } from '../../src/core/domain/content.ts';
-import { ModelCallError } from '../../src/core/domain/errors.ts';
+import { errorMessage, ModelCallError } from '../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import type { ModelFile, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
+import type { ModelCallContext, ModelFile, ModelResponse, RecordedResponse } from '../../src/core/domain/model.ts';
 import { boundNotices } from '../../src/core/domain/run.ts';
 import { counted } from '../../src/core/domain/text.ts';
 import { responseFields } from '../../src/model/answer-text.ts';
-import { spill } from '../../src/stores/payload-store.ts';
+import { readSpilled, spill } from '../../src/stores/payload-store.ts';
 import { currentRun } from '../attempts/attempt.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -44,6 +44,21 @@ export async function withFiles(
   const message = `${counted(left, 'file')} of the answer were left out: at most ${MOST_FILES} of 15 MB are kept.`;
   const notices = left === 0 ? {} : { notices: boundNotices([...(response.notices ?? []), { code: 'request_adapted', message }]) };
   return { ...response, ...readAnswer(response), ...notices, content: withParts(response.content, parts) };
+}
+
+/** Returns the function with which a client reads files that a model has made; undefined without a store. It never rejects. */
+export function fileReader({ payloadStore: store }: Pick<ActivityRuntime, 'payloadStore'>): ModelCallContext['readFile'] {
+  if (store === undefined) return undefined;
+  return async (file) => {
+    try {
+      const [part] = await readSpilled(store, getClient().options.loadedDataConverter, file);
+      const data = isJsonObject(part) ? part['data'] : undefined;
+      return typeof data === 'string' ? data : undefined;
+    } catch (error) {
+      log.warn(`A file of a model was not read from the payload store, and is not sent back to it: ${errorMessage(error)}`);
+      return undefined;
+    }
+  };
 }
 
 /** Returns the files of an answer. */

@@ -36,8 +36,9 @@ import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../run
 import { modelStream } from '../streams/activity-streams.ts';
 import { modelSpans } from '../telemetry/call-spans.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
-import { withFiles } from './answer-files.ts';
-import { askModel, limitResponseSize, modelActivity } from './ask-model.ts';
+import { fileReader, withFiles } from './answer-files.ts';
+import { askModel, modelActivity } from './ask-model.ts';
+import { limitResponseSize } from './limit-response-size.ts';
 import { type AskedModel, type AskedModels, modelOfTurn, priceInList } from './fallback.ts';
 import type { Patience } from './patience.ts';
 import { STORED_ITEM_BYTES, withReadItems, withStoredItems } from './stored-items.ts';
@@ -61,7 +62,6 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   if (!input.final) requireReviews(runtime, snapshot);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.conversations.window(input, input);
-  const { heartbeatMs } = snapshot.timing;
   const events = await withReadItems(runtime, window.events);
   const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events });
   const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
@@ -72,10 +72,11 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const options = {
     ...streamed,
     mayBeEmpty,
-    heartbeatMs,
+    heartbeatMs: snapshot.timing.heartbeatMs,
     interruptibleBy: input.run ?? '',
     ...governedContext(runtime, input, snapshot),
     cache,
+    ...defined({ readFile: fileReader(runtime) }),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = {

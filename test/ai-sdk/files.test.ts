@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { StreamPart } from '../../activities/models/ai-sdk/language-model.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
@@ -11,11 +11,19 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { testAgent } from '../../src/testing/index.ts';
 import { fileStore } from '../../src/stores/payload-store.ts';
 import { aiSdk } from '../../worker/index.ts';
+import { FakeServer } from './fake-server.ts';
+import { PACKAGES } from './packages.ts';
 import { context, fakeModel, FINISH, request, textParts, type Yielded } from './fake-model.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'longhaul-files-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 const payloadStore = fileStore({ directory });
+const server = new FakeServer();
+let url = '';
+beforeAll(async () => {
+  url = await server.start();
+});
+afterAll(() => server.close());
 
 const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
 const IMAGE = Buffer.alloc(300_000, 'x').toString('base64');
@@ -55,6 +63,24 @@ test('an image of a hosted tool is a file of the answer, and no byte of it is se
   expect(files).toEqual([{ mediaType: 'image/png', data: 'AAAA' }]);
   expect(hosted).toEqual([{ name: 'image_generation', input: '{}' }]);
   expect(JSON.stringify(providerItems)).not.toContain('AAAA');
+});
+
+describe.each(PACKAGES.filter(({ name }) => name === 'google'))('an image of $name ($spec)', ({ model, modelId }) => {
+  test.each([true, false])('goes back to the model that made it, in its place (with reasoning: %s)', async (thinks) => {
+    const made = Buffer.from('an image').toString('base64');
+    server.script(
+      { parts: [...(thinks ? [{ thinking: 'Hmm.' }] : []), { text: 'Look.' }, { image: made }, { call: 'look', id: 'g1', input: '{}' }] },
+      { parts: [{ text: 'Done.' }] },
+    );
+    const agent = defineAgent({ name: 'painter', model: `p/${modelId}`, tools: [look] });
+    const { result, events } = await testAgent(agent, { input: 'Q', model: aiSdk((id) => model(url, id)), payloadStore });
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(server.refused).toEqual([]);
+    expect(JSON.stringify(events)).not.toContain(made);
+    const { parts } = (server.last['contents'] as { role: string; parts: object[] }[])[1] ?? { parts: [] };
+    const [text, file] = thinks ? parts.slice(1) : parts;
+    expect([text, file]).toMatchObject([{ text: 'Look.' }, { inlineData: { mimeType: 'image/png', data: made } }]);
+  });
 });
 
 test('an image is a part of the message, its bytes are in the store alone, and reasoning still goes back', async () => {

@@ -16,6 +16,7 @@ import { reportRateLimits } from '../rate-limits.ts';
 import { type CreateAiSdkModel, CreatedModels } from './created-models.ts';
 import { foreignTool, requireHosted } from './hosted-tools.ts';
 import type { AiSdkModel, ProviderMetadata } from './language-model.ts';
+import { filesIn } from './layout.ts';
 import { packageFailure } from './package-errors.ts';
 import { buildCall, type CacheMarks } from './prompt.ts';
 import { StreamAnswer } from './stream-answer.ts';
@@ -112,6 +113,21 @@ function cacheMarks(
   return moving === undefined || stable === undefined ? undefined : { stable, moving };
 }
 
+/** The most files that a model gets back: the newest. */
+const MOST_FILES = 5;
+
+/** Returns the data of the files that a model has made, for a provider that takes them back in its answers: Gemini edits its images. */
+async function madeFiles(
+  { conversation }: ModelRequest,
+  { readFile }: Pick<ModelCallContext, 'readFile'>,
+  { provider }: Pick<AiSdkModel, 'provider'>,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (readFile === undefined || !provider.startsWith('google')) return undefined;
+  const places = conversation.flatMap(({ content }) => filesIn(content).flatMap(({ spilled }) => spilled ?? [])).slice(-MOST_FILES);
+  const read = places.map(async (place) => [place.sha256, await readFile(place)] as const);
+  return new Map((await Promise.all(read)).flatMap(([digest, data]) => (data === undefined ? [] : [[digest, data]])));
+}
+
 class AiSdkClient implements ModelClient {
   readonly capabilities: ModelCapabilities;
   readonly #models: CreatedModels;
@@ -162,6 +178,7 @@ class AiSdkClient implements ModelClient {
       urls,
       cacheMarks: cacheMarks(this.#cache, model, context.cache),
       cacheKey: this.#cache === 'off' ? undefined : context.cache?.key,
+      files: await wait.for(madeFiles(request, context, model)),
     });
     const answer = new StreamAnswer(context);
     const { stream, response: begun } = await wait.for(model.doStream({ ...options, abortSignal: wait.signal }));

@@ -80,6 +80,7 @@ export type AssistantPart =
   | TextPart
   | ToolCallPart
   | ToolResultPart
+  | (FilePart & Annotated)
   | ({ type: 'reasoning'; text: string } & Annotated)
   | ({ type: 'custom'; kind: string } & Annotated);
 

@@ -1,4 +1,4 @@
-import { writtenText } from '../../../src/core/domain/content.ts';
+import { type ContentPart, writtenText } from '../../../src/core/domain/content.ts';
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model.ts';
@@ -11,6 +11,7 @@ import type { AssistantPart, ProviderMetadata } from './language-model.ts';
  *   {t: 'reasoning', text, m}                       reasoning, with its signature in the metadata
  *   {t: 'text', n, m}                               the next n UTF-16 units of the text
  *   {t: 'call', i, m}                               the i-th call
+ *   {t: 'file', i, m}                               the i-th file
  *   {t: 'hosted-call', id, name, input, m}          a call that the provider has made by itself
  *   {t: 'hosted-result', id, name, output, isError, m}
  *   {t: 'custom', kind, m}                          a part that only its provider knows
@@ -21,6 +22,7 @@ export type Entry = { m?: ProviderMetadata } & (
   | { t: 'reasoning'; text: string }
   | { t: 'text'; text: string }
   | { t: 'call'; i: number }
+  | { t: 'file'; i: number }
   | { t: 'hosted-call'; id: string; name: string; input: unknown }
   | { t: 'hosted-result'; id: string; name: string; output: unknown; isError?: true }
   | { t: 'custom'; kind: string }
@@ -28,7 +30,7 @@ export type Entry = { m?: ProviderMetadata } & (
 
 /** Returns a layout as it is recorded; undefined if it says no more than the content. */
 export function recordedLayout(entries: readonly Entry[]): JsonValue[] | undefined {
-  if (entries.every(({ t, m }) => (t === 'text' || t === 'call') && m === undefined)) return undefined;
+  if (entries.every(({ t, m }) => ['text', 'call', 'file'].includes(t) && m === undefined)) return undefined;
   const layout = entries
     .filter((entry) => entry.t !== 'text' || entry.text !== '' || entry.m !== undefined)
     .map((entry) => (entry.t === 'text' ? { t: entry.t, n: entry.text.length, ...defined({ m: entry.m }) } : entry));
@@ -41,6 +43,18 @@ export type ShowCall = (
   m: { providerOptions?: ProviderMetadata },
 ) => AssistantPart;
 
+/** How a request shows a file of an answer; undefined if it is left out. */
+export type ShowFile = (file: MediaPart, m: { providerOptions?: ProviderMetadata }) => AssistantPart | undefined;
+
+/** A part of a message that is no text. */
+type MediaPart = Exclude<ContentPart, { type: 'text' }>;
+
+/** Returns the files of an answer. */
+export function filesIn(content: ConversationEvent['content']): MediaPart[] {
+  const messages = content.flatMap((item) => (item.type === 'message' && item.role === 'assistant' ? [item.content] : []));
+  return messages.flatMap((parts) => (typeof parts === 'string' ? [] : parts.filter((part) => part.type !== 'text')));
+}
+
 /**
  * Returns the parts of an answer as its provider sent them; undefined if nothing is recorded of them, or it does not fit the content any
  * more. Nothing in the record is trusted.
@@ -48,8 +62,12 @@ export type ShowCall = (
 export function restoredParts(
   { content, providerItems = [] }: Pick<ConversationEvent, 'content' | 'providerItems'>,
   show: ShowCall,
+  showFile: ShowFile = () => undefined,
 ): AssistantPart[] | undefined {
   if (providerItems.length === 0) return undefined;
+  const files = filesIn(content);
+  // If one was not kept, nobody knows which.
+  const hasAll = providerItems.filter((entry) => isJsonObject(entry) && entry['t'] === 'file').length === files.length;
   const text = content.map((item) => (item.type === 'message' ? writtenText(item.content) : '')).join('');
   const calls = content.flatMap((item) => (item.type === 'tool_call' ? [item] : []));
   const parts: (() => AssistantPart)[] = [];
@@ -66,6 +84,12 @@ export function restoredParts(
     if (isJsonObject(entry) && entry['t'] === 'call' && entry['i'] === called && call !== undefined) {
       called += 1;
       parts.push(() => show(call, options));
+      continue;
+    }
+    if (isJsonObject(entry) && entry['t'] === 'file') {
+      const file = hasAll ? files[Number(entry['i'])] : undefined;
+      const part = file && showFile(file, options);
+      if (part !== undefined) parts.push(() => part);
       continue;
     }
     const other = otherPart(entry);

@@ -1,4 +1,11 @@
-import type { ContentItem, ContentPart, ToolCall, ToolResult } from '../../../src/core/domain/content.ts';
+import {
+  type ContentItem,
+  type ContentPart,
+  type Message,
+  type ToolCall,
+  type ToolResult,
+  writtenText,
+} from '../../../src/core/domain/content.ts';
 import { defined } from '../../../src/core/domain/defined.ts';
 import { ModelCallError } from '../../../src/core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/domain/json.ts';
@@ -7,7 +14,7 @@ import { functionName, placeholder, plainText, toolOutputMedia, toolOutputText }
 import { CallIds } from '../openai/message-order.ts';
 import { providerTool } from './hosted-tools.ts';
 import type { AssistantPart, CallOptions, PromptMessage, ProviderMetadata, UserPart } from './language-model.ts';
-import { restoredParts, type ShowCall } from './layout.ts';
+import { filesIn, restoredParts, type ShowCall, type ShowFile } from './layout.ts';
 
 /** The facts about a model that its request depends on. */
 export interface ModelFacts {
@@ -19,6 +26,8 @@ export interface ModelFacts {
   urls: Record<string, RegExp[]>;
   /** Absent: the provider is told nothing. */
   cacheMarks?: CacheMarks | undefined;
+  /** The data of files that the model has made, by their digest. Files that it lacks are not sent. */
+  files?: ReadonlyMap<string, string> | undefined;
   /** A text that the calls of a run have in common, for a provider that routes by it. Absent: none. */
   cacheKey?: string | undefined;
 }
@@ -120,7 +129,7 @@ class PromptBuilder {
         before = this.#messages.at(-1);
       }
       this.#begins = this.#messages.length;
-      const restored = bare.has(event) ? undefined : restoredParts(event, this.#showCall);
+      const restored = bare.has(event) ? undefined : restoredParts(event, this.#showCall, this.#showFile);
       if (restored === undefined) for (const item of event.content) this.#add(item, bare.has(event));
       else this.#push({ role: 'assistant', content: restored });
     }
@@ -146,6 +155,11 @@ class PromptBuilder {
     ...options,
   });
 
+  readonly #showFile: ShowFile = ({ spilled, mediaType = 'image/png' }, options) => {
+    const data = this.#facts.files?.get(spilled?.sha256 ?? '');
+    return data === undefined ? undefined : { type: 'file', mediaType, data: this.#facts.isV4 ? { type: 'data', data } : data, ...options };
+  };
+
   #add(item: ContentItem, asText: boolean): void {
     if (item.type === 'tool_result') return this.#addResult(item);
     if (item.type === 'tool_call') return asText ? this.#addCallAsText(item) : this.#addToAnswer(this.#showCall(item, {}));
@@ -153,10 +167,18 @@ class PromptBuilder {
     const text = plainText(content);
     // Several providers take system messages at the beginning alone.
     if (role === 'system') return text.trim() === '' ? undefined : this.#push({ role: 'user', content: [{ type: 'text', text }] });
-    if (role === 'assistant') return text.trim() === '' ? undefined : this.#push({ role: 'assistant', content: [{ type: 'text', text }] });
+    if (role === 'assistant') return this.#addAnswer(item);
     const parts = typeof content === 'string' || content.length === 0 ? [{ type: 'text' as const, text }] : this.#userParts(content);
     const filled = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '');
     this.#push({ role: 'user', content: filled.length === 0 ? [{ type: 'text', text: NO_TEXT }] : filled });
+  }
+
+  /** Adds a text of the model, with the files that it has made as far as their data is known. */
+  #addAnswer(item: Message): void {
+    const files = filesIn([item]).flatMap((file) => this.#showFile(file, {}) ?? []);
+    const text = files.length === 0 ? plainText(item.content) : writtenText(item.content).toWellFormed();
+    const said: AssistantPart[] = text.trim() === '' ? [] : [{ type: 'text', text }];
+    if (said.length + files.length > 0) this.#push({ role: 'assistant', content: [...said, ...files] });
   }
 
   /** Adds a part to the answer that its event has begun, or to a new one. */

@@ -192,8 +192,9 @@ export class StreamAnswer {
     const { mediaType, data: given } = part;
     const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
     const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
-    if (typeof mediaType === 'string' && typeof base64 === 'string' && base64 !== '') this.#files.push({ mediaType, data: base64 });
-    else this.#leaveOut(part);
+    if (typeof mediaType !== 'string' || typeof base64 !== 'string' || base64 === '') return this.#leaveOut(part);
+    this.#layout.push({ t: 'file', i: this.#files.length, ...metadata(part.providerMetadata) });
+    this.#files.push({ mediaType, data: base64 });
   }
 
   #leaveOut({ mediaType }: StreamPart): void {

@@ -1,7 +1,7 @@
 import type { AgentSnapshot, ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
 import { jsonBytes } from './byte-budgets.ts';
-import { type ContentItem, isToolCall, isToolResult, type ToolResult } from './content.ts';
+import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { UsageError } from './errors.ts';
@@ -137,6 +137,11 @@ export interface ModelCallContext {
   secret?: (secret: string | SecretReference) => Promise<string>;
   /** For the provider's cache of prompts. Absent if the call is none of an agent. */
   cache?: PromptCache;
+  /**
+   * Reads the data of a file that a model has made before, as base64: of a part with `spilled` in a message of the assistant. Undefined if
+   * it cannot be read. Absent if the worker has no payload store.
+   */
+  readFile?: (file: SpilledContent) => Promise<string | undefined>;
   /**
    * Called whenever the provider reports usage, each time with the total of the call so far, so that the cost of a call that fails
    * is known.
