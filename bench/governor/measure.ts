@@ -25,7 +25,7 @@ const TENANTS = 10;
 const RUNS_OF_A_SMALL_TENANT = 6;
 /** A limit of tokens that is not reached: requests are the bound. */
 const TOKENS_PER_MINUTE = 30_000_000;
-const WARM_UP_MS = 8_000;
+const WARM_UP_MS = 15_000;
 /** Calls of one process that has the limit to itself, one after the other. */
 const LONE_CALLS = 400;
 const LONE_PAUSE_MS = 20;

@@ -91,7 +91,7 @@ export const LEDGER = {
   savedRequests: 1 / 120,
   savedTokens: 1 / 60,
   /** Milliseconds after which a process that reports no more is forgotten. */
-  forgetMs: 800,
+  forgetMs: 950,
   /** Milliseconds in which what a tenant was served counts half. */
   halfLifeMs: 15_000,
   /** Milliseconds after which it is forgotten. */

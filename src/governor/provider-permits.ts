@@ -405,8 +405,10 @@ export class ProviderPermits {
     // Calls that have come back are older than all that are parked.
     const parked = ageMs > 0 ? 0 : 1;
     const before = Math.ceil((place * ofTenant) / own) + parked * (answer.parked[tenant] ?? 0);
-    const ofAll = answer.allWaiting + parked * answer.allParked;
-    const calls = Math.max(1, Math.min(before * Math.max(1, answer.tenants), Math.max(before, ofAll)));
+    // The others may have calls for each of its turns, or no more than those that are known: nobody knows, so it is taken to be between.
+    const atMost = before * Math.max(1, answer.tenants);
+    const known = Math.min(atMost, Math.max(before, answer.allWaiting + parked * answer.allParked));
+    const calls = Math.max(1, Math.sqrt(atMost * known));
     const perCall = Math.max(
       60_000 / answer.requestsPerMinute,
       (60_000 * this.#needOf(0)) / answer.tokensPerMinute,

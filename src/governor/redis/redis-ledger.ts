@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../core/domain/errors.ts';
 import { isJsonObject } from '../../core/domain/json.ts';
 import type { RedisConnection } from '../../streams/redis/redis-connection.ts';
-import { within } from '../../streams/waits.ts';
 import type { Ledger, LedgerAnswer, LedgerReport } from '../ledger.ts';
 import { type KeptLimits, MemoryLedger } from '../memory-ledger.ts';
 import { GRANT_SCRIPT } from './grant-script.ts';
 
 const SHA = createHash('sha1').update(GRANT_SCRIPT).digest('hex');
 /** The time after which a report counts as unanswered: no call waits longer for Redis. */
-const ANSWER_MS = 500;
+const ANSWER_MS = 1_000;
 
 /** The account of one provider in Redis. */
 export interface RedisAccount {
@@ -57,7 +57,7 @@ export class RedisLedger implements Ledger {
     try {
       // Others may have used what was saved up meanwhile.
       const told = this.#alone === undefined ? report : { ...report, isAfresh: true };
-      const answer = await within(ANSWER_MS, this.#run(told), () => new Error(`no answer for ${ANSWER_MS} ms`));
+      const answer = await inTime(this.#run(told));
       this.#workers = answer.workers;
       if (this.#alone !== undefined) {
         this.#alone = undefined;
@@ -78,6 +78,24 @@ export class RedisLedger implements Ledger {
     this.#alone ??= new MemoryLedger(partOf(this.#account.limits, this.#workers));
     if (isFirst) this.#account.onAlone(reason, this.#workers);
     return this.#alone.exchangeNow(isFirst ? { ...report, isAfresh: true } : report);
+  }
+}
+
+/** Settles like the answer, or rejects if it does not come in time. A process that was busy looks first if it has come meanwhile. */
+async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  const stop = new AbortController();
+  const late = async (): Promise<never> => {
+    await sleep(ANSWER_MS, undefined, { signal: stop.signal });
+    await nextTurn();
+    await nextTurn();
+    throw new Error(`no answer for ${ANSWER_MS} ms`);
+  };
+  const waiting = late();
+  waiting.catch(() => undefined);
+  try {
+    return await Promise.race([answer, waiting]);
+  } finally {
+    stop.abort();
   }
 }
 

@@ -1,0 +1,103 @@
+import type { Info } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { WorkerGovernor } from '../../../activities/governor/worker-governor.ts';
+import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
+import { modelOptions } from '../../../src/core/activity-requests/agent-requests.ts';
+import { onAnotherWorker } from '../../../src/core/activity-requests/activity-request.ts';
+import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import { withUncountedAttempts } from '../../../src/core/domain/missing-definitions.ts';
+import type { ModelClient, ModelResponse } from '../../../src/core/domain/model.ts';
+import { defineAgent } from '../../../src/index.ts';
+import { snapshotOf } from '../../fakes/snapshot.ts';
+import { activityEnvironment } from '../activity-environment.ts';
+
+const agent = defineAgent({ name: 'bot', model: 'scripted/m', modelMaxAttempts: 2 });
+
+/** One attempt of a call on a worker with a limit, which is used up unless there is room. */
+interface Attempt {
+  hasRoom: boolean;
+  attempt?: number;
+  heartbeatDetails?: unknown;
+  /** The server limits the attempts. */
+  maximumAttempts?: number;
+}
+
+async function attempted({ hasRoom, attempt = 1, heartbeatDetails, maximumAttempts = 0 }: Attempt) {
+  let calls = 0;
+  const model: ModelClient = {
+    capabilities: { structuredOutput: true },
+    call: () => {
+      calls += 1;
+      return Promise.reject<ModelResponse>(new ModelCallError('model_unreachable', 'cut'));
+    },
+  };
+  const limits = { scripted: { requestsPerMinute: 1, holdSlotFor: 0 } };
+  const governor = WorkerGovernor.of({ limits }, { providers: ['scripted'], telemetry: undefined, log: () => undefined });
+  const bounds = { holdMs: 5_000, signal: new AbortController().signal };
+  if (!hasRoom) await governor?.permitsOf('scripted/m')?.acquire({ call: 'c', tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, bounds);
+  const retryPolicy = { maximumAttempts };
+  const info: Partial<Info> = {
+    attempt,
+    retryPolicy,
+    startToCloseTimeoutMs: 400,
+    scheduledTimestampMs: 0,
+    currentAttemptScheduledTimestampMs: 0,
+  };
+  const environment = activityEnvironment({ agents: [agent], model, info, heartbeatDetails, governor });
+  const snapshot = snapshotOf(agent);
+  environment.runtime.snapshots.add(snapshot);
+  const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
+  const failure: unknown = await environment.run(callModelActivity(environment.runtime), input).catch((thrown: unknown) => thrown);
+  await governor?.close();
+  if (!(failure instanceof ApplicationFailure)) throw failure;
+  return { failure, heartbeats: environment.heartbeats, calls };
+}
+
+test('an attempt that has no room ends for about the time until there is some, and says that it does not count', async () => {
+  const spent = { reported: { promptTokens: 7, completionTokens: 1, totalTokens: 8 } };
+  const before = withUncountedAttempts(3, { spent, refused: { count: 1, queuedMs: 1_000 } });
+  const { failure, heartbeats, calls } = await attempted({ hasRoom: false, attempt: 5, heartbeatDetails: before });
+  expect(calls).toBe(0);
+  expect(failure).toMatchObject({ type: 'Parked', nonRetryable: false });
+  expect(failure.message).toMatch(/^Not sent yet: the limits of the provider of model "scripted\/m" are used up for about \d+ s$/);
+  expect(Number(failure.nextRetryDelay)).toBeGreaterThan(45_000);
+  expect(Number(failure.nextRetryDelay)).toBeLessThanOrEqual(66_000);
+  // What was spent before stays known, and the patience stands still while the call is away.
+  expect(heartbeats).toMatchObject([{ 'longhaul:lacked': 4, details: { spent, refused: { count: 1 } } }]);
+  const [{ details }] = heartbeats as [{ details: { refused: { queuedMs: number } } }];
+  expect(details.refused.queuedMs).toBeGreaterThanOrEqual(1_000 + Number(failure.nextRetryDelay));
+});
+
+test.each([
+  ['its first', 41, 40, false],
+  ['its last', 42, 40, true],
+])('after forty parked attempts, a call makes %s', async (_, attempt, parked, isLast) => {
+  const { failure, calls } = await attempted({ hasRoom: true, attempt, heartbeatDetails: withUncountedAttempts(parked, undefined) });
+  expect(calls).toBe(1);
+  expect(failure).toMatchObject({ type: 'model_unreachable', nonRetryable: isLast });
+});
+
+test('a call whose attempts the server counts waits in its slot, and is then refused', async () => {
+  const { failure, calls } = await attempted({ hasRoom: false, maximumAttempts: 9 });
+  expect(calls).toBe(0);
+  expect(failure).toMatchObject({ type: 'model_rate_limited', nonRetryable: false });
+});
+
+test('the server has no limit of attempts for calls that may be parked, also while they wait for another worker', () => {
+  const snapshot = snapshotOf(agent);
+  expect(modelOptions(snapshot, 's').retry?.maximumAttempts).toBeGreaterThan(2);
+  const options = modelOptions({ ...snapshot, timing: { ...snapshot.timing, parks: true } }, 's');
+  expect(options.retry).not.toHaveProperty('maximumAttempts');
+  const request = { name: 'callModel', tier: 'remote' as const, options, input: {}, returned: () => undefined, failed: () => undefined };
+  const missing = {
+    kind: 'provider' as const,
+    name: 'p',
+    known: [],
+    code: 'unknown_provider' as const,
+    since: '',
+    until: '1970-01-01T00:01:00.000Z',
+    attempts: 0,
+  };
+  expect(onAnotherWorker(request, missing, 0).input).toMatchObject({ awaitsWorker: { attempts: Number.MAX_SAFE_INTEGER } });
+});
