@@ -18,6 +18,7 @@ import type { ApprovalFilter, RunApproval } from './approvals.ts';
 import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
 import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
 import {
+  type CountFilter,
   type ListFilter,
   listRuns,
   listSessions,
@@ -42,6 +43,7 @@ import {
   startProgram,
   startRun,
 } from './start.ts';
+import type { RunCounts } from './ranked-runs.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import { type ListPage, type PageOptions, principalConditions, type PrincipalFilter } from './visibility.ts';
 
@@ -188,12 +190,31 @@ export class LonghaulClient {
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     const conditioned = this.#ofPrincipal(filter);
-    return failEachIfUnreachable(this.temporal, () => listRuns(this.temporal, conditioned));
+    return failEachIfUnreachable(this.temporal, async () => {
+      if (!isRanked(filter)) return listRuns(this.temporal, conditioned);
+      const { rankedRuns } = await import('./ranked-runs.ts');
+      return rankedRuns(this.temporal, conditioned);
+    });
   }
 
   /** Returns a page of the runs that `list` yields. A page may be empty although there is a next one. */
   async listPage(filter: ListFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
-    return failIfUnreachable(this.temporal, () => runsPage(this.temporal, this.#ofPrincipal(filter), page));
+    return failIfUnreachable(this.temporal, async () => {
+      if (!isRanked(filter)) return runsPage(this.temporal, this.#ofPrincipal(filter), page);
+      const { rankedPage } = await import('./ranked-runs.ts');
+      return rankedPage(this.temporal, this.#ofPrincipal(filter), page);
+    });
+  }
+
+  /**
+   * Counts the runs that `list` yields by their status or their agent, by the server's own count. `agents` names agents that are counted
+   * besides those of the newest 1,000 runs. Needs the search attributes of the namespace.
+   */
+  async counts(by: RunCounts['by'], filter: CountFilter = {}, { agents = [] }: { agents?: readonly string[] } = {}): Promise<RunCounts> {
+    return failIfUnreachable(this.temporal, async () => {
+      const { countRuns } = await import('./ranked-runs.ts');
+      return countRuns(this.temporal, this.#ofPrincipal(filter), { by, agents });
+    });
   }
 
   /**
@@ -308,6 +329,11 @@ export class LonghaulClient {
       `No agent "${name}" is known to this client. It knows: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
     );
   }
+}
+
+/** True for a list that needs more than the server's own: amounts, or another order. */
+function isRanked({ amounts = false, sort = 'started' }: ListFilter): boolean {
+  return amounts || sort !== 'started';
 }
 
 function warn(line: string): void {
