@@ -32,6 +32,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(runs.RESULT, async () => (await import('./commands/show.ts')).result),
       bind(runs.LIST, async () => (await import('./commands/list.ts')).list),
       bind(runs.TRACE, async () => (await import('./commands/programs.ts')).trace),
+      bind(inspecting.FEED, async () => (await import('./commands/inspect.ts')).feed),
       bind(inspecting.COUNTS, async () => (await import('./commands/inspect.ts')).counts),
       bind(inspecting.TIMELINE, async () => (await import('./commands/inspect.ts')).timeline),
       bind(inspecting.SNAPSHOT, async () => (await import('./commands/inspect.ts')).snapshot),

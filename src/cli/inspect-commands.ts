@@ -44,6 +44,17 @@ export const REQUEST = defineCommand({
   },
 });
 
+export const FEED = defineCommand({
+  name: 'feed',
+  summary: 'print what happens in all runs, as it happens',
+  description:
+    'Prints a line for each run that starts, waits for a decision, waits no more, or ends, until Ctrl-C. Begins with the runs that wait.',
+  options: {
+    agent: option('<name>', 'only runs of this agent or program'),
+    waiting: flag('only runs that wait, and those that wait no more'),
+  },
+});
+
 export const COUNTS = defineCommand({
   name: 'counts',
   summary: 'count runs by their status or their agent',

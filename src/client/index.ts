@@ -18,6 +18,7 @@ export type { FollowOptions } from './reader.ts';
 export type { IfExists, LonghaulClientOptions } from './client-options.ts';
 export type { CountFilter, ListFilter, RunAmounts, RunListEntry, RunSort, SessionFilter, SessionListEntry } from './list.ts';
 export type { RunCount, RunCounts } from './ranked-runs.ts';
+export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 export type { ListPage, PageOptions } from './visibility.ts';
 export type { SetPermissionsOptions } from './permissions.ts';
 export type { RaiseOptions, SendOptions, UpdateOptions } from './updates.ts';

@@ -220,7 +220,7 @@ function statusCondition(status: RunStatus): string {
 }
 
 /** Returns the condition for waiting calls. It excludes closed runs: one that was ended from outside still publishes its last value. */
-function waitingCondition(waitingFor: string | true): string {
+export function waitingCondition(waitingFor: string | true): string {
   if (waitingFor === true) return statusCondition('pending_confirmation');
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
 }

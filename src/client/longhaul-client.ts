@@ -16,6 +16,7 @@ import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-cal
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
 import type { ApprovalFilter, RunApproval } from './approvals.ts';
 import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
+import type { FeedItem, FeedOptions } from './feed-item.ts';
 import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
 import {
   type CountFilter,
@@ -240,6 +241,20 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, async () => {
       const { listApprovals } = await import('./approvals.ts');
       return listApprovals(this.temporal, conditioned);
+    });
+  }
+
+  /**
+   * Yields what happens in all runs of the namespace: which start, wait for a decision, wait no more, and end. It begins with the runs that
+   * wait. Those who listen in one process share one reader of the server's lists, which is asked every 2 seconds. `cursor` of an item
+   * continues behind it, or with a `gap` in another process. Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
+   * reason of the signal.
+   */
+  feed(options: FeedOptions = {}): AsyncGenerator<FeedItem> {
+    const conditioned = this.#ofPrincipal<PrincipalFilter>({});
+    return failEachIfUnreachable(this.temporal, async () => {
+      const { runFeed } = await import('./run-news.ts');
+      return runFeed(this.temporal, conditioned, options);
     });
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FEED_ITEM, FEED_RUN } from '../../client/feed-item.ts';
 import { RUN_LIST_ENTRY, RUN_LIST_ENTRY_MEMBERS } from '../../client/list.ts';
 import { APPROVAL_VIEW, REMEMBERED_DECISION } from '../../core/domain/approvals.ts';
 import { LIMIT_VALUES } from '../../core/domain/limits.ts';
@@ -110,6 +111,9 @@ export const decisionBody = component(
     z.strictObject({ type: z.literal('respond'), content: jsonValue, ...about }),
   ]),
 );
+
+component('FeedRun', FEED_RUN);
+export const feedItem = component('FeedItem', FEED_ITEM);
 
 /** The data of one message of a stream. Its cursor is the id of the message. */
 export const streamItem = component(

@@ -60,6 +60,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
       foreign: { status: 422, code: 'invalid_input' },
     },
   ],
+  'GET /v1/feed': [{ foreign: NOTHING }],
   'GET /v1/sessions': LIST,
   'GET /v1/approvals': LIST,
   'POST /v1/runs': [
