@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import { agentModels, type AgentSnapshot, type RecallBounds, toolOwner } from '../../src/core/domain/agent.ts';
 import { isToolCall } from '../../src/core/domain/content.ts';
@@ -14,7 +14,6 @@ import {
   type ModelClient,
   type ModelRequest,
   type ModelResponse,
-  type PromptCache,
   type RecordedResponse,
   unknownHostedTool,
 } from '../../src/core/domain/model.ts';
@@ -23,7 +22,7 @@ import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.t
 import { UnitContext } from '../../src/core/program/scope.ts';
 import type { CallModelInput, CallModelOutput, OfRun } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
-import { askingModel, requestOfCall } from '../../src/model/build-request.ts';
+import { askingModel, promptCache, requestOfCall } from '../../src/model/build-request.ts';
 import { interpretReply } from '../../src/model/reply-formats.ts';
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
@@ -127,15 +126,6 @@ async function observers(
     beginStream: modelStream(runtime, { run: input, snapshot, through: input.through, anchors: checkedBy }),
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
   };
-}
-
-/** Returns what providers that cache are told: the digest tells nobody whose run it is. */
-function promptCache(chain: string, { name }: AgentSnapshot, { hasRested }: CallModelInput): PromptCache {
-  const key = createHash('sha256')
-    .update(JSON.stringify([chain, name]))
-    .digest('base64url')
-    .slice(0, 32);
-  return { key, ...defined({ hasRested }) };
 }
 
 /** Tells the operator once for each run what the provider says about its requests. */

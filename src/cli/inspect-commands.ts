@@ -44,6 +44,33 @@ export const REQUEST = defineCommand({
   },
 });
 
+export const FEED = defineCommand({
+  name: 'feed',
+  summary: 'print what happens in all runs, as it happens',
+  description:
+    'Prints a line for each run that starts, waits for a decision, waits no more, or ends, until Ctrl-C. Begins with the runs that wait.',
+  options: {
+    agent: option('<name>', 'only runs of this agent or program'),
+    waiting: flag('only runs that wait, and those that wait no more'),
+  },
+});
+
+export const COUNTS = defineCommand({
+  name: 'counts',
+  summary: 'count runs by their status or their agent',
+  description:
+    "Counts runs by the server's own count: by status, or by agent or program. Agents that none of the newest 1,000 runs has are only part " +
+    'of the total.',
+  options: {
+    by: option('<value>', 'what is counted', { choices: ['status', 'agent'] as const, default: 'status' }),
+    agent: option('<name>', 'only runs of this agent or program'),
+    status: COMMON.status('runs'),
+    tag: option('<tag>', 'only runs that were started with this tag'),
+    since: COMMON.since('runs'),
+    query: COMMON.query,
+  },
+});
+
 export const TURNS = defineCommand({
   name: 'session turns',
   summary: 'list the turns of a session',

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { RUN_SORTS } from '../client/list.ts';
 import type { MessageMode } from '../core/domain/content.ts';
 import { isScope, type Scope, SCOPES } from '../server/auth/caller.ts';
 import { argument, defineCommand, flag, type FlagsOf, offSwitch, option, type ServerFlags, type Values } from './define-command.ts';
@@ -99,6 +100,11 @@ export const LIST = defineCommand({
     tag: option('<tag>', 'only runs that were started with this tag'),
     since: COMMON.since('runs'),
     waiting: option('[tool]', 'only runs that wait for a decision, or for one on a call of this tool'),
+    amounts: flag('also print steps, tokens and cost, for which each run is read'),
+    sort: option('<order>', 'the order: by their starts (default), or by what they have used, the most first', {
+      choices: RUN_SORTS,
+      manual: 'Other orders than the first put the newest 1,000 runs in order that match',
+    }),
     limit: COMMON.limit,
     query: COMMON.query,
   },

@@ -16,7 +16,9 @@ export type { Forgotten, ForgetOptions, MissingStore } from './forget-options.ts
 export type { ExportedExecution, ExportedRun, ExportLine, ExportOptions, ExportSummary, MissingRange } from './export-run.ts';
 export type { FollowOptions } from './reader.ts';
 export type { IfExists, LonghaulClientOptions } from './client-options.ts';
-export type { ListFilter, RunListEntry, SessionFilter, SessionListEntry } from './list.ts';
+export type { CountFilter, ListFilter, RunAmounts, RunListEntry, RunSort, SessionFilter, SessionListEntry } from './list.ts';
+export type { RunCount, RunCounts } from './ranked-runs.ts';
+export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 export type { ListPage, PageOptions } from './visibility.ts';
 export type { SetPermissionsOptions } from './permissions.ts';
 export type { RaiseOptions, SendOptions, UpdateOptions } from './updates.ts';

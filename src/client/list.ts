@@ -4,7 +4,19 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { RUN_STATUS, type RunStatus } from '../core/domain/run.ts';
-import { listOf, object, type ObjectOf, oneOf, optional, orNull, type Shape, shape, TEXT, TIMESTAMP } from '../core/domain/shape.ts';
+import {
+  listOf,
+  NUMBER,
+  object,
+  type ObjectOf,
+  oneOf,
+  optional,
+  orNull,
+  type Shape,
+  shape,
+  TEXT,
+  TIMESTAMP,
+} from '../core/domain/shape.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../core/protocol.ts';
 import { statusOf, withoutMemos } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
@@ -27,8 +39,28 @@ export interface ListFilter extends PrincipalFilter {
   startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
+  /** True: the entries have the steps, tokens and cost of their runs. Each run is read for that. */
+  amounts?: boolean;
+  /**
+   * The order: `started` (default), the newest first, or by what the runs have used, the most first. The server knows no other order than
+   * the first one: the others put the newest 1,000 runs in order that match.
+   */
+  sort?: RunSort;
   /** The largest number. Default: all. */
   limit?: number;
+}
+
+/** What runs of a list are ordered by. */
+export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
+export type RunSort = (typeof RUN_SORTS)[number];
+
+/** What a run has used itself, and of a program its descendants, too. */
+export interface RunAmounts {
+  steps: number;
+  /** With estimates. */
+  tokens: number;
+  /** US dollars. Absent if no price is known. */
+  cost?: number;
 }
 
 export const RUN_LIST_ENTRY_MEMBERS = {
@@ -51,11 +83,22 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   /** ISO 8601. */
   startTime: TIMESTAMP,
   endTime: orNull(TIMESTAMP),
+  /** Milliseconds from start to end. Absent while it continues. */
+  durationMs: optional(NUMBER),
+  /** The steps that are complete. Only in a list with amounts. */
+  steps: optional(NUMBER),
+  /** The tokens of its model calls, with estimates. Only in a list with amounts. */
+  tokens: optional(NUMBER),
+  /** US dollars. Only in a list with amounts, if a price is known. */
+  cost: optional(NUMBER),
 };
 
 /** A run in a list. */
 export interface RunListEntry extends ObjectOf<typeof RUN_LIST_ENTRY_MEMBERS> {}
 export const RUN_LIST_ENTRY: Shape<RunListEntry> = object(RUN_LIST_ENTRY_MEMBERS);
+
+/** The runs to count. */
+export type CountFilter = Omit<ListFilter, 'limit' | 'amounts' | 'sort'>;
 
 export interface ExecutionFilter extends ListFilter {
   /** Workflows of this type, instead of runs. */
@@ -122,7 +165,8 @@ function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
   return tag === undefined || tagsOf(info).includes(tag);
 }
 
-function visibilityQuery(all: ExecutionFilter): string {
+/** Returns a filter in Temporal's list filter language. */
+export function visibilityQuery(all: ExecutionFilter): string {
   const { agent, status, waitingFor, tag, query, runIdPrefix, workflowType, sessionOf, ...filter } = all;
   // A run that continued as new has several executions, but is listed once.
   const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
@@ -176,7 +220,7 @@ function statusCondition(status: RunStatus): string {
 }
 
 /** Returns the condition for waiting calls. It excludes closed runs: one that was ended from outside still publishes its last value. */
-function waitingCondition(waitingFor: string | true): string {
+export function waitingCondition(waitingFor: string | true): string {
   if (waitingFor === true) return statusCondition('pending_confirmation');
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
 }
@@ -202,6 +246,7 @@ export async function runEntry(client: Client, info: WorkflowExecutionInfo): Pro
     ...(tags.length > 0 ? { tags } : {}),
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
+    ...(info.closeTime === undefined ? {} : { durationMs: info.closeTime.getTime() - info.startTime.getTime() }),
   };
 }
 
@@ -246,10 +291,10 @@ function badQuery(client: Client, { query }: ListFilter, cause: unknown): Longha
 }
 
 /** The sessions to list. `agent` is the one that they began with; `idle` is their status between two turns, `completed` once they are closed. */
-export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'runIdPrefix'>;
+export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'runIdPrefix' | 'amounts' | 'sort'>;
 
 /** A session in a list. */
-export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName'> {
+export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {
   sessionId: string;
   agentName: string;
 }

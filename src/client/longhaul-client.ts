@@ -16,8 +16,10 @@ import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-cal
 import { CALL_RETRY, requireSdk, resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-connection.ts';
 import type { ApprovalFilter, RunApproval } from './approvals.ts';
 import { type AwaitOptions, awaitOptions, CLIENT_OPTIONS, type LonghaulClientOptions, type RequestedBy } from './client-options.ts';
+import type { FeedItem, FeedOptions } from './feed-item.ts';
 import { type ForgetOptions, type Forgotten, forgottenUser } from './forget-options.ts';
 import {
+  type CountFilter,
   type ListFilter,
   listRuns,
   listSessions,
@@ -42,6 +44,7 @@ import {
   startProgram,
   startRun,
 } from './start.ts';
+import type { RunCounts } from './ranked-runs.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import { type ListPage, type PageOptions, principalConditions, type PrincipalFilter } from './visibility.ts';
 
@@ -188,12 +191,31 @@ export class LonghaulClient {
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     const conditioned = this.#ofPrincipal(filter);
-    return failEachIfUnreachable(this.temporal, () => listRuns(this.temporal, conditioned));
+    return failEachIfUnreachable(this.temporal, async () => {
+      if (!isRanked(filter)) return listRuns(this.temporal, conditioned);
+      const { rankedRuns } = await import('./ranked-runs.ts');
+      return rankedRuns(this.temporal, conditioned);
+    });
   }
 
   /** Returns a page of the runs that `list` yields. A page may be empty although there is a next one. */
   async listPage(filter: ListFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
-    return failIfUnreachable(this.temporal, () => runsPage(this.temporal, this.#ofPrincipal(filter), page));
+    return failIfUnreachable(this.temporal, async () => {
+      if (!isRanked(filter)) return runsPage(this.temporal, this.#ofPrincipal(filter), page);
+      const { rankedPage } = await import('./ranked-runs.ts');
+      return rankedPage(this.temporal, this.#ofPrincipal(filter), page);
+    });
+  }
+
+  /**
+   * Counts the runs that `list` yields by their status or their agent, by the server's own count. `agents` names agents that are counted
+   * besides those of the newest 1,000 runs. Needs the search attributes of the namespace.
+   */
+  async counts(by: RunCounts['by'], filter: CountFilter = {}, { agents = [] }: { agents?: readonly string[] } = {}): Promise<RunCounts> {
+    return failIfUnreachable(this.temporal, async () => {
+      const { countRuns } = await import('./ranked-runs.ts');
+      return countRuns(this.temporal, this.#ofPrincipal(filter), { by, agents });
+    });
   }
 
   /**
@@ -219,6 +241,20 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, async () => {
       const { listApprovals } = await import('./approvals.ts');
       return listApprovals(this.temporal, conditioned);
+    });
+  }
+
+  /**
+   * Yields what happens in all runs of the namespace: which start, wait for a decision, wait no more, and end. It begins with the runs that
+   * wait. Those who listen in one process share one reader of the server's lists, which is asked every 2 seconds. `cursor` of an item
+   * continues behind it, or with a `gap` in another process. Needs the search attributes of the namespace. Throws `invalid_cursor`, or the
+   * reason of the signal.
+   */
+  feed(options: FeedOptions = {}): AsyncGenerator<FeedItem> {
+    const conditioned = this.#ofPrincipal<PrincipalFilter>({});
+    return failEachIfUnreachable(this.temporal, async () => {
+      const { runFeed } = await import('./run-news.ts');
+      return runFeed(this.temporal, conditioned, options);
     });
   }
 
@@ -308,6 +344,11 @@ export class LonghaulClient {
       `No agent "${name}" is known to this client. It knows: ${agents.map((one) => `"${one.name}"`).join(', ') || 'none'}.`,
     );
   }
+}
+
+/** True for a list that needs more than the server's own: amounts, or another order. */
+function isRanked({ amounts = false, sort = 'started' }: ListFilter): boolean {
+  return amounts || sort !== 'started';
 }
 
 function warn(line: string): void {

@@ -1,14 +1,14 @@
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { recallEvent } from '../core/domain/memory.ts';
-import { addedInstructions, type ModelClient } from '../core/domain/model.ts';
+import { addedInstructions, type ModelClient, type PromptCache } from '../core/domain/model.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
 import { emptyWindow, extendWindow, foldedEvent, type Window } from '../core/domain/window.ts';
 import { pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
 import { type ReadExecution, readExecution } from '../history/read-run.ts';
 import { activitiesNamed } from '../history/recorded-execution.ts';
-import { requestOfCall } from '../model/build-request.ts';
+import { promptCache, requestOfCall } from '../model/build-request.ts';
 import { eventsRemoved } from './reader.ts';
 import { type RebuiltRequest, requestDiff } from './request-diff.ts';
 import type { ReadableRun } from './run-details.ts';
@@ -26,11 +26,13 @@ export interface StepRequestOptions {
  * model call continues. Throws `unknown_step` with the steps that there are, and `history_removed`.
  */
 export async function stepRequest(run: ReadableRun, step: number, { diff, providers = {} }: StepRequestOptions = {}): Promise<StepRequest> {
-  const { runId } = run;
+  const { client, runId } = run;
   const found = await findStep(run, step);
   const { rebuilt, call, unknown } = found;
   const { model, snapshot, request } = rebuilt;
-  const { wire, unknown: ofWire } = wireOf(rebuilt, call, providers);
+  // The same as in the worker: a run is named by its namespace and its id.
+  const cache = promptCache(`${client.options.namespace}/${runId}`, snapshot, call.input);
+  const { wire, unknown: ofWire } = wireOf(rebuilt, call, { providers, cache });
   const before = diff === undefined || step === 1 ? undefined : (await findStep(run, step - 1, found.read)).rebuilt;
   const { through, final } = call.input;
   return {
@@ -132,11 +134,11 @@ function windowThrough({ recorded, events, firstOffset }: ReadExecution, through
 function wireOf(
   { model, request }: RebuiltRequest,
   { output }: RecordedModelCall,
-  providers: NonNullable<StepRequestOptions['providers']>,
+  { providers, cache }: { providers: NonNullable<StepRequestOptions['providers']>; cache: PromptCache },
 ): { wire?: WireRequest; unknown: UnknownPart[] } {
   const [name = ''] = model.split('/');
   if (!Object.hasOwn(providers, name)) return { unknown: [] };
-  const described = providers[name]?.describe?.(request);
+  const described = providers[name]?.describe?.(request, { cache });
   if (described === undefined) return { unknown: [{ part: 'wire', reason: `the provider "${name}" does not say how it sends a request` }] };
   const { accounts, ...wire } = described;
   const notices = output?.type === 'response' ? (output.response.notices ?? []) : [];

@@ -19,6 +19,8 @@ export interface ListPage<Item> {
   items: Item[];
   /** Leads to the next page, in any process. Absent on the last one. */
   next?: string;
+  /** More items match than were looked at to put them in order. */
+  cut?: true;
 }
 
 /** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { toolsFor } from '../core/code/callable-tools.ts';
 import { runCodeTool } from '../core/code/run-code.ts';
 import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
 import { type ContentItem, isToolCall, isToolResult } from '../core/domain/content.ts';
+import { defined } from '../core/domain/defined.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
-import { type ConversationEvent, itemsFor, type ModelRequest, patchDangling } from '../core/domain/model.ts';
+import { type ConversationEvent, itemsFor, type ModelRequest, patchDangling, type PromptCache } from '../core/domain/model.ts';
 import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
 import { formattedRequest } from './reply-formats.ts';
@@ -21,6 +23,8 @@ interface CallOfModel {
   paused?: boolean;
   /** The names of hosted tools that are not offered. */
   withoutHosted?: readonly string[];
+  /** The conversation has rested for longer than providers cache it by default. */
+  hasRested?: true;
 }
 
 /**
@@ -51,6 +55,15 @@ function conversationOf(events: readonly Folded[], model: string): ConversationE
     // A memory that was not available has nothing to say.
     return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
   });
+}
+
+/** Returns what providers that cache are told: the digest tells nobody whose run it is. `chain` names the run: its namespace, its id and its key, with a slash between them. */
+export function promptCache(chain: string, { name }: AgentSnapshot, { hasRested }: Pick<CallOfModel, 'hasRested'>): PromptCache {
+  const key = createHash('sha256')
+    .update(JSON.stringify([chain, name]))
+    .digest('base64url')
+    .slice(0, 32);
+  return { key, ...defined({ hasRested }) };
 }
 
 /** True for what only a model says. */

@@ -1,4 +1,4 @@
-import { isOfEnd, type StreamItem } from '../client/stream/stream-item.ts';
+import { isOfEnd } from '../client/stream/stream-item.ts';
 import { errorCode, LonghaulError } from '../core/domain/errors.ts';
 import { isSameIdentity } from '../core/domain/run.ts';
 import { MAX_TIMER_MS } from '../core/domain/time.ts';
@@ -14,7 +14,13 @@ const FIRST_ITEM_MS = 250;
 /** The time within which it may tell that nothing comes behind the cursor of an end. Only a server that does not answer takes as long. */
 const END_MS = 10_000;
 
-/** Opens the stream of a run behind a cursor, until the signal is aborted. */
+/** One item of a stream that is sent as a message: its cursor becomes the id. */
+interface StreamItem {
+  type: string;
+  cursor: string;
+}
+
+/** Opens a stream behind a cursor, until the signal is aborted. */
 type StreamOpener = (cursor: string | undefined, signal: AbortSignal) => AsyncGenerator<StreamItem>;
 
 /** The options of the response. */

@@ -63,6 +63,7 @@ test('streams are described as they are on the wire: events, whose data is the t
     }),
   );
   expect(streams.map(([path]) => path)).toEqual([
+    '/v1/feed',
     '/v1/runs/{runId}/stream',
     '/v1/sessions/{sessionId}/stream',
     '/v1/agents/{agent}/chat',
@@ -71,7 +72,7 @@ test('streams are described as they are on the wire: events, whose data is the t
   for (const [path, { type, properties }] of streams) {
     expect([path, type, Object.keys(properties as object)]).toEqual([path, 'object', ['id', 'event', 'data', 'retry']]);
     const items = valuesOf('contentSchema', properties).flatMap((schema) => valuesOf('$ref', schema));
-    const expected = path.includes('/chat') ? ['UiMessageChunk'] : ['StreamItem', 'Problem'];
+    const expected = path.includes('/chat') ? ['UiMessageChunk'] : [path === '/v1/feed' ? 'FeedItem' : 'StreamItem', 'Problem'];
     expect(items).toEqual(expected.map((name) => `#/components/schemas/${name}`));
   }
 });

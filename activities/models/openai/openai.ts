@@ -153,15 +153,16 @@ class OpenAIModelClient implements ModelClient {
     return unknownTool(hosted, this.#api);
   }
 
-  describe(request: ModelRequest): DescribedRequest {
+  describe(request: ModelRequest, { cache }: Pick<ModelCallContext, 'cache'>): DescribedRequest {
     const accounts = [...new Set(request.conversation.flatMap(({ account }) => account ?? []))];
     const isChat = this.#api === 'chat';
+    const build = isChat ? chatRequest : responsesRequest;
     const body = this.#learned.bodyOf({
       request,
       capabilities: this.capabilities,
       // The account that gave the newest answer most likely makes the call, too.
       account: accounts.at(-1) ?? '',
-      build: isChat ? chatRequest : responsesRequest,
+      build: (one, capabilities) => build(one, capabilities, cache),
     });
     // As it goes over the wire: without members that are undefined.
     const sent = JSON.parse(JSON.stringify(body)) as JsonObject;

@@ -1,3 +1,4 @@
+import type { FeedItem } from '../../client/feed-item.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunTree } from '../../client/run-tree.ts';
 import { defined } from '../../core/domain/defined.ts';
@@ -6,11 +7,11 @@ import type { TurnEntry } from '../../core/domain/run-details.ts';
 import type { RequestItem, StepRequest } from '../../core/domain/step-request.ts';
 import { printableLine } from '../../core/domain/text.ts';
 import { timeByKind, type TimelineSpan } from '../../core/domain/timeline.ts';
-import { printList, withRun } from '../command.ts';
+import { printList, withClient, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf } from '../define-command.ts';
 import { loadAgentsModule } from '../input-files.ts';
-import type { CALL, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
-import { type EntryColumn, entryLines, type Output, pointInTime } from '../output.ts';
+import type { CALL, COUNTS, FEED, REQUEST, SNAPSHOT, TIMELINE, TURNS } from '../inspect-commands.ts';
+import { type EntryColumn, entryLines, type Output, pointInTime, tableLines } from '../output.ts';
 import { spanLines } from '../render/span-lines.ts';
 
 /** Prints the timeline of a run, and with `--tree` those of all its descendants. */
@@ -81,6 +82,34 @@ function diffLines({ step, diff, unknown }: StepRequest, output: Pick<Output, 'l
     ...diff.changed.map((part) => printableLine(`changed ${part}`)),
     ...unknown.map(({ part, reason }) => output.look('yellow', printableLine(`unknown ${part}: ${reason}`))),
   ];
+}
+
+/** Prints what happens in all runs, until the terminal's signal. */
+export async function feed(io: CommandIo, { agent, waiting, ...flags }: FlagsOf<typeof FEED>): Promise<number> {
+  const { output, terminal } = io;
+  return withClient(io, flags, async ({ client }) => {
+    for await (const item of client.feed({ ...defined({ agent, waiting }), signal: terminal.signal })) {
+      if (output.json) output.printJson(item);
+      else if (item.type === 'gap') output.note('Something may be missing here');
+      else output.print(feedLine(item));
+    }
+    return 0;
+  });
+}
+
+function feedLine({ type, run }: Extract<FeedItem, { run: unknown }>): string {
+  const { runId, agentName = '?', status, waitingFor } = run;
+  const what = type === 'waiting' ? `waits for ${waitingFor.join(', ')}` : type === 'ended' ? `has ended: ${status ?? '?'}` : type;
+  return printableLine(`${agentName} ${runId} ${what}`);
+}
+
+/** Counts runs by their status or their agent. */
+export async function counts(io: CommandIo, { by, agent, status, tag, since, query, ...flags }: FlagsOf<typeof COUNTS>): Promise<number> {
+  const { output } = io;
+  const filter = defined({ agent, status, tag, startedAfter: since, query });
+  const counted = await withClient(io, flags, ({ client }) => client.counts(by, filter));
+  const rows = counted.counts.map(({ value, runs }) => [printableLine(value), String(runs)]);
+  return output.result(counted, tableLines([by.toUpperCase(), 'RUNS'], [...rows, ['all', String(counted.total)]], output));
 }
 
 /** Lists the turns of a session. */

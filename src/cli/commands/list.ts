@@ -7,6 +7,7 @@ import type { CommandIo } from '../define-command.ts';
 import { type EntryColumn, entryLines, leastOfIds, type Output, pointInTime } from '../output.ts';
 import { principalText } from '../render/facts.ts';
 import { secondsBetween } from '../../core/domain/time.ts';
+import { dollars } from '../../core/domain/usage.ts';
 import type { ListFlags } from '../run-commands.ts';
 
 /** Lists runs, newest first: a table, or one JSON object per line. */
@@ -35,10 +36,10 @@ async function withQuestion({ temporal }: LonghaulClient, entry: RunListEntry): 
   return question === undefined || question === '' ? entry : { ...entry, question };
 }
 
-function filterOf({ agent, status, query, tag, since, waiting, limit }: ListFlags): ListFilter {
+function filterOf({ agent, status, query, tag, since, waiting, limit, amounts, sort }: ListFlags): ListFilter {
   return {
     limit,
-    ...defined({ agent, status, query, tag, startedAfter: since, waitingFor: waiting }),
+    ...defined({ agent, status, query, tag, startedAfter: since, waitingFor: waiting, amounts, sort }),
   };
 }
 
@@ -61,6 +62,9 @@ export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'l
       leaves: 1,
       of: ({ startTime, endTime }) => (endTime === null ? '' : `${secondsBetween(startTime, endTime).toFixed(1)}s`),
     },
+    { title: 'STEPS', leaves: 1, ifAny: true, of: ({ steps }) => String(steps ?? '') },
+    { title: 'TOKENS', leaves: 1, ifAny: true, of: ({ tokens }) => String(tokens ?? '') },
+    { title: 'COST', leaves: 1, ifAny: true, of: ({ cost }) => (cost === undefined ? '' : dollars(cost)) },
     { title: 'FOR', least: LEAST.text, leaves: 5, ifAny: true, of: (entry) => principalText(entry) ?? '' },
     { title: 'WAITING FOR', least: LEAST.text, leaves: 7, ifAny: true, of: ({ waitingFor }) => waitingFor.join(', ') },
     { title: 'TITLE', least: LEAST.text, leaves: 4, ifAny: true, of: ({ title = '' }) => title },

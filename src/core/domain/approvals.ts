@@ -79,6 +79,12 @@ const VIEW_MEMBERS = {
   argumentsCut: s.optional(s.TRUE),
   /** For a question: the schema of the answer. */
   answer: s.optional(s.JSON_OBJECT),
+  /** The agent whose call waits. Absent for a limit. */
+  agentName: s.optional(s.TEXT),
+  /** What the tool does, as its model reads it. Absent for a limit. */
+  description: s.optional(s.TEXT),
+  /** The JSON Schema of the arguments, with which a person may edit them. Absent for a limit, and if it is too large for a list: the call has it. */
+  schema: s.optional(s.JSON_OBJECT),
 };
 
 /** One pending approval with all that an approver needs to decide it. */

@@ -194,7 +194,7 @@ export interface ModelClient {
    * Returns the request in the form in which the client sends it, for readers of a run. Sends nothing and reads no key. Without this
    * function, readers see the request alone.
    */
-  describe?(request: ModelRequest): DescribedRequest;
+  describe?(request: ModelRequest, context: Pick<ModelCallContext, 'cache'>): DescribedRequest;
 }
 
 /** A request in the form of the API of its provider. */

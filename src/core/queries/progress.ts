@@ -1,8 +1,9 @@
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalView, PendingApproval } from '../domain/approvals.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
 import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
-import { jsonTextPrefix } from '../domain/text.ts';
+import { jsonTextPrefix, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
@@ -62,9 +63,30 @@ const MAX_ARGUMENT_BYTES = 20_000;
 export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'slices' | 'snapshot' | 'rewrites'>): ApprovalView[] {
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
-    const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
-    return { ...withIsoTimes(waiting), ...boundedArguments(argumentsOf(state, waiting)), ...defined({ answer }) };
+    const tool = waiting.kind === 'limit' ? undefined : snapshot.tools.find(({ name }) => name === waiting.toolName);
+    const answer = waiting.kind === 'question' ? tool?.answer : undefined;
+    return {
+      ...withIsoTimes(waiting),
+      ...boundedArguments(argumentsOf(state, waiting)),
+      ...defined({ answer }),
+      ...subjectOf(snapshot, tool),
+    };
   });
+}
+
+/** Bytes of JSON of the schema of one call, and of the description of its tool, in a list of pending approvals. */
+const MAX_SCHEMA_BYTES = 20_000;
+const MAX_DESCRIPTION_BYTES = 2_000;
+
+/** Returns what an approver needs to know about the tool of a call. */
+function subjectOf({ name }: AgentSnapshot, tool: ToolSnapshot | undefined): Pick<ApprovalView, 'agentName' | 'description' | 'schema'> {
+  if (tool === undefined) return {};
+  const { description, schema } = tool;
+  return {
+    agentName: name,
+    description: utf8Prefix(description, MAX_DESCRIPTION_BYTES),
+    ...(jsonBytes(schema) > MAX_SCHEMA_BYTES ? {} : { schema }),
+  };
 }
 
 /**

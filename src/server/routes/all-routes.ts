@@ -32,6 +32,7 @@ import {
   startResponses,
 } from '../starting.ts';
 import { AGENT_DETAIL_ROUTES } from './agent-details.ts';
+import { feedRoute } from './feed.ts';
 import { LIST_ROUTES } from './lists.ts';
 import { meRoute } from './me.ts';
 import { CHANGE_RUN_ROUTES, RUN_APPROVAL_ROUTES } from './runs/change-run.ts';
@@ -347,6 +348,7 @@ const PROGRAM_ROUTES: readonly Route[] = [listProgramsRoute, startProgramRoute];
 export const ROUTES: readonly Route[] = [
   startRunRoute,
   ...LIST_ROUTES,
+  feedRoute,
   ...READ_RUN_ROUTES,
   ...RUN_RECORD_ROUTES,
   ...RUN_DETAIL_ROUTES,

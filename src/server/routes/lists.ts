@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { RUN_SORTS } from '../../client/list.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ListPage, PageOptions } from '../../client/visibility.ts';
 import { errorCode } from '../../core/domain/errors.ts';
@@ -7,7 +8,7 @@ import { canonicalJson, type JsonObject, parsedJson } from '../../core/domain/js
 import { identityOf, type Principal } from '../../core/domain/run.ts';
 import { RequestError } from '../problems.ts';
 import { defineRoute, flag, ok, pageSize, type Route, type RouteTag } from '../route.ts';
-import { approvalsPage, runsPage, runStatus, sessionsPage } from '../schemas/run-views.ts';
+import { approvalsPage, runCounts, runsPage, runStatus, sessionsPage } from '../schemas/run-views.ts';
 
 const pageParameters = {
   limit: pageSize.exactOptional().describe('The size of the page. Default 50.'),
@@ -57,8 +58,8 @@ function paged<Filter extends z.ZodObject>(
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
       try {
-        const { items, next } = await read(client, filtered, { pageSize: limit, ...after });
-        return { status: 200, body: { [name]: items, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
+        const { items, next, ...rest } = await read(client, filtered, { pageSize: limit, ...after });
+        return { status: 200, body: { [name]: items, ...rest, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
       } catch (error) {
         // The filter was accepted for the page before, so the position is wrong.
         if (cursor === undefined || errorCode(error) !== 'invalid_input') throw error;
@@ -87,11 +88,40 @@ const runsRoute = paged(
       ...runFilters,
       waitingFor: z.string().exactOptional().describe('With a call of this tool that waits for a decision.'),
       waiting: flag.exactOptional().describe('True: with any call that waits for a decision.'),
+      amounts: flag.exactOptional().describe('True: with the steps, tokens and cost of each run, which is read for that.'),
+      sort: z
+        .enum(RUN_SORTS)
+        .exactOptional()
+        .describe(
+          'The order. Default `started`, the newest first. The others put the newest 1,000 runs in order that match, the most first.',
+        ),
     }),
     page: ok(runsPage, 'A page. It may be empty although there is a next one.'),
   },
   (client, { waiting, ...filter }, page) =>
     client.listPage({ ...filter, ...(waiting === true && filter.waitingFor === undefined ? { waitingFor: true } : {}) }, page),
+);
+
+const countsRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/counts',
+    id: 'countRuns',
+    tag: 'runs',
+    summary: 'Count runs by their status or their agent',
+    scope: 'runs:read',
+    query: z.strictObject({
+      by: z.enum(['agent', 'status']).describe('What is counted. Of agents: those of the service, and those of the newest 1,000 runs.'),
+      ...runFilters,
+    }),
+    responses: ok(runCounts, 'The numbers of runs, the largest first. `total` also has those of others.'),
+    problems: ['invalid_input'],
+  },
+  async ({ query: { by, ...filter }, caller, client, settings }) => {
+    const known = [...settings.agents, ...settings.programs].map(({ name }) => name);
+    const agents = caller.agents === undefined ? known : known.filter((name) => caller.agents?.includes(name));
+    return { status: 200, body: await client.counts(by, filter, { agents }) };
+  },
 );
 
 const sessionsRoute = paged(
@@ -119,7 +149,7 @@ const approvalsRoute = paged(
 );
 
 /** The routes that list things of several runs. */
-export const LIST_ROUTES: readonly Route[] = [runsRoute, sessionsRoute, approvalsRoute];
+export const LIST_ROUTES: readonly Route[] = [runsRoute, countsRoute, sessionsRoute, approvalsRoute];
 
 /** A list: its name, the principal whose runs it has, and its filter. */
 interface List {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FEED_ITEM, FEED_RUN } from '../../client/feed-item.ts';
 import { RUN_LIST_ENTRY, RUN_LIST_ENTRY_MEMBERS } from '../../client/list.ts';
 import { APPROVAL_VIEW, REMEMBERED_DECISION } from '../../core/domain/approvals.ts';
 import { LIMIT_VALUES } from '../../core/domain/limits.ts';
@@ -6,7 +7,7 @@ import { REVOKE_RECEIPT } from '../../core/domain/requests.ts';
 import { ANY_RESULT_MEMBERS, RESULT_MEMBERS, STREAMED_RESULT } from '../../core/domain/result.ts';
 import { RUN_STATUS, RUN_STATUSES, RUN_SUBJECT } from '../../core/domain/run.ts';
 import { SESSION_VIEW, TURN_MEMBERS } from '../../core/domain/sessions.ts';
-import { described, fixed, listOf, NUMBER, object, optional, TEXT, union, VERSION } from '../../core/domain/shape.ts';
+import { described, fixed, listOf, NUMBER, object, oneOf, optional, TEXT, TRUE, union, VERSION } from '../../core/domain/shape.ts';
 import { DELTA } from '../../core/domain/stream.ts';
 import { CALLS_NOT_RUN, STEP_RESULT } from '../../core/domain/tool-calls.ts';
 import { CONTEXT_PAGE, STATUS_VIEW } from '../../core/domain/views.ts';
@@ -41,9 +42,21 @@ component('StreamedResult', STREAMED_RESULT);
 /** The cursor of the next page of a list. */
 const NEXT = { next: optional(described(TEXT, 'The cursor of the next page. Absent on the last one.')) };
 
-export const runsPage = component('RunsPage', object({ runs: listOf(RUN_LIST_ENTRY), ...NEXT }));
+export const runsPage = component(
+  'RunsPage',
+  object({
+    runs: listOf(RUN_LIST_ENTRY),
+    ...NEXT,
+    cut: optional(described(TRUE, 'More runs match than were looked at to put them in order.')),
+  }),
+);
 
-const { runId: _, kind: __, agentName: ___, ...ofSession } = RUN_LIST_ENTRY_MEMBERS;
+export const runCounts = component(
+  'RunCounts',
+  object({ by: oneOf('agent', 'status'), counts: listOf(object({ value: TEXT, runs: NUMBER })), total: NUMBER }),
+);
+
+const { runId: _, kind: __, agentName: ___, steps: ____, tokens: _____, cost: ______, ...ofSession } = RUN_LIST_ENTRY_MEMBERS;
 
 export const sessionsPage = component(
   'SessionsPage',
@@ -98,6 +111,9 @@ export const decisionBody = component(
     z.strictObject({ type: z.literal('respond'), content: jsonValue, ...about }),
   ]),
 );
+
+component('FeedRun', FEED_RUN);
+export const feedItem = component('FeedItem', FEED_ITEM);
 
 /** The data of one message of a stream. Its cursor is the id of the message. */
 export const streamItem = component(

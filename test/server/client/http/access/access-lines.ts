@@ -52,6 +52,15 @@ const decision = ({ digest }: Victim): object => ({ type: 'approve', digest });
 /** The requests to each route of the service, by its method and path, in an order in which the principal itself may send them. */
 export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/runs': LIST,
+  'GET /v1/runs/counts': [
+    { query: () => '?by=agent', foreign: NOTHING },
+    {
+      as: 'of the principal',
+      query: ({ tenant, user }) => `?by=status&tenant=${tenant}&user=${user}`,
+      foreign: { status: 422, code: 'invalid_input' },
+    },
+  ],
+  'GET /v1/feed': [{ foreign: NOTHING }],
   'GET /v1/sessions': LIST,
   'GET /v1/approvals': LIST,
   'POST /v1/runs': [

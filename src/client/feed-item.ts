@@ -1,0 +1,50 @@
+import { fixed, listOf, object, optional, type Shape, TEXT, TIMESTAMP, union, type ValueOf } from '../core/domain/shape.ts';
+import { RUN_STATUS } from '../core/domain/run.ts';
+
+const RUN = object({
+  runId: TEXT,
+  /** The name of the agent or the program. */
+  agentName: optional(TEXT),
+  status: optional(RUN_STATUS),
+  /** The tools whose calls wait for a decision; `raise_limits` for a limit. */
+  waitingFor: listOf(TEXT),
+  title: optional(TEXT),
+  startTime: TIMESTAMP,
+  endTime: optional(TIMESTAMP),
+});
+
+/** A run as the feed has it. */
+export interface FeedRun extends ValueOf<typeof RUN> {}
+export const FEED_RUN: Shape<FeedRun> = RUN;
+
+/** One item of the feed, without its cursor. */
+export type FeedItemContent =
+  /** The run has started. */
+  | { type: 'started'; run: FeedRun }
+  /** The run waits for a decision, or for others than before. At the beginning, and behind a gap, each run that waits has one. */
+  | { type: 'waiting'; run: FeedRun }
+  /** The run waits no more. */
+  | { type: 'decided'; run: FeedRun }
+  /** The run has ended. */
+  | { type: 'ended'; run: FeedRun }
+  /** Items may be missing here: list the runs anew. */
+  | { type: 'gap' };
+
+/** One item of the feed. `cursor` is opaque: a feed that begins with it continues behind this item, or with a gap. */
+export type FeedItem = FeedItemContent & { cursor: string };
+
+const news = <const Type extends string>(type: Type): Shape => object({ type: fixed(type), run: FEED_RUN });
+
+/** The data of one message of the feed. Its cursor is the id of the message. */
+export const FEED_ITEM: Shape = union(news('started'), news('waiting'), news('decided'), news('ended'), object({ type: fixed('gap') }));
+
+/** The options of a feed. */
+export interface FeedOptions {
+  /** Only runs of this agent or program. */
+  agent?: string;
+  /** True: only runs that wait, and those that wait no more. */
+  waiting?: boolean;
+  /** The cursor behind which the feed begins. */
+  cursor?: string;
+  signal?: AbortSignal;
+}

@@ -1,0 +1,156 @@
+import type { Client } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
+import { defined } from '../core/domain/defined.ts';
+import { errorCode } from '../core/domain/errors.ts';
+import { RUN_STATUSES } from '../core/domain/run.ts';
+import { type AggregatedUsage, dollarsSpent } from '../core/domain/usage.ts';
+import { runOutcome } from '../temporal/run-workflow.ts';
+import { inBatches } from '../temporal/waiting.ts';
+import { type ExecutionFilter, listRuns, type RunAmounts, type RunListEntry, runsPage, type RunSort, visibilityQuery } from './list.ts';
+import { RunReader } from './reader.ts';
+import { statusFrom } from './recorded-views.ts';
+import type { ListPage, PageOptions } from './visibility.ts';
+
+/** The newest runs that are looked at to put them in order. */
+export const MOST_RANKED = 1_000;
+
+/** Runs whose amounts are read at once. */
+const READ_AT_ONCE = 10;
+
+/** The amounts of runs that have ended, of each client: they never change. */
+const ended = new WeakMap<object, LRUCache<string, RunAmounts>>();
+
+/** Yields runs with their amounts or in another order than that of their starts. */
+export async function* rankedRuns(client: Client, filter: ExecutionFilter): AsyncGenerator<RunListEntry> {
+  const { sort = 'started', limit, ...rest } = filter;
+  if (sort === 'started') return yield* withAmounts(client, listRuns(client, filter));
+  const { items } = await ranking(client, rest, sort);
+  yield* items.slice(0, limit);
+}
+
+/** Returns a page of such runs. Those of another order are looked for among the newest ones alone: `cut` says so. */
+export async function rankedPage(
+  client: Client,
+  filter: ExecutionFilter,
+  { pageSize, after }: PageOptions,
+): Promise<ListPage<RunListEntry>> {
+  const { sort = 'started', ...rest } = filter;
+  if (sort === 'started') {
+    const page = await runsPage(client, rest, { pageSize, ...defined({ after }) });
+    return { ...page, items: await Array.fromAsync(withAmounts(client, page.items)) };
+  }
+  const { items, cut } = await ranking(client, rest, sort);
+  const from = Number(after ?? 0);
+  const next = from + pageSize;
+  return {
+    items: items.slice(from, next),
+    ...(next < items.length ? { next: String(next) } : {}),
+    ...(cut ? { cut: true } : {}),
+  };
+}
+
+async function ranking(
+  client: Client,
+  filter: ExecutionFilter,
+  sort: Exclude<RunSort, 'started'>,
+): Promise<{ items: RunListEntry[]; cut: boolean }> {
+  const newest = await Array.fromAsync(listRuns(client, { ...filter, limit: MOST_RANKED + 1 }));
+  const looked = newest.slice(0, MOST_RANKED);
+  const now = Date.now();
+  const isRead = sort !== 'duration' || filter.amounts === true;
+  const items = isRead ? await Array.fromAsync(withAmounts(client, looked)) : looked;
+  const rank = ({ tokens = 0, cost = 0, startTime, durationMs = now - Date.parse(startTime) }: RunListEntry): number =>
+    ({ tokens, cost, duration: durationMs })[sort];
+  return { items: items.toSorted((one, other) => rank(other) - rank(one)), cut: newest.length > MOST_RANKED };
+}
+
+/** Yields runs with what they have used. */
+function withAmounts(client: Client, runs: Iterable<RunListEntry> | AsyncIterable<RunListEntry>): AsyncGenerator<RunListEntry> {
+  return inBatches(runs, READ_AT_ONCE, async (entry) => ({ ...entry, ...(await amountsOf(client, entry)) }));
+}
+
+/** Reads what a run has used: of one that has ended from its result, otherwise from its history, which asks no worker. Nothing is known of a run that was deleted meanwhile. */
+async function amountsOf(client: Client, { runId, startTime, endTime }: RunListEntry): Promise<Partial<RunAmounts>> {
+  const known = ended.get(client.connection) ?? new LRUCache<string, RunAmounts>({ max: 10_000 });
+  ended.set(client.connection, known);
+  // A run that is retried ends again, at another time.
+  const key = JSON.stringify([client.options.namespace, runId, startTime, endTime]);
+  const cached = endTime === null ? undefined : known.get(key);
+  if (cached !== undefined) return cached;
+  try {
+    const amounts = endTime === null ? await recordedAmounts(client, runId) : await resultAmounts(client, runId);
+    if (endTime !== null) known.set(key, amounts);
+    return amounts;
+  } catch (error) {
+    if (['run_not_found', 'history_removed', 'not_a_run'].includes(errorCode(error) ?? '')) return {};
+    throw error;
+  }
+}
+
+async function resultAmounts(client: Client, runId: string): Promise<RunAmounts> {
+  try {
+    const { stepsUsed, usage } = await runOutcome(client, runId);
+    return amounts(stepsUsed, usage);
+  } catch (error) {
+    // It was ended from outside, and has no result.
+    if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
+    return recordedAmounts(client, runId);
+  }
+}
+
+async function recordedAmounts(client: Client, runId: string): Promise<RunAmounts> {
+  const { session, currentStep, usage } = statusFrom(runId, { status: 'RUNNING' }, await new RunReader(client, runId).recordedRun());
+  return amounts(currentStep, session?.spent.usage ?? usage);
+}
+
+function amounts(steps: number, usage: AggregatedUsage): RunAmounts {
+  return { steps, tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0), ...defined({ cost: dollarsSpent(usage) }) };
+}
+
+/** The number of runs with a value. */
+export interface RunCount {
+  value: string;
+  runs: number;
+}
+
+/** Numbers of runs by a value, the largest first. */
+export interface RunCounts {
+  by: 'agent' | 'status';
+  counts: RunCount[];
+  /** The number of all runs that match, also of those with none of these values. */
+  total: number;
+}
+
+/** The most agents whose runs are counted. */
+const MOST_COUNTED = 200;
+
+/**
+ * Counts runs, by the server's own count. It counts by no value of a search attribute, so each is asked for: all statuses, and the agents
+ * that are named or that the newest runs have.
+ */
+export async function countRuns(
+  client: Client,
+  filter: ExecutionFilter,
+  { by, agents = [] }: { by: RunCounts['by']; agents?: readonly string[] },
+): Promise<RunCounts> {
+  const values = by === 'status' ? RUN_STATUSES : await agentNames(client, filter, agents);
+  const counted = inBatches(values, READ_AT_ONCE, async (value) => ({ value, runs: await count(client, { ...filter, [by]: value }) }));
+  const [counts, total] = await Promise.all([Array.fromAsync(counted), count(client, filter)]);
+  return {
+    by,
+    counts: counts.filter(({ runs }) => runs > 0).toSorted((one, other) => other.runs - one.runs || (one.value < other.value ? -1 : 1)),
+    total,
+  };
+}
+
+async function agentNames(client: Client, filter: ExecutionFilter, named: readonly string[]): Promise<string[]> {
+  if (filter.agent !== undefined) return [filter.agent];
+  const names = new Set(named);
+  for await (const { agentName } of listRuns(client, { ...filter, limit: MOST_RANKED })) if (agentName !== undefined) names.add(agentName);
+  return [...names].slice(0, MOST_COUNTED);
+}
+
+async function count(client: Client, filter: ExecutionFilter): Promise<number> {
+  const { count: runs } = await client.workflow.count(visibilityQuery(filter));
+  return runs;
+}

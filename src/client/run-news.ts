@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
+import { jsonBytes } from '../core/domain/byte-budgets.ts';
+import { defined } from '../core/domain/defined.ts';
+import { LonghaulError } from '../core/domain/errors.ts';
+import { parsedJson } from '../core/domain/json.ts';
+import { continuedFrom, startedEvent } from '../history/history-events.ts';
+import { BoundedLog } from '../streams/waits.ts';
+import { sleep } from '../temporal/waiting.ts';
+import type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
+import { type ExecutionFilter, listExecutions, runEntry, waitingCondition } from './list.ts';
+
+/** Milliseconds between two questions to the server while somebody listens. */
+const ASK_MS = 2_000;
+
+/** Milliseconds by which a question goes back before the one before: the lists of the server lag, and its clock is another one. */
+const OVERLAP_MS = 30_000;
+
+/** After a longer time without a listener, what has happened meanwhile is not looked for: the feed has a gap. */
+const LONGEST_PAUSE_MS = 10 * 60_000;
+
+/** The items that are kept for those who come back. */
+const KEPT = { entries: 1_000, bytes: 500_000 };
+
+/** The most readers of one connection: one for each principal that is listened to. */
+const MOST_READERS = 200;
+
+/** The readers of each connection. */
+const readers = new WeakMap<object, LRUCache<string, RunNews>>();
+
+/**
+ * Yields what happens in the runs that a filter selects, until the signal is aborted. Everyone who listens in this process with the same
+ * conditions on the principal shares one reader of the server's lists. Throws `invalid_cursor`, and the reason of the signal.
+ */
+export async function* runFeed(
+  client: Client,
+  { principalConditions = [] }: Pick<ExecutionFilter, 'principalConditions'>,
+  { agent, waiting = false, cursor, signal = new AbortController().signal }: FeedOptions,
+): AsyncGenerator<FeedItem> {
+  const ofConnection = readers.get(client.connection) ?? new LRUCache<string, RunNews>({ max: MOST_READERS });
+  readers.set(client.connection, ofConnection);
+  const key = JSON.stringify([client.options.namespace, ...principalConditions]);
+  const reader = ofConnection.get(key) ?? new RunNews(client, principalConditions);
+  ofConnection.set(key, reader);
+  for await (const item of reader.listen(cursor, signal)) {
+    const isWanted =
+      item.type === 'gap' || ((agent === undefined || item.run.agentName === agent) && (!waiting || OF_WAITS.has(item.type)));
+    if (isWanted) yield item;
+  }
+}
+
+const OF_WAITS: ReadonlySet<string> = new Set(['waiting', 'decided']);
+
+/** Reads the lists of the server for all who listen, as long as somebody does. */
+class RunNews {
+  readonly #client: Client;
+  readonly #principalConditions: readonly string[];
+  /** Cursors of another process, or of a reader before this one, name other items. */
+  readonly #id = randomUUID().slice(0, 8);
+  readonly #log = new BoundedLog<FeedItemContent>();
+  /** The runs that wait, by their ids, and those that were missing in the last list. */
+  #waiting = new Map<string, FeedRun>();
+  #missing = new Set<string>();
+  /** What was noted already, until the questions do not go back that far any more. */
+  readonly #noted = new LRUCache<string, true>({ max: 20_000, ttl: 4 * OVERLAP_MS });
+  #listeners = 0;
+  /** The time of the last answer. */
+  #answeredAt: number | undefined;
+  #asking: Promise<void> | undefined;
+  #first: Promise<void> | undefined;
+  #failure: { cause: unknown } | undefined;
+
+  constructor(client: Client, principalConditions: readonly string[]) {
+    this.#client = client;
+    this.#principalConditions = principalConditions;
+  }
+
+  async *listen(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<FeedItem> {
+    const behind = cursor === undefined ? undefined : this.#placeOf(cursor);
+    this.#listeners += 1;
+    try {
+      this.#failure = undefined;
+      if (this.#asking === undefined) await this.#askNow();
+      this.#asking ??= this.#askUntilAlone();
+      let next = this.#log.next;
+      if (behind !== undefined && behind >= this.#log.first && behind <= next) next = behind;
+      else {
+        const here = this.#cursorOf(next);
+        if (cursor !== undefined) yield { type: 'gap', cursor: here };
+        for (const run of [...this.#waiting.values()]) yield { type: 'waiting', run, cursor: here };
+      }
+      for (;;) {
+        signal.throwIfAborted();
+        const news = this.#log.bell.next(signal);
+        if (next < this.#log.first) {
+          next = this.#log.first;
+          yield { type: 'gap', cursor: this.#cursorOf(next) };
+        }
+        for (let item = this.#log.at(next); item !== undefined; item = this.#log.at(next)) {
+          next += 1;
+          yield { ...item, cursor: this.#cursorOf(next) };
+        }
+        this.#throwFailure();
+        if (next === this.#log.next) await news;
+      }
+    } finally {
+      this.#listeners -= 1;
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.cause;
+  }
+
+  /** Asks once for all who begin to listen together. */
+  #askNow(): Promise<void> {
+    this.#first ??= this.#ask(Date.now()).finally(() => (this.#first = undefined));
+    return this.#first;
+  }
+
+  /** Asks the server again and again, until nobody listens. */
+  async #askUntilAlone(): Promise<void> {
+    try {
+      while (this.#listeners > 0) {
+        await sleep(ASK_MS);
+        if (this.#listeners > 0) await this.#ask(Date.now());
+      }
+    } catch (cause) {
+      this.#failure = { cause };
+      this.#log.bell.ring();
+    } finally {
+      this.#asking = undefined;
+    }
+  }
+
+  /** Asks for the runs that wait, and those that have started or ended since the last answer: one question. */
+  async #ask(now: number): Promise<void> {
+    const before = this.#answeredAt ?? now;
+    const isLate = now - before > LONGEST_PAUSE_MS;
+    const since = new Date((isLate ? now : before) - OVERLAP_MS);
+    const time = `'${since.toISOString()}'`;
+    const query = `StartTime >= ${time} OR CloseTime >= ${time} OR (${waitingCondition(true)})`;
+    const filter = { query, principalConditions: this.#principalConditions };
+    const waiting = new Map<string, FeedRun>();
+    if (isLate) this.#note({ type: 'gap' });
+    const isFirst = this.#answeredAt === undefined || isLate;
+    const ended: FeedRun[] = [];
+    for await (const info of listExecutions(this.#client, filter)) {
+      const run = await feedRun(this.#client, info);
+      if (run.endTime !== undefined) ended.push(run);
+      else if (run.status === 'pending_confirmation') waiting.set(run.runId, run);
+      if (info.startTime < since || this.#isNoted('started', run.runId, run.startTime) || isFirst) continue;
+      if (!(await isContinued(this.#client, info))) this.#note({ type: 'started', run });
+    }
+    this.#noteWaits(waiting, isFirst);
+    for (const run of ended) {
+      const isNoted = this.#isNoted('ended', run.runId, run.endTime);
+      if (this.#waiting.delete(run.runId)) this.#note({ type: 'decided', run });
+      if (!isNoted && !isFirst) this.#note({ type: 'ended', run });
+    }
+    this.#answeredAt = now;
+  }
+
+  #noteWaits(waiting: ReadonlyMap<string, FeedRun>, isFirst: boolean): void {
+    for (const [runId, run] of waiting) {
+      const known = this.#waiting.get(runId);
+      this.#waiting.set(runId, run);
+      if (!isFirst && known?.waitingFor.join('\\n') !== run.waitingFor.join('\\n')) this.#note({ type: 'waiting', run });
+    }
+    // A run can be missing from a list for a moment.
+    const missing = new Set([...this.#waiting.keys()].filter((runId) => !waiting.has(runId)));
+    for (const runId of missing) {
+      const run = this.#waiting.get(runId);
+      if (run === undefined || !this.#missing.has(runId)) continue;
+      this.#waiting.delete(runId);
+      this.#note({ type: 'decided', run: { ...run, status: 'running', waitingFor: [] } });
+    }
+    this.#missing = missing;
+  }
+
+  #note(item: FeedItemContent): void {
+    this.#log.append(item, jsonBytes(item), KEPT);
+  }
+
+  /** True if the same was noted before. */
+  #isNoted(type: string, runId: string, time: string | undefined): boolean {
+    const key = JSON.stringify([type, runId, time]);
+    if (this.#noted.has(key)) return true;
+    this.#noted.set(key, true);
+    return false;
+  }
+
+  #cursorOf(index: number): string {
+    return Buffer.from(JSON.stringify([this.#id, index])).toString('base64url');
+  }
+
+  /** Returns the index behind which a cursor of this reader is; undefined for that of another one. Throws `invalid_cursor` for anything else. */
+  #placeOf(cursor: string): number | undefined {
+    const read: unknown = parsedJson(Buffer.from(cursor, 'base64url').toString());
+    const [id, index]: unknown[] = Array.isArray(read) ? read : [];
+    if (typeof id !== 'string' || typeof index !== 'number' || !Number.isSafeInteger(index))
+      throw new LonghaulError('invalid_cursor', 'The cursor is none of a feed: begin without one, and take each from the item before');
+    return id === this.#id ? index : undefined;
+  }
+}
+
+/** True for an execution that continues another one: the run has started before. The lists of the server do not say it. */
+async function isContinued(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<boolean> {
+  const begun = await startedEvent(client, workflowId, runId);
+  return begun !== undefined && continuedFrom(begun) !== undefined;
+}
+
+/** Characters of a title and of the names of tools: an item has at most 2 kB. */
+const TITLE_LENGTH = 200;
+const MOST_TOOLS = 10;
+
+async function feedRun(client: Client, info: WorkflowExecutionInfo): Promise<FeedRun> {
+  const { runId, agentName, status, waitingFor, title, startTime, endTime } = await runEntry(client, info);
+  return {
+    runId,
+    ...defined({ agentName, status }),
+    waitingFor: waitingFor.slice(0, MOST_TOOLS),
+    ...defined({ title: title?.slice(0, TITLE_LENGTH).toWellFormed() }),
+    startTime,
+    ...(endTime === null ? {} : { endTime }),
+  };
+}

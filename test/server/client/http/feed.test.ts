@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test, vi } from 'vitest';
+import { LonghaulClient } from '../../../../src/client/index.ts';
+import { callTool, say } from '../../../../src/testing/index.ts';
+import { checkedHandler } from '../../../server-http/checked-handler.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
+import { type Json, service, started } from './http-testbed.ts';
+
+interface Message {
+  id: string;
+  event: string;
+  data: { run?: { runId: string; waitingFor: string[]; status?: string } };
+}
+
+/** Reads the messages of a stream until one is the last that is wanted. */
+async function messagesUntil(response: Response, isLast: (message: Message) => boolean): Promise<Message[]> {
+  const messages: Message[] = [];
+  let text = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    const frames = text.split('\n\n');
+    text = frames.pop() ?? '';
+    for (const frame of frames) {
+      const fields = new Map(
+        frame.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      );
+      const [id, event, data] = [fields.get('id'), fields.get('event'), fields.get('data')];
+      if (id === undefined || event === undefined || data === undefined) continue;
+      messages.push({ id, event, data: JSON.parse(data) as Message['data'] });
+      if (isLast(messages.at(-1) as Message)) return messages;
+    }
+  }
+  return messages;
+}
+
+test('a stream over all runs of the caller tells of starts, waits, decisions and ends, and goes on behind its cursor', async () => {
+  await using testbed = await Testbed.open();
+  const caller = { id: 'ops', principal: { tenant: `acme-${randomUUID()}` } };
+  const handler = await service(testbed, [callTool('refund', { amount: 5 }, 'c1'), say('Paid'), say('secret')], { caller });
+  const follow = (query = '', headers = {}) => handler(new Request(`http://localhost/v1/feed${query}`, { headers }));
+  const first = await started(handler, { agent: 'clerk', input: 'Refund me' });
+  const runId = decodeURIComponent(first.slice('/v1/runs/'.length));
+  const pending = async (): Promise<Json[]> => (await answer<{ pending: Json[] }>(handler, 'GET', `${first}/approvals`)).body.pending;
+  await until(async () => (await pending()).length === 1, 'the call waits');
+  // Another principal's run is none of this feed.
+  await testbed.client.start('assistant', { input: 'Q', taskQueue: testbed.taskQueue });
+  const isOf = (type: string) => (message: Message) => message.event === type && message.data.run?.runId === runId;
+  const begun = await messagesUntil(await follow('?waiting=true'), isOf('waiting'));
+  expect(begun.at(-1)?.data.run).toMatchObject({ waitingFor: ['refund'], status: 'pending_confirmation' });
+  const cursor = begun.at(-1)?.id ?? '';
+
+  const rest = messagesUntil(await follow('', { 'last-event-id': cursor }), isOf('ended'));
+  const [{ digest = '' } = {}] = (await pending()) as { digest?: string }[];
+  expect(await answer(handler, 'POST', `${first}/approvals/c1`, { body: { type: 'approve', digest } })).toMatchObject({ status: 200 });
+  const news = (await rest).filter(({ data }) => data.run?.runId === runId).map(({ event }) => event);
+  expect([news.filter((event) => event === 'decided').length, news.at(-1)]).toEqual([1, 'ended']);
+  expect((await rest).every(({ data }) => data.run?.runId === runId)).toBe(true);
+
+  // As of another process, which does not know the cursor.
+  const other = new LonghaulClient(await reconnected(testbed), { taskQueue: testbed.taskQueue });
+  const elsewhere = await checkedHandler(other, { authenticate: () => ({ scopes: ['runs:read'], ...caller }) });
+  const resumed = await elsewhere(new Request(`http://localhost/v1/feed?cursor=${cursor}`));
+  expect((await messagesUntil(resumed, () => true)).map(({ event }) => event)).toEqual(['gap']);
+  await other.close();
+  expect(await answer(handler, 'GET', '/v1/feed?cursor=nonsense')).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
+}, 60_000);
+
+async function reconnected(testbed: Testbed): Promise<LonghaulClient['temporal']> {
+  const { connect } = await import('../../../../src/client/index.ts');
+  return (await connect({ address: testbed.address, namespace: testbed.client.temporal.options.namespace })).temporal;
+}
+
+test('many who listen for the same principal ask the server no more than one does', async () => {
+  await using testbed = await Testbed.open();
+  const { workflowService } = testbed.client.temporal.connection as unknown as { workflowService: { listWorkflowExecutions: unknown } };
+  const asked = vi.spyOn(workflowService as { listWorkflowExecutions: () => unknown }, 'listWorkflowExecutions');
+  const own = testbed.client.as({ tenant: `acme-${randomUUID()}` });
+  await testbed.work({ agents: [], providers: {} });
+  const stop = new AbortController();
+  const listening = Array.from({ length: 50 }, async () => {
+    for await (const item of own.feed({ signal: stop.signal })) return item;
+    return undefined;
+  });
+  await until(async () => asked.mock.calls.length > 0, 'the first question');
+  await own.start('nobody', { input: 'Q', taskQueue: testbed.taskQueue });
+  const items = await Promise.all(listening);
+  expect(items.every((item) => item?.type === 'started')).toBe(true);
+  const questions = asked.mock.calls.length;
+  expect(questions).toBeLessThan(25);
+  stop.abort();
+});
