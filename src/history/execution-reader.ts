@@ -38,6 +38,7 @@ import {
   sizeAt,
   type TaskSize,
 } from './recorded-execution.ts';
+import { parentOf } from '../core/domain/run-input.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
@@ -414,7 +415,8 @@ export async function executionBeginning(client: Client, runId: string, executio
   const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
   await reader.read(event);
   const { continuedState, input, program, continuedFrom: before } = reader.execution;
-  const { principal, parent } = continuedState ?? program ?? input ?? {};
+  const { principal } = continuedState ?? program ?? input ?? {};
+  const parent = continuedState === undefined ? (program ?? input)?.parent : parentOf(continuedState);
   const { traceparent } = program ?? input ?? {};
   const firstExecutionId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? undefined;
   const ofParent = { parentRunId: parent?.runId, parentFirstId: parent?.firstRunId };

@@ -51,9 +51,9 @@ import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
-import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';
+import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
-import { scheduleActivity } from './schedule-activity.ts';
+import { sessionOf } from '../../src/core/domain/sessions.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -404,9 +404,9 @@ function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined);
   if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
   const { continuedState } = read;
-  const { runId, deps, executions, inbox, snapshot, session } = continuedState;
+  const { runId, deps, executions, inbox, snapshot } = continuedState;
   // That of a session is the start of its present turn.
-  const startedAt = session?.startedAt ?? continuedState.startedAt;
+  const startedAt = sessionOf(continuedState)?.startedAt ?? continuedState.startedAt;
   const { state, position } = fromContinueAsNewState(continuedState);
   const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
   // The state is complete before a handler exists: a message of the first task may be about a pending call.

@@ -106,8 +106,7 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const events = window.events.length * (EVENT_BYTES + name);
   const notRun = state.toolCallsNotRun === undefined ? [] : [state.toolCallsNotRun];
   const numbers = [...state.toolCallsByName, ...notRun, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
-  const session = state.session === undefined ? 0 : jsonBytes(state.session);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + session + sliceBytes(state) + events;
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + sliceBytes(state) + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 
@@ -241,7 +240,7 @@ export function toContinueAsNewState(
 }
 
 /** The optional fields that a run and the carried state have in common. */
-const COMMON_FIELDS = ['measured', 'toolCallsNotRun', 'resultIds', 'lastError', 'principal', 'session', 'parent'] as const;
+const COMMON_FIELDS = ['measured', 'toolCallsNotRun', 'resultIds', 'lastError', 'principal'] as const;
 
 type CommonField = (typeof COMMON_FIELDS)[number];
 
