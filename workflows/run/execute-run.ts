@@ -401,7 +401,9 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
 function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const problem = inboundProblem(raw);
   if (problem !== undefined) throw new UnreadableState(blank.runId, problem);
-  const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined);
+  // The state of a run inside a workflow of the user passes through code of the user.
+  const isForeign = blank.key !== undefined;
+  const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined, { isForeign });
   if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
   const { continuedState } = read;
   const { runId, deps, executions, inbox, snapshot } = continuedState;

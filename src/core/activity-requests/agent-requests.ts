@@ -35,6 +35,7 @@ import {
 } from './activity-request.ts';
 import { type Spent, spentIn } from '../domain/usage.ts';
 import { missingIn } from '../domain/missing-definitions.ts';
+import { costLimitOf } from '../domain/limits.ts';
 
 /** The ports of agents and their models. */
 export function agentPorts(
@@ -94,20 +95,19 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
 function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
   if (left === undefined) return {};
   if (!kept) return { left };
-  return left.costUsd === undefined ? {} : { left: { costUsd: left.costUsd } };
+  const cost = costLimitOf(left);
+  return cost === undefined ? {} : { left: cost };
 }
 
 /** A session that has a limit in dollars: the prices of the models must be known. */
 function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'priced'> {
-  const { costUsd } = session?.limits ?? {};
-  return costUsd === undefined || costUsd === null ? {} : { priced: true };
+  return costLimitOf(session?.limits) === undefined ? {} : { priced: true };
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
-  const { costUsd } = run.state?.limits ?? {};
   // The limit in dollars holds for the whole run: the prices of the models must be known.
-  const limits = costUsd === undefined ? {} : { limits: { costUsd } };
+  const limits = defined({ limits: costLimitOf(run.state?.limits) });
   return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
 }
 

@@ -164,7 +164,7 @@ function valueRefusal(
 
 /** Raises limits of the run while it runs or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
-  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, "costUsd": 2, ...}, "by"?}',
+  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, ...}, "by"?}',
   refusal(run, input) {
     const problem = raiseProblem(input);
     if (problem !== undefined) return invalidRequest(run, 'raise', problem);

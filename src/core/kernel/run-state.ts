@@ -15,6 +15,7 @@ import { addNotRun, type CallsNotRun, type FinishReason, type NotRun, type StepR
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
 import type { PostponedCall } from '../domain/views.ts';
 import { emptyWindow, extendWindow, type Window } from '../domain/window.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 
 // Shared state: the run, and its record.
 
@@ -402,4 +403,15 @@ export function sliceBytes(run: WithSlices): number {
   let bytes = 0;
   for (const one of knownSlices()) bytes += one.bytesIn(run);
   return bytes;
+}
+
+/** Returns why the slices of a carried state are not what capabilities write: their shapes are compared, and none may be unknown. */
+export function slicesProblem({ slices = {} }: WithSlices): string | undefined {
+  for (const [name, value] of Object.entries(slices)) {
+    const shape = knownSlices().find((one) => one.name === name)?.shape;
+    if (shape === undefined) return `it has an unknown slice "${name}"`;
+    const problems = checkJson(shape, value);
+    if (problems.length > 0) return `slice "${name}" does not fit: ${problemsText(problems)}`;
+  }
+  return undefined;
 }
