@@ -36,7 +36,7 @@ describe('the kernel', () => {
 
   test('is small enough to be read in one sitting', () => {
     const lines = [...kernel.values()].reduce((sum, text) => sum + text.split('\n').length - 1, 0);
-    expect({ files: kernel.size <= 15, lines: lines <= 4_450 }).toEqual({ files: true, lines: true });
+    expect({ files: kernel.size <= 15, lines: lines <= 4_500 }).toEqual({ files: true, lines: true });
   });
 });
 

@@ -113,7 +113,7 @@ describe('a carried state', () => {
 
 describe('a carried state that has passed through other hands', () => {
   const changed = (slices: object, inbox: object = {}): object => {
-    const state = throughJson(fullContinuedState());
+    const state = fullContinuedState();
     return { ...state, slices: { ...state.slices, ...slices }, inbox: { ...state.inbox, ...inbox } };
   };
   const read = (value: unknown): string => {
