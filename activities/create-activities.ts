@@ -7,7 +7,6 @@ import { decisionActivities } from './approvals/decision-hooks.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runCodeActivity } from './code/run-code.ts';
-import { checkGuardrailsActivity } from './guardrails/run-guardrails.ts';
 import { hookActivities } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
@@ -37,7 +36,6 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     callModel: callModelActivity(runtime),
     summarise: summariseActivity(runtime),
     runCode: runCodeActivity(runtime),
-    checkGuardrails: checkGuardrailsActivity(runtime),
     verifyCall: verifyCallActivity(runtime),
     ...hookActivities(runtime),
     ...decisionActivities(runtime),

@@ -7,6 +7,7 @@ import type { DataView, OfRun, ResolveAgentInput, RunToolInput, RunToolOutput } 
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
 import type { ActivityRuntime } from './runtime.ts';
+import type { AtPointInput } from '../src/core/activity-requests/contracts.ts';
 
 /** A run whose agent is resolved. */
 export interface StartingRun {
@@ -70,6 +71,16 @@ export interface PartReview {
   record: Partial<ReviewedCalls>;
 }
 
+/** A point of the conversation at which capabilities are asked: messages that no model has read, or an answer before it counts. */
+export interface PointScope {
+  runtime: ActivityRuntime;
+  run: AtPointInput;
+  snapshot: AgentSnapshot;
+  signal: AbortSignal;
+  /** True once the run is cancelled: what was found then does not count, and what it has cost does. */
+  isCancelled: () => boolean;
+}
+
 /** A call whose tool has acted. */
 export interface ActedCall {
   input: RunToolInput;
@@ -106,6 +117,10 @@ export interface WorkerPart {
    * that these have left. Undefined, and no promise, for an agent that does not use it; a promise of undefined if it has nothing to say.
    */
   review?(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview | undefined> | undefined;
+  /** Throws `MissingOnWorkerError` if this worker could not answer at a point. Called before anything is asked. */
+  requirePoint?(runtime: ActivityRuntime, snapshot: AgentSnapshot, point: AtPointInput['point']): void;
+  /** Messages are about to be read by a model, or an answer is about to count: returns what it finds, as plain JSON. All capabilities are asked at the same time. */
+  atPoint?(scope: PointScope): Promise<unknown> | undefined;
   /** Throws `MissingOnWorkerError` if this worker could not settle the result of a call. Called before the tool acts. */
   requireSettle?(runtime: ActivityRuntime, input: RunToolInput): void;
   /** A tool has acted: returns its result as the run has it. Undefined, and no promise, if it has nothing to do. */

@@ -38,6 +38,8 @@ import { registerMessages, registerQueries } from './run/handlers.ts';
 import type { LiveRun, LonghaulSinks } from './run/live-run.ts';
 import { scheduleActivity } from './run/schedule-activity.ts';
 import { currentDetails, publishedStatus, publishTitle, SearchAttributePublisher } from './visibility.ts';
+import { childrenWaiting } from '../src/core/capabilities/children/children.ts';
+import { parentOf } from '../src/core/domain/run-input.ts';
 
 /**
  * Runs an agent. The client, the CLI, the Temporal UI and Schedules start it with the same JSON. Returns the RunResult
@@ -83,7 +85,7 @@ async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<Run
   }
   const { start } = checked;
   pauseChildren(run);
-  watchParent(run, start.type === 'continued' ? run.state?.parent : parentOfStart(start, run.startedAt));
+  watchParent(run, start.type === 'continued' ? parentOf(run.state ?? {}) : parentOfStart(start, run.startedAt));
   const searchAttributes = isAsleep(start)
     ? new SearchAttributePublisher(false, 'idle')
     : new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
@@ -104,8 +106,8 @@ function isAsleep(start: RunStart): boolean {
 function wasWaiting(start: RunStart): boolean {
   if (start.type !== 'continued') return false;
   const { inbox, approvals } = start.continuedState;
-  const { paused, pausedByParent = false, waitingChildren = [] } = inbox;
-  return paused || pausedByParent || waitingChildren.length > 0 || approvals.pending.length > 0;
+  const { paused, pausedWithOther = false } = inbox;
+  return paused || pausedWithOther || childrenWaiting(inbox).length > 0 || approvals.pending.length > 0;
 }
 
 /**
@@ -128,7 +130,7 @@ function runObserver(run: LiveRun, searchAttributes: SearchAttributePublisher, a
     recorded: (state) => {
       details(state);
       publishTitle(state);
-      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, childrenWaiting(run.inbox));
       tellParent(state);
       announcer.announce();
     },

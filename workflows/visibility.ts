@@ -7,23 +7,23 @@ import { missingText } from '../src/core/domain/missing-definitions.ts';
 import { DEFAULT_MODEL_CALLS } from '../src/core/domain/program-document.ts';
 import type { ProgramState, StepState, UnitState } from '../src/core/domain/program-run.ts';
 import { eventsText, identityText, type RunStatus } from '../src/core/domain/run.ts';
-import { sessionTotals } from '../src/core/domain/sessions.ts';
+import { sessionOf, sessionTotals } from '../src/core/domain/sessions.ts';
 import { counted, oneLine, shellCommand } from '../src/core/domain/text.ts';
 import { isoTime } from '../src/core/domain/time.ts';
 import { notRunTexts, verifiedText } from '../src/core/domain/tool-calls.ts';
 import { dollars } from '../src/core/domain/usage.ts';
-import { runningAgents, waitingAgents } from '../src/core/capabilities/children/children.ts';
+import { runningAgents, waitingAgents, childrenWaiting } from '../src/core/capabilities/children/children.ts';
 import { archiveProgress } from '../src/core/capabilities/archive.ts';
 import { roundOf } from '../src/core/capabilities/flows.ts';
 import { firstAgent, handoffCount, hasSeveralAgents } from '../src/core/capabilities/handoffs.ts';
 import { usedAmounts } from '../src/core/kernel/limits.ts';
 import { thoughtOf } from '../src/core/kernel/next-step.ts';
 import { approvalViews } from '../src/core/queries/progress.ts';
-import type { RunState } from '../src/core/kernel/run-state.ts';
+import type { RunState, WithSlices } from '../src/core/kernel/run-state.ts';
 import { waitingSteps } from '../src/core/program/program-index.ts';
 import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../src/core/protocol.ts';
 import { runSubject } from '../src/core/queries/run-views.ts';
-import { isSession, limitsOf, type OpenSession, sessionLimitReached, spentBySession } from '../src/core/sessions/open-session.ts';
+import { isSession, limitsOf, type OpenSession, sessionLimitReached, spentBySession, stateOf } from '../src/core/sessions/open-session.ts';
 import type { LiveRun } from './run/live-run.ts';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
@@ -97,13 +97,16 @@ export class SearchAttributePublisher {
  * True for a turn that has made one model call at most and no tool call. Most turns end with it: a session would spend an event on each
  * change to `running` and back, and lists show such changes late in any case.
  */
-function isShortTurn({ session, status, phase, context, toolCallsTotal }: RunState): boolean {
+function isShortTurn(state: RunState): boolean {
+  const { status, phase, context, toolCallsTotal } = state;
+  const session = sessionOf(state);
   if (session?.turn === undefined) return false;
   return status === 'running' && phase !== 'tools' && toolCallsTotal === 0 && context.currentStep <= session.turn.stepsBefore + 1;
 }
 
 /** Shows the title that a model call has given a session in lists. A title that a caller has given is in the memo from the start. */
-export function publishTitle({ session }: RunState): void {
+export function publishTitle(state: RunState): void {
+  const session = sessionOf(state);
   if (session?.titled === undefined || workflowInfo().memo?.[TITLE_MEMO] === session.title) return;
   upsertMemo({ [TITLE_MEMO]: session.title });
 }
@@ -127,7 +130,7 @@ const SHOWN_RANGES = 3;
 const BLANK_LINE = '\u00a0';
 
 /** The parts of a run that the details show besides its state. */
-type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: Pick<LiveRun['inbox'], 'waitingChildren'> };
+type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: WithSlices };
 
 /** Returns the Markdown that the Temporal UI shows under "Current Details". Without a state the agent is not known yet. */
 export function currentDetails(state: RunState | undefined, run: DetailedRun): string {
@@ -147,8 +150,8 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
     ...lacking,
     ...verifiedLines(state),
     ...archiveLines(state),
-    ...(program === undefined ? [] : unitLines(program, run.inbox?.waitingChildren ?? [])),
-    ...agentLines(state, run.inbox?.waitingChildren ?? []),
+    ...(program === undefined ? [] : unitLines(program, childrenWaiting(run.inbox ?? {}))),
+    ...agentLines(state, childrenWaiting(run.inbox ?? {})),
     ...approvalLines(state),
   ];
   if (thought !== '') lines.push('', '**Last thought**', '', cutForDisplay(thought, THOUGHT_BYTES));
@@ -283,7 +286,7 @@ function agentLines(state: RunState, waitingChildren: readonly string[]): string
 
 /** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */
 function sessionLines(state: OpenSession): string[] {
-  const { turns, turn } = state.session;
+  const { turns, turn } = stateOf(state);
   const limits = limitsOf(state);
   const reached = sessionLimitReached(state, Date.now());
   const { tokens, cost } = sessionTotals(spentBySession(state));

@@ -15,7 +15,7 @@ import { isWaitOver } from '../attempts/attempt.ts';
 import { logToolError } from '../attempts/checked-activity.ts';
 import { queryRun, runIdOf, runKey } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { findTool } from '../tool-calls/find-tool.ts';
+import { findTool } from '../tool-calls/run-tool.ts';
 import type { ReviewScope } from '../worker-part.ts';
 
 /** 132 bits in base64url, as in the digest of a snapshot. */

@@ -25,7 +25,7 @@ import { logToolError } from '../attempts/checked-activity.ts';
 import { failingAs, MissingOnWorkerError } from '../attempts/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
-import { callArguments } from '../tool-calls/tool-context.ts';
+import { callArguments } from '../tool-calls/run-tool.ts';
 import { askPredicate, callDigest, requirePredicate } from './approval-requirements.ts';
 
 /** The activities that call the hooks for approvals. */

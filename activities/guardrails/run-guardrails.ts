@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/activity-requests/contracts.ts';
+import type { AtPointInput } from '../../src/core/activity-requests/contracts.ts';
 import { type AgentSnapshot, type ToolOwner, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
 import type { ContentItem, ToolCall } from '../../src/core/domain/content.ts';
@@ -9,6 +9,7 @@ import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/e
 import {
   blockedText,
   type GuardrailFinding,
+  type GuardrailReport,
   type GuardrailSnapshot,
   guardrailsOf,
   type GuardrailSpent,
@@ -25,12 +26,11 @@ import type { AnyGuardrail, GuardrailAnswer, GuardrailContext, GuardrailContexts
 import { requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { parseJsonText } from '../../src/model/parse-json.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-schemas.ts';
-import { runAttempt } from '../attempts/attempt.ts';
-import { failingAs, type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
+import { type MissingOnWorkerError, missingOnWorker } from '../attempts/failure.ts';
 import { SpentAttempts } from '../model-calls/ask-model.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, providerContext } from '../runtime.ts';
-import type { CallVerdict, PartReview, ReviewScope, WorkerPart } from '../worker-part.ts';
+import type { CallVerdict, PartReview, PointScope, ReviewScope, WorkerPart } from '../worker-part.ts';
 
 /** Bytes of JSON of the message of a finding: it is part of the record, of the result, and of what the model reads. */
 const MESSAGE_BYTES = 500;
@@ -43,6 +43,10 @@ export const guardrailsInWorker: WorkerPart = {
     pinnedGuardrails(runtime, snapshot, 'tool_call');
   },
   review: reviewByGuardrails,
+  requirePoint(runtime, snapshot, point) {
+    pinnedGuardrails(runtime, snapshot, point);
+  },
+  atPoint: checkAtPoint,
 };
 
 /**
@@ -277,27 +281,24 @@ function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 
   };
 }
 
-/** Creates the activity that checks new messages, or an answer, with all guardrails of that type at once. It fails only if this worker lacks one. */
-export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: CheckGuardrailsInput) => Promise<CheckGuardrailsOutput> {
-  return failingAs('internal', async (input) => {
-    const snapshot = await runtime.snapshots.load(input, input.agent);
-    const guardrails = pinnedGuardrails(runtime, snapshot, input.type);
-    return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<CheckGuardrailsOutput> => {
-      const models = new GuardrailModels(runtime, snapshot);
-      const data = await queryRun<DataView>(input, QUERIES.data, null);
-      const scope = { runtime, run: input, snapshot, signal: current.signal, models, data, resources: await runtime.resourcePool.use() };
-      const findings = await runGuardrails(scope, guardrails, await subjectOf(runtime, input, data));
-      const { spent } = models;
-      // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
-      const report = { findings: current.isCancelled() ? [] : findings, ...defined({ spent }) };
-      if (!current.isCancelled()) current.throwIfAborted();
-      return current.isCancelled() ? { ...report, aborted: true } : report;
-    });
-  });
+/** Checks new messages, or an answer, with all guardrails of that type at once. Undefined without any. */
+function checkAtPoint({ runtime, run, snapshot, signal, isCancelled }: PointScope): Promise<GuardrailReport> | undefined {
+  const guardrails = pinnedGuardrails(runtime, snapshot, run.point);
+  if (guardrails.length === 0) return undefined;
+  const check = async (): Promise<GuardrailReport> => {
+    const models = new GuardrailModels(runtime, snapshot);
+    const data = await queryRun<DataView>(run, QUERIES.data, null);
+    const scope = { runtime, run, snapshot, signal, models, data, resources: await runtime.resourcePool.use() };
+    const findings = await runGuardrails(scope, guardrails, await subjectOf(runtime, run, data));
+    const { spent } = models;
+    // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
+    return { findings: isCancelled() ? [] : findings, ...defined({ spent }) };
+  };
+  return check();
 }
 
-async function subjectOf(runtime: ActivityRuntime, input: CheckGuardrailsInput, { answer = '' }: DataView): Promise<Subject> {
-  if (input.type === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
+async function subjectOf(runtime: ActivityRuntime, input: AtPointInput, { answer = '' }: DataView): Promise<Subject> {
+  if (input.point === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
   const { events } = await runtime.conversations.window(input, input);
   const messages = events.filter(({ offset }) => offset >= (input.from ?? 0)).flatMap(({ content }) => content.filter(isUserMessage));
   return { type: 'input', messages, text: messages.map(textOfMessage).join('\n') };

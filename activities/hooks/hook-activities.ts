@@ -1,4 +1,4 @@
-import { attemptsText } from '../../src/core/domain/tool-calls.ts';
+import { attemptsText, type StepResult } from '../../src/core/domain/tool-calls.ts';
 import { activityInfo, cancellationSignal, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
@@ -8,13 +8,14 @@ import type {
   ActivityFunctions,
   AfterCallInput,
   AtEndInput,
+  AtPointInput,
+  AtPointOutput,
   BeforeCallsInput,
   CallHooksOutput,
 } from '../../src/core/activity-requests/contracts.ts';
 import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
 import { isJsonObject, type JsonValue } from '../../src/core/domain/json.ts';
 import { type Event, recordsInOrder } from '../../src/core/domain/record.ts';
-import type { StepResult } from '../../src/core/domain/tool-calls.ts';
 import { identityOf, type Principal } from '../../src/core/domain/run.ts';
 import { RunResult, type RunResultFields } from '../../src/core/domain/result.ts';
 import {
@@ -34,8 +35,9 @@ import { failingAs, NO_CHANGE, toFailure, withStack } from '../attempts/failure.
 import { queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
-import { callArguments } from '../tool-calls/tool-context.ts';
+import { callArguments } from '../tool-calls/run-tool.ts';
 import { afterCall, type HookScope, requireHooks, runEventHooks } from './hooks.ts';
+import { WORKER_PARTS } from '../all-parts.ts';
 
 /** The activities that only call hooks, and the archive. */
 export function hookActivities(runtime: ActivityRuntime): Pick<ActivityFunctions, 'callHooks' | 'notifyEnded' | 'archiveEvents'> {
@@ -48,12 +50,13 @@ export function hookActivities(runtime: ActivityRuntime): Pick<ActivityFunctions
 
 /**
  * Creates the activity that calls the hooks that run in no other: those with a separate activity, those after an agent that a call
- * has run, and those at the end of a run.
+ * has run, and those at the end of a run; and that asks all capabilities at a point of the conversation.
  */
 function callHooksActivity(
   runtime: ActivityRuntime,
-): (input: BeforeCallsInput | AfterCallInput | AtEndInput) => Promise<CallHooksOutput | ReviewedCalls> {
+): (input: BeforeCallsInput | AfterCallInput | AtEndInput | AtPointInput) => Promise<CallHooksOutput | ReviewedCalls | AtPointOutput> {
   return failingAs('internal', async (input) => {
+    if ('point' in input) return askAtPoint(runtime, input);
     const snapshot = { name: input.agentName, hooks: input.hooks };
     requireHooks(runtime, snapshot.hooks);
     return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, ({ signal }): Promise<CallHooksOutput | ReviewedCalls> => {
@@ -61,6 +64,19 @@ function callHooksActivity(
       if ('beforeCallsOf' in input) return callHooksBeforeCalls(scope, input);
       return 'callId' in input ? callHooksAfterCall(scope, input) : callHooksAtEnd(scope, input);
     });
+  });
+}
+
+/** Asks all capabilities at a point of the conversation at the same time. Fails only if this worker lacks what one of them needs. */
+async function askAtPoint(runtime: ActivityRuntime, run: AtPointInput): Promise<AtPointOutput> {
+  const snapshot = await runtime.snapshots.load(run, run.agent);
+  for (const part of WORKER_PARTS) part.requirePoint?.(runtime, snapshot, run.point);
+  return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<AtPointOutput> => {
+    const scope = { runtime, run, snapshot, signal: current.signal, isCancelled: () => current.isCancelled() };
+    const answers = await Promise.all(WORKER_PARTS.map(async (part) => [part.name, await part.atPoint?.(scope)] as const));
+    const found = Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
+    if (!current.isCancelled()) current.throwIfAborted();
+    return current.isCancelled() ? { found, aborted: true } : { found };
   });
 }
 

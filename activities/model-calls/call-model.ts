@@ -19,7 +19,7 @@ import {
 } from '../../src/core/domain/model.ts';
 import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
-import { UnitContext } from '../../src/core/program/scope.ts';
+import { UnitContext } from '../../src/core/program/references.ts';
 import type { CallModelInput, CallModelOutput, OfRun } from '../../src/core/protocol.ts';
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { askingModel, promptCache, requestOfCall } from '../../src/model/build-request.ts';

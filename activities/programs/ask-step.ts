@@ -16,9 +16,8 @@ import type {
   StoreOutputsOutput,
 } from '../../src/core/domain/program-run.ts';
 import { answerOf } from '../../src/core/kernel/next-step.ts';
-import { contextOf, lookupOf, type UnitContext } from '../../src/core/program/scope.ts';
-import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/ask-prompt.ts';
-import { type Lookup, resolveValue } from '../../src/core/program/references.ts';
+import { contextOf, type Lookup, lookupOf, resolveValue, type UnitContext } from '../../src/core/program/references.ts';
+import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/ask.ts';
 import { type IndexedStep, indexOf, parseAddress, type StepAddress } from '../../src/core/program/program-index.ts';
 import type { AskStepInput, AskStepOutput, UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace, type MemorySource, type MemoryStore } from '../../src/memory/memory-store.ts';

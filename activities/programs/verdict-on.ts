@@ -7,9 +7,8 @@ import type { ModelResponse, RecordedResponse } from '../../src/core/domain/mode
 import type { AskDocument } from '../../src/core/domain/program-document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/verdicts.ts';
 import { answerOf, thoughtOf } from '../../src/core/kernel/next-step.ts';
-import { insertedText } from '../../src/core/program/references.ts';
-import { ContextError, type UnitContext } from '../../src/core/program/scope.ts';
-import { validateAnswer } from '../../src/core/program/validation.ts';
+import { ContextError, insertedText, type UnitContext } from '../../src/core/program/references.ts';
+import { validateAnswer } from '../../src/core/program/ask.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
 
 /** The checks of the answers of a step. */

@@ -1,7 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Anchor } from '../../src/anchors/anchors.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
-import { guardsAnswers } from '../../src/core/domain/guardrails.ts';
+import { type AgentSnapshot, checksAnswers } from '../../src/core/domain/agent.ts';
 import { type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/domain/stream.ts';
@@ -29,11 +28,11 @@ interface StreamedModelCall {
 
 /**
  * Returns the function that begins the stream of an attempt of a model call, and announces the attempt. What may be the answer leaves
- * the process only if nothing has to pass it first: the output guardrails of the agent that acts, or an anchor. Otherwise the recorded
+ * the process only if it need not pass any check first: of the agent that acts, or an anchor. Otherwise the recorded
  * event brings it, once it has passed.
  */
 export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors = [], ...call }: StreamedModelCall): BeginStream {
-  const isWithheld = guardsAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
+  const isWithheld = checksAnswers(snapshot) || anchors.some(({ onViolation }) => onViolation !== 'warn');
   const tools = new Set(snapshot.tools.map(({ name }) => name));
   return (attempt, eventId) => {
     const activity = streamingActivity(runtime, run, attempt, snapshot);

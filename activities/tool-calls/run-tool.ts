@@ -1,38 +1,43 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent.ts';
-import type { SpilledContent, ToolResult } from '../../src/core/domain/content.ts';
+import { isToolCall, type SpilledContent, type ToolResult } from '../../src/core/domain/content.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { attemptsText, resultText } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage, isInstance, LonghaulError, memberOf } from '../../src/core/domain/errors.ts';
-import { depthProblem, type JsonObject, type JsonValue } from '../../src/core/domain/json.ts';
-import { applyOperations, type ContextOperation, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
+import { depthProblem, isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
+import { applyOperations, type ContextOperation, depsProblem, stateProblem, touchedKeys } from '../../src/core/domain/deps.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import {
   type CallArgumentsQuestion,
+  type CallUsage,
+  type OfRun,
   QUERIES,
   type RunToolInput,
   type RunToolOutput,
   type VerifyCallInput,
   type VerifyCallOutput,
 } from '../../src/core/protocol.ts';
-import type { Resources } from '../../src/define/context.ts';
+import type { Resources, RunContext, RunLog } from '../../src/define/context.ts';
 import type { VerifiedOutcome } from '../../src/define/tool-policy.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { spill } from '../../src/stores/payload-store.ts';
 import { WORKER_PARTS } from '../all-parts.ts';
-import { type Attempt, attemptNumber, attemptsAllowed, lastDetails, runAttempt } from '../attempts/attempt.ts';
-import { attemptInfo } from '../attempts/attempt-info.ts';
+import { type Attempt, attemptNumber, attemptsAllowed, heartbeatDetails, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { attemptFailure, type ErrorSource, logToolError } from '../attempts/checked-activity.ts';
-import { failingAs, MissingOnWorkerError, retryDelay } from '../attempts/failure.ts';
-import { queryRun } from '../run-queries/query-run.ts';
+import { failingAs, MissingOnWorkerError, permanentFailure, retryDelay } from '../attempts/failure.ts';
+import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { ToolStream } from '../streams/activity-streams.ts';
 import { toolSpan } from '../telemetry/call-spans.ts';
 import { type Executed, executeTool, limitResultSize, shortId, startTimeLimit, ToolTimeout, toOutcome } from './execute-tool.ts';
-import { findTool } from './find-tool.ts';
-import { callArguments, toolContext } from './tool-context.ts';
+import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
+import type { CallOwner } from '../worker-part.ts';
+import { isCodeCallId } from '../../src/core/code/callable-tools.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
+import { redactedLog } from '../secret-vault.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
 
 /** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
@@ -414,4 +419,133 @@ function verifierOf({ name, verify }: AnyTool): NonNullable<AnyTool['verify']> {
   if (verify !== undefined) return verify;
   const message = `This worker has no "verify" of tool "${name}": it cannot say what became of the call`;
   throw new MissingOnWorkerError('verification_failed', message, { kind: '"verify" of tool', name, known: [] });
+}
+
+/**
+ * Returns the tool of a call by its name, or undefined if this worker no longer has the tool, its agent, its MCP server or the capability
+ * that gives it to the agent.
+ */
+export function findTool(runtime: ActivityRuntime, call: CallOwner, name: string): AnyTool | undefined {
+  const part = WORKER_PARTS.find((one) => one.ownsTool?.(call));
+  if (part !== undefined) return part.tool?.(runtime, call, name);
+  const { mcp } = call;
+  if (mcp === undefined) return runtime.registry.tool(call, name);
+  const server = runtime.registry.mcpServer(call.agentName, mcp.server);
+  if (server === undefined) return undefined;
+  return mcpToolDefinition(runtime.mcp, server, { name, tool: mcp.tool, once: mcp.once === true });
+}
+
+/** Parts of the context of one attempt, besides its input. */
+interface AttemptParts {
+  /** Parsed with the agent's zod schema. */
+  deps: unknown;
+  state: JsonObject;
+  principal?: Principal | undefined;
+  resources: Resources;
+  /** Receives the keys that the tool sets. */
+  changes: Map<string, JsonValue>;
+  attempt: Pick<Attempt, 'signal' | 'heartbeat'>;
+  stream: Pick<ToolStream, 'emit'>;
+}
+
+/** Creates the context that a tool receives besides its arguments. */
+export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts: AttemptParts): RunContext {
+  const { isLocal } = attemptInfo();
+  const lastHeartbeat = lastDetails();
+  const { secrets } = runtime;
+  const { deps, state, principal = {}, resources, changes, attempt, stream } = parts;
+  const { agentName, step, callId } = input;
+  const runId = runIdOf(input);
+  const context: RunContext = {
+    deps: frozenCopy(deps),
+    resources,
+    secret: (named) => secrets.resolve(named),
+    retry: attemptNumber() - 1,
+    usage: usageOf(input),
+    agent: agentName,
+    principal: frozenCopy(principal),
+    userId: principal.user,
+    sessionId: idIn(deps, 'sessionId'),
+    runId,
+    step,
+    callId,
+    idempotencyKey: idempotencyKey(runId, input),
+    get signal() {
+      return attempt.signal;
+    },
+    state: frozenCopy(state),
+    log: runLog(runtime, { runId, agent: agentName, step, callId }),
+    events: eventsOf(input),
+    setState: (key: string, value: JsonValue) => {
+      const plain = cleanJson(value);
+      if (plain === undefined)
+        throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+      const problem = depsProblem({ [key]: plain }, 'state');
+      if (problem !== undefined) throw new TypeError(`setState: ${problem}`);
+      changes.set(key, plain);
+    },
+    emit: (name, data) => stream.emit(name, data),
+    // A local call has no heartbeats: it ends before one would be due.
+    heartbeat: (details) => (isLocal ? undefined : attempt.heartbeat(redacted(runtime, heartbeatDetails(details)))),
+  };
+  return lastHeartbeat === undefined || lastHeartbeat === null ? context : { ...context, lastHeartbeat: lastHeartbeat as JsonValue };
+}
+
+function usageOf({ usage = { promptTokens: 0, completionTokens: 0, llmCalls: 0 } }: RunToolInput): CallUsage {
+  return { ...usage, totalTokens: usage.totalTokens ?? usage.promptTokens + usage.completionTokens };
+}
+
+/** Returns a frozen copy for the tool. Most runs have no such data, and even an empty copy has a cost. */
+function frozenCopy<Value>(value: Value): Readonly<Value> {
+  return Object.freeze(isEmpty(value) ? { ...value } : structuredClone(value));
+}
+
+/** True for an empty plain object. A schema may turn deps into any value, and only a plain object holds nothing but its keys. */
+function isEmpty(value: unknown): boolean {
+  return isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype && Object.keys(value).length === 0;
+}
+
+/**
+ * Returns a key that is the same for every attempt of a call, and differs for any other call. It does not contain the
+ * call's id: models choose that id, and may choose it again.
+ */
+function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput, 'eventId' | 'at'>): string {
+  return `${runId}/${eventId}/${at[1]}`;
+}
+
+function idIn(deps: unknown, field: 'sessionId'): string | undefined {
+  const value = isJsonObject(deps) ? deps[field] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function redacted({ secrets }: ActivityRuntime, details: JsonValue | undefined): JsonValue | undefined {
+  return details === undefined ? undefined : secrets.redactJson(details);
+}
+
+function runLog({ secrets }: ActivityRuntime, fields: Record<string, unknown>): RunLog {
+  const line = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, more?: Record<string, unknown>) =>
+    log[level](message, { ...fields, ...more });
+  return redactedLog(secrets, { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') });
+}
+
+/** The location of a call: the offset of its event, its index in the content, the id of the event, and its own id. */
+type CallLocation = Pick<RunToolInput, 'at' | 'eventId' | 'callId'> & { rewritten?: true };
+
+/**
+ * Returns the arguments of a call as the model gave them, from the conversation; those that were rewritten, and those of a call of code, which is not in the
+ * conversation, from the run. Fails without a retry if there is no such call.
+ */
+export async function callArguments(
+  runtime: ActivityRuntime,
+  run: OfRun,
+  { at, eventId, callId, rewritten }: CallLocation,
+): Promise<JsonObject> {
+  if (rewritten) return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  const [offset, index] = at;
+  const event = await runtime.conversations.event(run, { offset, id: eventId });
+  const item = event?.content[index];
+  if (item !== undefined && isToolCall(item)) return item.arguments;
+  if (event === undefined && isCodeCallId(callId))
+    return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  throw permanentFailure('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

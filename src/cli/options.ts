@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Versioning } from '../../worker/index.ts';
 import { IF_EXISTS } from '../client/client-options.ts';
 import type { SessionLimitOptions } from '../client/session-options.ts';
-import type { ProgramOptions } from '../client/start.ts';
+import type { ProgramOptions } from '../client/start-workflow.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';

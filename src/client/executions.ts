@@ -16,6 +16,7 @@ import { GRPC, grpcCode, isRetryableQueryError, isUnanswered, retryQueryAfterMs 
 import { sleep } from '../temporal/waiting.ts';
 import { missingThings } from './missing-workers.ts';
 import { requireRun } from './visibility.ts';
+import { sessionOf } from '../core/domain/sessions.ts';
 
 /** The state of the newest execution of a run. */
 export interface NewestExecution {
@@ -71,12 +72,13 @@ export class RunChain {
     const begun = await executionBeginning(this.#client, this.#runId, executionId);
     if (begun === undefined) return undefined;
     const { before, continuedState } = begun;
+    const session = sessionOf(continuedState ?? {});
     const execution: ChainedExecution = {
       executionId,
       ...defined({ continuedFrom: before }),
       firstOffset: continuedState?.window.through ?? 0,
       firstStep: continuedState?.currentStep ?? 0,
-      firstTurn: continuedState?.session?.turn?.number ?? (continuedState?.session?.turns ?? 0) + 1,
+      firstTurn: session?.turn?.number ?? (session?.turns ?? 0) + 1,
     };
     this.#known.set(executionId, execution);
     return execution;

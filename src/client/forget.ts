@@ -237,7 +237,7 @@ async function runsOfUser(client: Client, { user, userKey, owners, except = new 
 function withoutAttributes(client: Client, cause: unknown): LonghaulError {
   return new LonghaulError(
     'invalid_input',
-    `Namespace "${client.options.namespace}" cannot be searched for the runs of a user: it lacks the search attributes of Longhaul, which a worker registers if it has the permission`,
+    `Namespace "${client.options.namespace}" cannot be searched for the runs of a user: it lacks the search attributes of Longhaul, which a worker registers if it is allowed to`,
     { cause },
   );
 }

@@ -21,6 +21,7 @@ export type { RunCount, RunCounts } from './ranked-runs.ts';
 export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 export type { ListPage, PageOptions } from './visibility.ts';
 export type { SetPermissionsOptions } from './permissions.ts';
+export type { SetPermissionsReceipt } from '../core/domain/requests.ts';
 export type { RaiseOptions, SendOptions, UpdateOptions } from './updates.ts';
 export type { RetryOptions, RetryReceipt } from './retry-run.ts';
 export type { RunApprovals } from './executions.ts';
@@ -38,9 +39,8 @@ export type { SessionLimitOptions, SessionOptions, SessionSettings } from './ses
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
 export { fold, type LiveOutput, newView, type StreamView } from './stream/stream-view.ts';
-export type { StartCircumstances, StartSettings } from './start-workflow.ts';
+export type { ProgramOptions, RunOptions, StartCircumstances, StartedProgram, StartOptions, StartSettings } from './start-workflow.ts';
 export type { EarlierOpening } from './saved-context.ts';
-export type { ProgramOptions, RunOptions, StartedProgram, StartOptions } from './start.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
 export {
   type ArchiveBatch,
@@ -88,7 +88,6 @@ export type {
   MessageReceipt,
   PauseReceipt,
   RaiseReceipt,
-  SetPermissionsReceipt,
   RevokeReceipt,
   RunInput,
   StatusView,

@@ -282,9 +282,7 @@ function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunSt
 
 function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {
   const hint =
-    query === undefined
-      ? 'a worker registers the search attributes when it starts, if it has the permission'
-      : `check the query "${query}"`;
+    query === undefined ? 'a worker registers the search attributes when it starts, if it is allowed to' : `check the query "${query}"`;
   return new LonghaulError('invalid_input', `Namespace "${client.options.namespace}" cannot be searched by that filter: ${hint}`, {
     cause,
   });

@@ -34,8 +34,8 @@ import { type KnownRun, RunAccess } from './run-access.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 import { SessionHandle, type SessionOf } from './session-handle.ts';
 import { principalOf, type SessionOptions } from './session-options.ts';
-import type { ClientSettings } from './start-workflow.ts';
 import {
+  type ClientSettings,
   type ProgramOptions,
   type StartedInputOf,
   type StartedOutputOf,
@@ -43,7 +43,7 @@ import {
   type StartOptions,
   startProgram,
   startRun,
-} from './start.ts';
+} from './start-workflow.ts';
 import type { RunCounts } from './ranked-runs.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import { type ListPage, type PageOptions, principalConditions, type PrincipalFilter } from './visibility.ts';

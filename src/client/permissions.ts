@@ -3,10 +3,11 @@ import type { Client } from '@temporalio/client';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import type { Permissions } from '../core/domain/permissions.ts';
-import { setPermissionsProblem } from '../core/input-checks.ts';
-import { type SetPermissionsInput, type SetPermissionsReceipt, UPDATES } from '../core/protocol.ts';
+import { requestProblem } from '../core/input-checks.ts';
+import { UPDATES } from '../core/protocol.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
 import { type RaiseOptions, updateRun } from './updates.ts';
+import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../core/domain/requests.ts';
 
 /** The options of setting permissions. */
 export type SetPermissionsOptions = RaiseOptions;
@@ -20,7 +21,7 @@ export async function setRunPermissions(
 ): Promise<SetPermissionsReceipt> {
   const { id = randomUUID(), by, ...sending } = options;
   const argument: SetPermissionsInput = { id, permissions: plain(runId, permissions), ...defined({ by }) };
-  const problem = setPermissionsProblem(argument);
+  const problem = requestProblem(SET_PERMISSIONS_INPUT, argument);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The permissions of run "${runId}" were not set: ${problem}`);
   const update = { name: UPDATES.setPermissions, argument, id, updateId: `setPermissions ${id}` };
   return updateRun<SetPermissionsReceipt>(client, runId, update, sending);

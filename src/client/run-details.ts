@@ -13,6 +13,7 @@ import { approvalViews } from '../core/queries/progress.ts';
 import { agentAt } from '../history/pinned-agents.ts';
 import { type ReadExecution, readExecution, readRun } from '../history/read-run.ts';
 import { eventsRemoved, type RunReader } from './reader.ts';
+import { sessionOf } from '../core/domain/sessions.ts';
 
 /** A run whose parts are read. */
 export interface ReadableRun {
@@ -167,7 +168,7 @@ export async function turnsPage(
   if (beginning.firstOffset > 0 && beginning.firstTurn >= from) throw eventsRemoved(runId, 0, beginning.firstOffset);
   const list = new TurnList(beginning.firstTurn, beginning.firstOffset > 0);
   for await (const { events, firstOffset, run } of readRun(client, runId, reader.chain, { fromOffset: beginning.firstOffset })) {
-    if (run.state !== undefined && run.state.session === undefined)
+    if (run.state !== undefined && sessionOf(run.state) === undefined)
       throw new LonghaulError('invalid_input', `Run "${runId}" is no session: it has no turns. Read its steps instead`);
     for (const [index, event] of events.entries()) list.add(event, firstOffset + index);
     if (list.ended.filter(({ turn }) => turn >= from).length > limit) break;

@@ -20,7 +20,6 @@ import {
   type MessageReceipt,
   type PauseReceipt,
   type RaiseReceipt,
-  type SetPermissionsReceipt,
   type RevokeInput,
   type RevokeReceipt,
   type StatusView,
@@ -46,6 +45,7 @@ import type { OtlpTraces } from '../telemetry/otlp.ts';
 import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
 import type { StepRequestOptions } from './step-request.ts';
 import type { TimelineOptions } from './timeline.ts';
+import type { SetPermissionsReceipt } from '../core/domain/requests.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {

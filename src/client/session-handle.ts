@@ -20,14 +20,16 @@ import {
 } from '../core/domain/result.ts';
 import type { SessionInput } from '../core/domain/run-input.ts';
 import { identityOf } from '../core/domain/run.ts';
-import type {
-  CloseReceipt,
-  InterruptInput,
-  InterruptReceipt,
-  RefreshReceipt,
-  ResetReceipt,
-  TurnResultFields,
-  TurnView,
+import {
+  type CloseReceipt,
+  endedTurns,
+  type InterruptInput,
+  type InterruptReceipt,
+  type RefreshReceipt,
+  type ResetReceipt,
+  sessionOf,
+  type TurnResultFields,
+  type TurnView,
 } from '../core/domain/sessions.ts';
 import {
   AGENT_RUN,
@@ -340,9 +342,9 @@ async function readTurn(session: ReadSession, turn: number): Promise<TurnResultF
   const { readRun, turnOfEndedSession } = await import('../history/read-run.ts');
   let begun = 0;
   for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
-    const result = run.state?.turns?.find((one) => one.turn === turn);
+    const result = endedTurns(run.state ?? {}).find((one) => one.turn === turn);
     if (result !== undefined) return result;
-    begun = run.state?.session?.turns ?? 0;
+    begun = sessionOf(run.state ?? {})?.turns ?? 0;
   }
   if (begun >= turn) return undefined;
   if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);

@@ -2,12 +2,11 @@ import { type ChildPorts, children } from './capabilities/children/agent-calls.t
 import { archive } from './capabilities/archive.ts';
 import type { Capability } from './kernel/capability.ts';
 import { compose } from './kernel/points.ts';
-import { code } from './capabilities/code/cell-phase.ts';
-import type { CodePorts } from './capabilities/code/code-cells.ts';
+import { code, type CodePorts } from './capabilities/code/code-cells.ts';
 import { compaction, type CompactionPorts } from './capabilities/compaction.ts';
 import { fallback } from './capabilities/fallback.ts';
 import { flows } from './capabilities/flows.ts';
-import { type GuardrailPorts, guardrails } from './capabilities/guardrails.ts';
+import { guardrails } from './capabilities/guardrails.ts';
 import { type HandoffPorts, handoffs } from './capabilities/handoffs.ts';
 import { type HookPorts, hooks } from './capabilities/hooks.ts';
 import { type NotificationPorts, notifications } from './capabilities/notifications.ts';
@@ -19,7 +18,7 @@ import { sessions } from './capabilities/sessions.ts';
 import { skills } from './capabilities/skills.ts';
 
 /** Every effect of a run: of the loop, and of all capabilities. */
-export interface AllPorts extends HookPorts, GuardrailPorts, CompactionPorts, HandoffPorts, ChildPorts, CodePorts, NotificationPorts {}
+export interface AllPorts extends HookPorts, CompactionPorts, HandoffPorts, ChildPorts, CodePorts, NotificationPorts {}
 
 /**
  * All capabilities of a run, in the order in which they act at a point. At each gate of calls that is: permissions before handoffs, so

@@ -13,6 +13,7 @@ import { isoTime } from './domain/time.ts';
 import { overridesIn, type ParentRun, type SessionKind } from './domain/run-input.ts';
 import type { Resolved } from './domain/children.ts';
 import type { SessionOverrides } from './domain/sessions.ts';
+import { notifyOnEnd, setParent } from './capabilities/children/children.ts';
 import { blankRunState, newRunState, recordEvent, recordNotices, type RunClock, type RunState } from './kernel/run-state.ts';
 import type { Inbox } from './kernel/inbox.ts';
 import type {
@@ -24,7 +25,7 @@ import type {
   RunInput,
   StepValuesAnswer,
 } from './protocol.ts';
-import { beginSession } from './sessions/open-session.ts';
+import { beginSession, openAs } from './sessions/open-session.ts';
 
 /** The start of the first execution of a run: of an agent, or of a program. */
 export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program'; input: ProgramInput };
@@ -64,7 +65,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
       ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
       : newRunState({ ...start.input, ...beginning }, clock);
   const parent = parentOfStart(start, beginning.startedAt);
-  if (parent !== undefined) state.parent = parent;
+  if (parent !== undefined) setParent(state, parent);
   // The agent is resolved without these limits: each turn is given others.
   if (parent?.kept) state.limits = narrowLimits(state.snapshot.limits, parent.left);
   recordNotices(state, clock, notices);
@@ -73,7 +74,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
   if (principal !== undefined) state.principal = principal;
   if (start.type === 'input' && start.input.session !== undefined) {
     const opens = start.input.input !== undefined || hasQuestion(start.input.messages ?? []);
-    state.session = beginSession(start.input.session, { startedAt: beginning.startedAt, opens, overrides: overridesOf(start.input) });
+    openAs(state, beginSession(start.input.session, { startedAt: beginning.startedAt, opens, overrides: overridesOf(start.input) }));
     if (!opens) state.status = 'idle';
   }
   return state;
@@ -97,7 +98,7 @@ export function parentOfStart({ input: { parent } }: FirstStart, startedAt: numb
 
 /** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
 export function rememberParentSession(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
-  if (parent?.kept) inbox.notifyOnEnd = parent.runId;
+  if (parent?.kept) notifyOnEnd(inbox, parent.runId);
 }
 
 /** Returns the kind of session that a run begins as; nothing for a run that ends with its answer. */

@@ -20,7 +20,6 @@ import {
   REVOKE,
   SEND,
   type SendInput,
-  SET_PERMISSIONS_INPUT,
 } from './domain/requests.ts';
 import { CONTINUING_INPUT, RUN_INPUT, type RunInput } from './domain/run-input.ts';
 import { PRINCIPAL, type Principal } from './domain/run.ts';
@@ -48,30 +47,26 @@ const DECISIONS: Record<Decision['type'], JsonObject> = { approve: APPROVE, reje
  * below.
  */
 export function decisionProblem(type: Decision['type'], value: unknown): string | undefined {
-  return schemaProblem(DECISIONS[type], value);
+  return requestProblem(DECISIONS[type], value);
 }
 
 /** Describes the problem of a request to raise limits. */
 export function raiseProblem(value: unknown): string | undefined {
-  return schemaProblem(isJsonObject(value) && 'session' in value ? RAISE_SESSION : RAISE, value);
-}
-
-/** Describes the problem of a request to set permissions. */
-export function setPermissionsProblem(value: unknown): string | undefined {
-  return schemaProblem(SET_PERMISSIONS_INPUT, value);
+  return requestProblem(isJsonObject(value) && 'session' in value ? RAISE_SESSION : RAISE, value);
 }
 
 /** Describes the problem of a request to revoke a decision. */
 export function revokeProblem(value: unknown): string | undefined {
-  return schemaProblem(REVOKE, value);
+  return requestProblem(REVOKE, value);
 }
 
 /** Describes the problem of a request to cancel. */
 export function cancelProblem(value: unknown): string | undefined {
-  return schemaProblem(CANCEL, value);
+  return requestProblem(CANCEL, value);
 }
 
-function schemaProblem(schema: JsonObject, value: unknown): string | undefined {
+/** Describes the problem of a request, by the schema of its argument. */
+export function requestProblem(schema: JsonObject, value: unknown): string | undefined {
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return tooDeep;
   const problems = checkJson(schema, value);
@@ -80,17 +75,17 @@ function schemaProblem(schema: JsonObject, value: unknown): string | undefined {
 
 /** Describes the problem of a request to interrupt a turn. */
 export function interruptProblem(value: unknown): string | undefined {
-  return schemaProblem(INTERRUPT, value);
+  return requestProblem(INTERRUPT, value);
 }
 
 /** Describes the problem of a request to close a session. */
 export function closeProblem(value: unknown): string | undefined {
-  return schemaProblem(CLOSE, value);
+  return requestProblem(CLOSE, value);
 }
 
 /** Describes the problem of the message of a run to a session that it keeps. */
 export function nextTurnProblem(value: unknown): string | undefined {
-  const problem = schemaProblem(NEXT_TURN, value);
+  const problem = requestProblem(NEXT_TURN, value);
   if (problem !== undefined) return problem;
   const bytes = jsonBytes((value as NextTurnInput).content ?? '');
   return bytes <= BYTE_BUDGETS.message ? undefined : `"content" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.message}`;

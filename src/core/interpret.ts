@@ -22,13 +22,20 @@ import type { Ending, RunPosition } from './kernel/next-step.ts';
 import { takeRequests } from './kernel/messages.ts';
 import type { RunState } from './kernel/run-state.ts';
 import { failureText } from './program/step-errors.ts';
-import { type ProgramPorts, ProgramRun, type StepList, type StepsEnd, type Stop } from './program/program-run.ts';
+import {
+  beginStep,
+  endStep,
+  type ProgramPorts,
+  ProgramRun,
+  type RunningStep,
+  type StepList,
+  type StepsEnd,
+  type Stop,
+} from './program/program-run.ts';
 import { loadForRun, loadNeeded, loadOutputs, loadStored, neededBefore, type NotLoaded, spillOutputs } from './program/stored-outputs.ts';
-import { beginStep, endStep, type RunningStep } from './program/record.ts';
 import { runAttempts } from './program/step-attempts.ts';
 import { runUnits } from './program/run-units.ts';
-import { contextOf, forgetInside, lookupAt, lookupOf, resolveReference } from './program/scope.ts';
-import { conditionHolds, resolveValue } from './program/references.ts';
+import { conditionHolds, contextOf, forgetInside, lookupAt, lookupOf, resolveReference, resolveValue } from './program/references.ts';
 import { addressText, indexOf, type StepAddress } from './program/program-index.ts';
 import { ITEMS_SUFFIX, namedOutputs, reusableOutput } from './program/needed-outputs.ts';
 import { isSession } from './sessions/open-session.ts';

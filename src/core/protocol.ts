@@ -10,8 +10,6 @@ export type {
   AuthorizeDecisionOutput,
   CallModelInput,
   CallModelOutput,
-  CheckGuardrailsInput,
-  CheckGuardrailsOutput,
   NotifyEndedInput,
   NotifyWaitingInput,
   RequestCancelInput,
@@ -72,8 +70,6 @@ export type {
   RevokeInput,
   RevokeReceipt,
   SendInput,
-  SetPermissionsInput,
-  SetPermissionsReceipt,
 } from './domain/requests.ts';
 
 export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/activity-messages.ts';

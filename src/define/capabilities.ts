@@ -3,7 +3,6 @@ import type { ModelSettings } from '../core/domain/agent.ts';
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json.ts';
-import { MAX_CAPABILITY_NAME } from '../core/domain/permissions.ts';
 import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import type { Instructions, ResourcesOfTools } from './agent-definition.ts';
 import { both, type Contribution, contributions, mergedList } from './agent-part.ts';
@@ -20,6 +19,7 @@ import { checkMcpServers } from './mcp.ts';
 import { checkSettings } from './model-settings.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
 import type { AnyTool, McpServerDefinition, ToolDefinition } from './tool-definition.ts';
+import { MAX_CAPABILITY_NAME } from '../core/domain/byte-budgets.ts';
 
 /** The options of `defineCapability`: what an agent is given by it. */
 export interface CapabilityOptions<Deps extends z.ZodType, Tools extends ToolsFor<Deps> = ToolsFor<Deps>> extends BundledOptions {

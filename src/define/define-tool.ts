@@ -4,7 +4,6 @@ import { RAISE_LIMITS } from '../core/domain/approvals.ts';
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors.ts';
 import type { JsonObject } from '../core/domain/json.ts';
-import type { ToolCategory } from '../core/domain/permissions.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import { FINAL_ANSWER, notExecutable, RUN_CODE } from '../core/domain/tool-calls.ts';
 import { ACTIVITIES } from '../core/protocol.ts';
@@ -13,9 +12,9 @@ import { jsonSchemaOf } from '../schema/zod-schemas.ts';
 import { type ApprovalOption, toolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
 import { nonEmpty, type OptionTable, requireKnown, requireZod } from './option-checks.ts';
-import { toolCategory } from './permissions.ts';
 import { type ToolDefinition, ToolFailure } from './tool-definition.ts';
 import { type Overflow, resultBudget, TOOL_POLICY_OPTIONS, toolCallers, toolPolicy, type ToolPolicyOptions } from './tool-policy.ts';
+import { TOOL_CATEGORIES, type ToolCategory } from '../core/domain/tool-categories.ts';
 
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;
@@ -81,7 +80,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * Default: both. A tool that only code may call is shown to the model as a function alone.
    */
   callers?: readonly ToolCaller[];
-  /** The kind of effect that it has, for rules of permissions: `read`, `write`, `execute`, `communicate` or `search`. Default: none. */
+  /** The kind of effect that it has, for rules about calls: `read`, `write`, `execute`, `communicate` or `search`. Default: none. */
   category?: ToolCategory;
   /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
   strict?: boolean;
@@ -324,3 +323,11 @@ function schemaAlone(name: string, options: object): () => never {
  * activities, and the activity that gets every call of an unknown type.
  */
 export const RESERVED_TOOL_NAMES: readonly string[] = [FINAL_ANSWER, RUN_CODE, RAISE_LIMITS, 'default', ...Object.values(ACTIVITIES)];
+
+/** Returns the category of a tool, if it has one. */
+function toolCategory(owner: string, category: unknown): { category?: ToolCategory } {
+  if (category === undefined) return {};
+  const known = TOOL_CATEGORIES.find((one) => one === category);
+  if (known !== undefined) return { category: known };
+  throw new UsageError(`${owner}: "category" is ${JSON.stringify(category)}: write one of ${TOOL_CATEGORIES.join(', ')}`);
+}

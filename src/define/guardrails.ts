@@ -357,7 +357,7 @@ export interface CallRulesOptions extends Omit<CommonGuardrailOptions<'tool_call
   arguments?: Readonly<Record<string, RegExp>>;
 }
 
-/** Defines a guardrail for the names and the arguments of calls. Permissions decide the same without a check, for the whole tree of runs. */
+/** Defines a guardrail for the names and the arguments of calls. Rules of the agent decide the same without a check, for the whole tree of runs. */
 export function callRules(options: CallRulesOptions): GuardrailDefinition<'tool_call'> {
   const { allow, block = [], arguments: patterns = {}, name = 'call-rules', ...common } = options;
   if (allow === undefined && block.length === 0 && Object.keys(patterns).length === 0) {

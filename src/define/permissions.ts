@@ -7,8 +7,6 @@ import {
   permissionsProblem,
   RULE_LISTS,
   rulesForNoTool,
-  TOOL_CATEGORIES,
-  type ToolCategory,
 } from '../core/domain/permissions.ts';
 import type { AgentPart, BundledPart } from './agent-part.ts';
 
@@ -123,12 +121,4 @@ export function plainPermissions(owner: string, options: PermissionOptions): Per
   const problem = permissionsProblem(permissions);
   if (problem !== undefined) throw new UsageError(`${owner}: permissions.${problem}`);
   return JSON.parse(JSON.stringify(permissions)) as Permissions;
-}
-
-/** Returns the category of a tool, if it has one. */
-export function toolCategory(owner: string, category: unknown): { category?: ToolCategory } {
-  if (category === undefined) return {};
-  const known = TOOL_CATEGORIES.find((one) => one === category);
-  if (known !== undefined) return { category: known };
-  throw new UsageError(`${owner}: "category" is ${JSON.stringify(category)}: write one of ${TOOL_CATEGORIES.join(', ')}`);
 }

@@ -5,10 +5,10 @@ import type { SecretReference } from '../core/domain/deps.ts';
 import { memberOf } from '../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { LimitChanges } from '../core/domain/limits.ts';
-import type { ToolCategory } from '../core/domain/permissions.ts';
 import type { ToolApproval } from './approvals.ts';
 import type { Resources, RunContext } from './context.ts';
 import type { Overflow, RetryOn, Verify } from './tool-policy.ts';
+import type { ToolCategory } from '../core/domain/tool-categories.ts';
 
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are the arguments and the

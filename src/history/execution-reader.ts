@@ -38,6 +38,8 @@ import {
   sizeAt,
   type TaskSize,
 } from './recorded-execution.ts';
+import { parentOf } from '../core/domain/run-input.ts';
+import { sessionOf } from '../core/domain/sessions.ts';
 
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
@@ -443,10 +445,12 @@ export async function executionBeginning(client: Client, runId: string, executio
   const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
   await reader.read(event);
   const { continuedState, input, program, continuedFrom: before } = reader.execution;
-  const { principal, parent } = continuedState ?? program ?? input ?? {};
+  const { principal } = continuedState ?? program ?? input ?? {};
+  const parent = continuedState === undefined ? (program ?? input)?.parent : parentOf(continuedState);
   const { traceparent } = program ?? input ?? {};
   const firstExecutionId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? undefined;
   const ofParent = { parentRunId: parent?.runId, parentFirstId: parent?.firstRunId };
-  const isSession = (continuedState ?? input)?.session === undefined ? undefined : true;
+  const session = continuedState === undefined ? input?.session : sessionOf(continuedState);
+  const isSession = session === undefined ? undefined : true;
   return defined({ principal, ...ofParent, before, continuedState, firstExecutionId, traceparent, isSession });
 }

@@ -8,7 +8,7 @@ import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
-import type { TurnResultFields } from '../core/domain/sessions.ts';
+import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
@@ -32,6 +32,7 @@ import {
 } from './recorded-execution.ts';
 import { recordedCallEvents, recordedEventIds, RecordedRun } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
+import type { AtEndInput, CallHooksOutput } from '../core/activity-requests/contracts.ts';
 
 /** The record of one execution of a run, read from its history. */
 export interface ReadExecution {
@@ -190,7 +191,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const known = {
     agentName: continuedState === undefined ? named : firstAgent(continuedState),
     ...defined({ principal }),
-    startedAt: continuedState?.session?.startedAt ?? continuedState?.startedAt ?? startedAt,
+    startedAt: sessionOf(continuedState ?? {})?.startedAt ?? continuedState?.startedAt ?? startedAt,
     executions: (continuedState?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded, next?.window.through);
@@ -314,7 +315,8 @@ function withEndHooks(result: RunResultFields, recorded: RecordedExecution): Run
   const endHooks = activitiesNamed(recorded, 'callHooks').findLast(({ input }) => 'status' in input);
   if (endHooks?.task === undefined) return result;
   const { input, output, failure } = endHooks;
-  return addEndHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
+  const { hooks } = input as AtEndInput;
+  return addEndHooks(result, failure === undefined ? ((output as CallHooksOutput | undefined)?.hooks ?? []) : failedHooks(hooks, failure));
 }
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */
@@ -331,7 +333,7 @@ export async function recordedTurn(client: Client, sessionId: string, turn: numb
   let executionId: string | undefined = runId;
   while (executionId !== undefined) {
     const read = await readExecution(client, sessionId, executionId);
-    const result = read?.run.state?.turns?.find((one) => one.turn === turn);
+    const result = endedTurns(read?.run.state ?? {}).find((one) => one.turn === turn);
     if (result !== undefined) return result;
     executionId = read?.continuedFrom;
   }

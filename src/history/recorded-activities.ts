@@ -1,6 +1,6 @@
 import { ActivityCancellationType } from '@temporalio/common';
 import type { ActivityRequest } from '../core/activity-requests/activity-request.ts';
-import { type ActivityName, isOwnActivity, traitsOf } from '../core/activity-requests/contracts.ts';
+import { type ActivityName, hasTrait, isOwnActivity } from '../core/activity-requests/contracts.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { isHandoff, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { ActivityEnd, RecordedTasks } from './recorded-tasks.ts';
@@ -49,7 +49,7 @@ export class RecordedActivities {
   /** Throws `history_unreadable` if the run received the end of an activity that the loop has not requested. */
   requireUsed(): void {
     for (const [name, named] of this.#left)
-      if (traitsOf(name).isDecisive && named.some(({ task }) => task !== undefined))
+      if (named.some(({ task, input }) => task !== undefined && hasTrait('isDecisive', { name, input })))
         throw this.#diverged(`ends without the activity "${name}" that its history has`);
   }
 
@@ -92,7 +92,7 @@ export class RecordedActivities {
     const wanted = key?.(input);
     const index = key === undefined ? 0 : named.findIndex((one) => key(one.input as Partial<Input>) === wanted);
     if (index >= 0) return named.splice(index, 1)[0];
-    const [other] = traitsOf(name).isDecisive ? named : [];
+    const other = named.find((one) => hasTrait('isDecisive', { name, input: one.input }));
     // A cancelled run starts nothing: what is left belongs to a later turn.
     if (other === undefined || this.#tasks.cancelRequested()) return undefined;
     const had = key?.(other.input as Partial<Input>) ?? '';

@@ -6,7 +6,7 @@ import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run-input.ts';
-import { type ChildEffects, followChild } from '../core/capabilities/children/children.ts';
+import { type ChildEffects, followChild, forgetChild, hasChildEnded } from '../core/capabilities/children/children.ts';
 import type { Growth, Leaving } from '../core/kernel/ports.ts';
 import type { ContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
@@ -248,7 +248,7 @@ class RecordedChildren {
         const problem = childProblem(start);
         if (problem !== undefined) return problem;
         const { failure } = await tasks.endOf(child.started, anyway);
-        if (failure === undefined && turn === undefined) tasks.inbox.forgetChild(runId);
+        if (failure === undefined && turn === undefined) forgetChild(tasks.inbox, runId);
         return failure === undefined ? undefined : errorMessage(failure);
       },
       sendNext: async (next) => {
@@ -263,7 +263,7 @@ class RecordedChildren {
         const { output, failure } = closed;
         return output === undefined ? endOfFailure(failure) : { type: 'ended', result: output };
       },
-      hasReported: () => tasks.inbox.hasChildEnded(runId),
+      hasReported: () => hasChildEnded(tasks.inbox, runId),
       isCancelled: () => tasks.cancelRequested(),
       tell: async () => (await tasks.endOf(child.told, anyway)).failure === undefined,
       cancel: async () => {

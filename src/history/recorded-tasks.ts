@@ -5,6 +5,7 @@ import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/hand
 import { Inbox } from '../core/kernel/inbox.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { RecordedActivity, RecordedExecution, RecordedInboundMessage } from './recorded-execution.ts';
+import { interruptOf } from '../core/sessions/open-session.ts';
 
 export type ActivityEnd<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
 
@@ -87,7 +88,7 @@ export class RecordedTasks {
 
   /** True once the run is cancelled, or the turn of a session is interrupted. */
   cancelRequested(): boolean {
-    return this.inbox.turnInterrupt !== undefined || (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
+    return interruptOf(this.inbox) !== undefined || (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
   }
 
   /** Advances to a task, and delivers everything up to it. Without a number, to the last task. */

@@ -4,7 +4,7 @@ import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
-import type { TurnResultFields } from '../core/domain/sessions.ts';
+import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
 import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type TracedEnd, type TracedLoss, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
@@ -58,13 +58,13 @@ class WholeRecord {
     this.run = run;
     this.#events.push(...events);
     this.#steps.push(...steps);
-    this.#turns.push(...(run.state?.turns ?? []));
+    this.#turns.push(...endedTurns(run.state ?? {}));
     this.#losses.push(...losses.map((lost) => ({ lost, model: run.state?.snapshot.model })));
   }
 
   part(result: RunResultFields | undefined): TracedPart {
     const agentName = result?.agentName ?? this.run?.agentName ?? '';
-    const turnsBegun = this.run?.state?.session?.turns;
+    const turnsBegun = sessionOf(this.run?.state ?? {})?.turns;
     const [events, turnOf] = [this.#events, turnsOfEvents(this.#events, turnsBegun)];
     const losses = this.#losses.flatMap(({ lost, model }) => {
       const loss = lossOf(lost, { agent: agentName, model });

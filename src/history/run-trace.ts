@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { sessionOf } from '../core/domain/sessions.ts';
 import { describeRun } from '../temporal/run-workflow.ts';
 import { type RunTrace, traceOfChild, traceOfStart, traceOfTurn } from '../telemetry/ids.ts';
 import { executionBeginning } from './execution-reader.ts';
@@ -74,5 +75,5 @@ async function turnAt(
   }
   const read = await readExecution(client, runId, executionId);
   const later = read?.events.slice(Math.max(0, offset - read.firstOffset));
-  return later?.find(({ turn }) => turn !== undefined)?.turn?.number ?? read?.run.state?.session?.turns;
+  return later?.find(({ turn }) => turn !== undefined)?.turn?.number ?? sessionOf(read?.run.state ?? {})?.turns;
 }

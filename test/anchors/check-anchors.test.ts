@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Anchor, builtInAnchor, checkAnchors } from '../../src/anchors/anchors.ts';
 import { exhaustionFailure, failureText, formatError } from '../../src/core/program/step-errors.ts';
-import { anchorFailure } from '../../src/core/program/validation.ts';
+import { anchorFailure } from '../../src/core/program/ask.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 
 const STEP = { step: 'Read' };

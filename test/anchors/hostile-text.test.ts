@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_ANCHORS } from '../../src/anchors/anchors.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
-import { validateAnswer } from '../../src/core/program/validation.ts';
+import { validateAnswer } from '../../src/core/program/ask.ts';
 import { countedWork } from './counted-work.ts';
 
 const DATA_SEEDS = ['a', '1', '1-', '@', 'a@', 'a@a.', '.', '%.', 'a.', '-', '(1', '(555)', 'é', 'İ', ' ', '\n', '’'];

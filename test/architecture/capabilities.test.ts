@@ -13,8 +13,8 @@ const texts = new Map(
   ).map((path) => [path, readFileSync(`${root}/${path}`, 'utf8')]),
 );
 
-/** Words of Node and of webpack that name no capability. */
-const OF_OTHERS = /async_hooks|webpackConfigHook/g;
+/** Words of Node, of webpack, of providers and of operating systems that name no capability. */
+const OF_OTHERS = /async_hooks|webpackConfigHook|guardrail_intervened|permission_error|permission denied|word: \/permission\/i/g;
 
 /** Returns the files that name a capability and are none of its rooms: no part of their path has its name. */
 function filesNaming(name: string, given: ReadonlyMap<string, string>): string[] {
@@ -37,12 +37,12 @@ test('a capability is named outside its own files and folders only', () => {
 
 /** The files outside its rooms that name a capability: at present, and as few as they should become. */
 const NAMED: { name: string; now: number; goal: number }[] = [
-  { name: 'guardrail', now: 28, goal: 15 },
-  { name: 'permission', now: 43, goal: 15 },
-  { name: 'hook', now: 52, goal: 25 },
+  { name: 'guardrail', now: 15, goal: 15 },
+  { name: 'permission', now: 21, goal: 15 },
+  { name: 'hook', now: 49, goal: 25 },
   { name: 'skill', now: 8, goal: 10 },
   // A limit, as any other: its words and its check stand in one table.
-  { name: 'costUsd', now: 14, goal: 12 },
+  { name: 'costUsd', now: 12, goal: 12 },
 ];
 
 describe('outside its own rooms', () => {

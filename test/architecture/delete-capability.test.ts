@@ -54,6 +54,9 @@ async function compile(texts: ReadonlyMap<string, string>): Promise<string> {
 const DELETED: { name: string; sides: readonly string[]; rooms: number }[] = [
   { name: 'skill', sides: ['src/define', 'activities', 'src/core/capabilities'], rooms: 3 },
   { name: 'memory', sides: ['src/define', 'activities'], rooms: 2 },
+  { name: 'guardrail', sides: ['src/define', 'activities', 'src/core/capabilities'], rooms: 3 },
+  // What clients and callers write is on other sides.
+  { name: 'permission', sides: ['activities', 'src/core/capabilities', 'src/core/handlers'], rooms: 3 },
   // What a model call is given from a memory.
   { name: 'recall', sides: ['src/core/capabilities'], rooms: 1 },
 ];

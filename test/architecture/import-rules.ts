@@ -36,7 +36,11 @@ export const ZONES: readonly Zone[] = [
   { room: 'src/core/json-schema', may: ['src/core/domain'], packages: ['@cfworker/json-schema'] },
   // The loop knows no capability; each of these knows the loop.
   { room: 'src/core/kernel', may: ['src/core/domain', 'src/core/json-schema'] },
-  { room: 'src/core/capabilities', may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel'] },
+  {
+    room: 'src/core/capabilities',
+    // The state of a session is in the room of its turns.
+    may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel', 'src/core/sessions/open-session'],
+  },
   { room: 'src/core/input-checks', may: ['src/core/domain', 'src/core/json-schema'] },
   { room: 'src/core/saved', may: ['src/core/domain', 'src/core/json-schema', 'src/core/input-checks'] },
   { room: 'src/core/program', may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel', 'src/core/capabilities'] },

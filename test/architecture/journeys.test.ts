@@ -16,18 +16,24 @@ interface Crossing {
   by: string;
 }
 
-/** The journeys, the fewest files that each should take, and the places where one leaves a process, a sandbox or a thread. */
+/** The journeys, the most files that each may take, and the places where one leaves a process, a sandbox or a thread. */
 const JOURNEYS: Record<string, { goal: number; crossings: Crossing[] }> = {
   'A tool call, from the model’s answer to the next request': {
     goal: 14,
     crossings: [
       { from: 'activities/model-calls/call-model.ts', to: 'src/model/interpret-response.ts', by: 'src/model/reply-formats.ts' },
-      { from: 'activities/model-calls/call-model.ts', to: 'src/core/activity-requests/activity-request.ts', by: 'src/core/protocol.ts' },
+      { from: 'activities/model-calls/call-model.ts', to: 'src/core/activity-requests/agent-requests.ts', by: 'src/core/protocol.ts' },
       { from: 'src/core/activity-requests/agent-requests.ts', to: 'activities/run-queries/transcript.ts', by: 'src/core/protocol.ts' },
     ],
   },
-  'An approval, from the client to the resumed tool': { goal: 9, crossings: [] },
-  'A message to a session, from the client to the end of its turn': { goal: 11, crossings: [] },
+  'An approval, from the client to the resumed tool': {
+    goal: 9,
+    crossings: [{ from: 'src/client/updates.ts', to: 'workflows/run/handlers.ts', by: 'src/core/protocol.ts' }],
+  },
+  'A message to a session, from the client to the end of its turn': {
+    goal: 11,
+    crossings: [{ from: 'src/client/updates.ts', to: 'workflows/run/handlers.ts', by: 'src/core/protocol.ts' }],
+  },
   'A start over HTTP, from the request to the first task': {
     goal: 10,
     crossings: [{ from: 'src/client/start-workflow.ts', to: 'workflows/runs.ts', by: 'src/core/protocol.ts' }],
@@ -103,7 +109,7 @@ describe('the journeys of ARCHITECTURE.md', () => {
   test.each(journeys)('$name: its files import each other, but where it leaves a process, a sandbox or a thread', ({ name, files }) => {
     const paths = files.map(({ path }) => path);
     const { crossings = [], goal = 0 } = JOURNEYS[name] ?? {};
-    console.log(`${name}: ${paths.length} files (goal: ${goal})`);
+    expect(paths.length).toBeLessThanOrEqual(goal);
     expect(reached(paths, crossings)).toEqual(paths);
     expect(crossings.filter(({ from, to, by }) => !touch(from, by) || !touch(to, by))).toEqual([]);
     // A crossing is where no import leads: one that is not needed hides that.

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type RunSettings, type StartOptions, startRun } from '../../src/client/start.ts';
+import { type RunSettings, type StartOptions, startRun } from '../../src/client/start-workflow.ts';
 import type { ContentItem } from '../../src/core/domain/content.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { RunInput } from '../../src/core/domain/run-input.ts';

@@ -2,7 +2,7 @@ import { type Client, ServiceError } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { programInput, type StartOptions, startProgram, startRun } from '../../src/client/start.ts';
+import { programInput, type StartOptions, startProgram, startRun } from '../../src/client/start-workflow.ts';
 import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';

@@ -2,7 +2,7 @@ import { NOT_RUN, type NotRun } from '../../src/core/domain/tool-calls.ts';
 import { expect, test } from 'vitest';
 import type { Decision } from '../../src/core/domain/approvals.ts';
 import { BYTE_BUDGETS, cutText, jsonBytes, MAX_PAYLOAD_BYTES, MAX_QUEUED_MESSAGES } from '../../src/core/domain/byte-budgets.ts';
-import { countToolCall, decide, newRunState, noteError, recordEvent, recordStep, type RunState } from '../../src/core/kernel/run-state.ts';
+import { countToolCall, newRunState, noteError, recordEvent, recordStep, type RunState } from '../../src/core/kernel/run-state.ts';
 import { continueBeforeModelCall, continueBeforeTool, toContinueAsNewState, windowLimit } from '../../src/core/kernel/continue-as-new.ts';
 import { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { Position, ToolsPosition } from '../../src/core/kernel/next-step.ts';
@@ -10,6 +10,7 @@ import type { ToolOutcome } from '../../src/core/kernel/ports.ts';
 import { quietPorts } from './loop/fakes/quiet-ports.ts';
 import { archiveProgress, beginArchiving, endArchiving } from '../../src/core/capabilities/archive.ts';
 import { testSnapshot } from './loop/fakes/snapshot.ts';
+import { decide } from '../../src/core/kernel/approvals.ts';
 
 /** The characters with the longest JSON. */
 const LONGEST = '\u0001';

@@ -8,6 +8,7 @@ import { type ChainedExecution, executionBeginning } from '../../src/history/exe
 import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { readExecution } from '../../src/history/read-run.ts';
 import { recordedHistories } from '../replay/histories.ts';
+import { sessionOf } from '../../src/core/domain/sessions.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
@@ -61,10 +62,11 @@ export async function recordedRuns(): Promise<Map<string, RecordedServerRun>> {
 
 async function chained(client: Client, runId: string, executionId: string): Promise<ChainedExecution> {
   const { continuedState } = (await executionBeginning(client, runId, executionId)) ?? {};
+  const session = sessionOf(continuedState ?? {});
   return {
     executionId,
     firstOffset: continuedState?.window.through ?? 0,
     firstStep: continuedState?.currentStep ?? 0,
-    firstTurn: continuedState?.session?.turn?.number ?? (continuedState?.session?.turns ?? 0) + 1,
+    firstTurn: session?.turn?.number ?? (session?.turns ?? 0) + 1,
   };
 }

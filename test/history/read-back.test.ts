@@ -11,6 +11,8 @@ import { type RecordedChainLink, recordedChains } from './recorded-histories.ts'
 import { SIGNALS } from '../../src/core/protocol.ts';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
+import { PARENT, parentOf } from '../../src/core/domain/run-input.ts';
+import { defined } from '../../src/core/domain/defined.ts';
 
 const chains = await recordedChains();
 
@@ -51,9 +53,11 @@ function stepsIn({ context, program, steps }: RunState): number {
 }
 
 /** The state without what only the workflow knew: ids of outputs and events that no activity names, and the next look at the parent. */
-function asTold<State extends Partial<RunState>>({ program, parent, ...state }: State): object {
+function asTold<State extends Partial<RunState>>({ program, slices, ...state }: State): object {
+  const parent = parentOf(defined({ slices }));
   const steps = program && new Map([...program.steps].map(([at, step]) => [at, withoutIds(step)]));
-  return { ...state, ...(program && { program: { ...program, steps } }), ...(parent && { parent: { ...parent, checkAt: undefined } }) };
+  const told = parent === undefined ? slices : { ...slices, [PARENT]: { ...parent, checkAt: undefined } };
+  return { ...state, ...(program && { program: { ...program, steps } }), ...defined({ slices: told }) };
 }
 
 function withoutIds({ outputId: _, progress, ...step }: StepState): object {

@@ -11,6 +11,8 @@ import { memoryClient } from '../../src/testing/memory/memory-environment.ts';
 import { MemoryRun } from '../../src/testing/memory/memory-run.ts';
 import { VirtualTime } from '../../src/testing/memory/virtual-time.ts';
 import { DefaultLogger } from '@temporalio/worker';
+import { isClosing, isSession } from '../../src/core/sessions/open-session.ts';
+import { sessionOf, endedTurns } from '../../src/core/domain/sessions.ts';
 
 /** What a caller does between two turns. */
 export type SessionAct =
@@ -92,7 +94,7 @@ export async function sessionInMemory(
   /** Acts if the session waits. Returns false if it has nothing to do. */
   async function next(): Promise<boolean> {
     const { state } = run;
-    if (state?.session === undefined || state.session.turn !== undefined || run.inbox.closed || run.inbox.closing !== undefined)
+    if (sessionOf(state ?? {})?.turn !== undefined || state === undefined || !isSession(state) || run.inbox.closed || isClosing(run.inbox))
       return false;
     const act = left.shift();
     try {
@@ -114,8 +116,8 @@ export async function sessionInMemory(
   const limit = setTimeout(() => fail('the session did not end within 30 seconds'), 30_000);
   try {
     const result = await Promise.race([run.execute(), failure.promise]);
-    const { context, turns = [] } = run.state ?? {};
-    const ofTurns = turns.map((turn) => ({ ...turn, steps: [] }));
+    const { context } = run.state ?? {};
+    const ofTurns = endedTurns(run.state ?? {}).map((turn) => ({ ...turn, steps: [] }));
     return { result, events: context?.events ?? [], turns: ofTurns };
   } finally {
     clearTimeout(limit);

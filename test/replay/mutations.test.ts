@@ -107,7 +107,7 @@ const CHANGES: readonly BrokenChange[] = [
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
     history: 'checked-over-executions',
-    caught: { step: null, expected: 'activity "checkGuardrails"', actual: 'activity "callModel"' },
+    caught: { step: null, expected: 'activity "callHooks"', actual: 'activity "callModel"' },
   },
   {
     what: 'does not check an answer',
@@ -115,7 +115,7 @@ const CHANGES: readonly BrokenChange[] = [
     find: 'return points.isAnswerChecked(state) ?',
     replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
-    caught: { step: 2, expected: 'activity "checkGuardrails"', actual: 'a change of search attributes' },
+    caught: { step: 2, expected: 'activity "callHooks"', actual: 'a change of search attributes' },
   },
   {
     what: 'summarises by another activity',

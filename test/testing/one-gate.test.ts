@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CAPABILITIES } from '../../src/core/capabilities.ts';
-import { gatesInOrder } from '../../src/core/kernel/gate.ts';
+import { gatesInOrder } from '../../src/core/kernel/tool-calls.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import { type CallsNotRun, type NotRun, resultText } from '../../src/core/domain/tool-calls.ts';

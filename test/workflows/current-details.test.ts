@@ -6,6 +6,8 @@ import { newStep, newToolCallRecord } from '../../src/core/domain/tool-calls.ts'
 import { countToolCall, newRunState } from '../../src/core/kernel/run-state.ts';
 import { currentDetails } from '../../workflows/visibility.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
+import { openAs } from '../../src/core/sessions/open-session.ts';
+import type { SessionState } from '../../src/core/domain/sessions.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';
 
@@ -36,18 +38,19 @@ test('the details of a session show its turns and tokens against its limits, and
   );
   state.status = 'idle';
   state.context.currentStep = 7;
-  state.session = { startedAt: now, turns: 3, spent, compactedAt: 0, limits: { turns: 10, costUsd: 2 } };
+  const session: SessionState = { startedAt: now, turns: 3, spent, compactedAt: 0, limits: { turns: 10, costUsd: 2 } };
+  openAs(state, session);
   const shown = (): string[] =>
     currentDetails(state, { agentName: 'agent', missing: [] })
       .split('\n')
       .filter((line) => /^(#|-)/.test(line));
   const idle = ['- **Turns** 3 of 10', '- **Tokens of all turns** 900 of 200000', '- **Cost of all turns** &#36;0.00 of &#36;2.00'];
   expect(shown()).toEqual([expect.stringMatching(/^### .*: idle$/), ...idle]);
-  state.session.limits = { turns: 3 };
+  session.limits = { turns: 3 };
   expect(shown()).toContain('- **Limit** 3 of 3 turns are used: messages are refused until it is raised');
-  state.session.limits = {};
+  session.limits = {};
   state.status = 'running';
-  state.session.turn = { number: 3, stepsBefore: 6 };
+  session.turn = { number: 3, stepsBefore: 6 };
   expect(shown()).toContain('- **Turn** 3');
   expect(shown()).toContainEqual(expect.stringMatching(/^- \*\*Step\*\* 1 of \d+$/));
 });
@@ -113,7 +116,7 @@ test('the details of a program name the child that waits for a person', () => {
       ['u.A[1]', child('r/u.A[1]')],
     ]),
   };
-  const lines = currentDetails(state, { agentName: 'p', missing: [], inbox: { waitingChildren: ['r/u.A[1]'] } }).split('\n');
+  const lines = currentDetails(state, { agentName: 'p', missing: [], inbox: { slices: { waitingChildren: ['r/u.A[1]'] } } }).split('\n');
   expect(lines).toContain('  - `A[0]` running, run `r/u.A[0]`');
   expect(lines).toContain('  - `A[1]` running, run `r/u.A[1]` waits for a person');
 });

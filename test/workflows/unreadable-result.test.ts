@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-request.ts';
+import { toolFailure } from '../../src/core/activity-requests/activity-request.ts';
 import { unreadable } from '../../src/core/domain/json.ts';
 import { readOutcome } from '../../workflows/run/schedule-activity.ts';
 import { testTool } from '../core/loop/fakes/snapshot.ts';
+import { modelFailure } from '../../src/core/activity-requests/agent-requests.ts';
 
 const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
 const result = unreadable('the data of the payload is not JSON');

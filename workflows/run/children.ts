@@ -25,21 +25,27 @@ import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput } fr
 import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
 import type { RunResultFields } from '../../src/core/domain/result.ts';
-import { DEFAULT_CHILD_CHECK_MS, openingText, type ParentRun } from '../../src/core/domain/run-input.ts';
+import { DEFAULT_CHILD_CHECK_MS, openingText, parentOf, type ParentRun } from '../../src/core/domain/run-input.ts';
 import { isTerminal } from '../../src/core/domain/run.ts';
-import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions.ts';
+import { type CloseInput, type InterruptInput, sessionOf } from '../../src/core/domain/sessions.ts';
 import { summaryText } from '../../src/core/domain/text.ts';
 import {
   agentsOfCalls,
+  areChildrenPaused,
   type ChildEffects,
   type ChildEnd,
   childrenOf,
   END_WAIT_MS,
   followChild,
+  forgetChild,
+  hasChildEnded,
   mayHaveChildren,
   type MessageProblem,
+  noteChildrenPaused,
+  notifiedOnEnd,
   type ReadChild,
   spendChild,
+  childrenWaiting,
 } from '../../src/core/capabilities/children/children.ts';
 import { countsOf } from '../../src/core/kernel/run-loop.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
@@ -99,7 +105,7 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
         );
         noteStarted(run, runId);
         // An earlier run of the same id may have told of itself. A session may have answered already.
-        if (turn === undefined) run.inbox.forgetChild(runId);
+        if (turn === undefined) forgetChild(run.inbox, runId);
         return undefined;
       } catch (error) {
         return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
@@ -107,7 +113,7 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
     },
     sendNext: (next) => sendNext(run, { runId, ...defined({ of }) }, next),
     end: () => end,
-    hasReported: () => run.inbox.hasChildEnded(runId),
+    hasReported: () => hasChildEnded(run.inbox, runId),
     isCancelled,
     tell: () => signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId }),
     cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
@@ -256,13 +262,13 @@ function turnOf(state: RunState, runId: string): number | undefined {
 async function cancelChild(run: LiveRun, runId: string, turn: number | undefined): Promise<ReadChild> {
   if (turn !== undefined) {
     await interruptTurn(runId, turn);
-    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    const hasEnded = await condition(() => hasChildEnded(run.inbox, runId), END_WAIT_MS);
     return hasEnded ? scheduleActivity(run, readChildRequest({ runId, turn })) : { type: 'running' };
   }
   const isTold = await signalRun<NotifyOnEndInput>(runId, SIGNALS.notifyOnEnd, { to: run.runId });
   if (isTold) {
     await cancelRun(runId);
-    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    const hasEnded = await condition(() => hasChildEnded(run.inbox, runId), END_WAIT_MS);
     if (!hasEnded) return { type: 'running' };
   }
   return scheduleActivity(run, readChildRequest({ runId }));
@@ -279,13 +285,13 @@ export function pauseChildren(run: LiveRun): void {
 async function tellChanges(run: LiveRun): Promise<void> {
   const { inbox } = run;
   for (;;) {
-    const isChanged = (): boolean => inbox.paused !== inbox.childrenPaused || run.startedPaused !== undefined;
+    const isChanged = (): boolean => inbox.paused !== areChildrenPaused(inbox) || run.startedPaused !== undefined;
     await condition(() => isChanged() && run.state !== undefined && mayHaveChildren(run.state));
     const { paused } = inbox;
-    const told = paused === inbox.childrenPaused ? (run.startedPaused ?? []) : childrenOf(run.state);
+    const told = paused === areChildrenPaused(inbox) ? (run.startedPaused ?? []) : childrenOf(run.state);
     delete run.startedPaused;
     await Promise.all(told.map((runId) => signalRun<PausedByParentInput>(runId, SIGNALS.pausedByParent, { paused })));
-    inbox.childrenPaused = paused;
+    noteChildrenPaused(inbox, paused);
   }
 }
 
@@ -297,9 +303,9 @@ function noteStarted(run: LiveRun, runId: string): void {
 /** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
 export async function notifyOfEnd(run: LiveRun): Promise<void> {
   const { runId, inbox } = run;
-  const { notifyOnEnd } = inbox;
-  if (notifyOnEnd === undefined) return;
-  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(notifyOnEnd, SIGNALS.childEnded, { runId }));
+  const to = notifiedOnEnd(inbox);
+  if (to === undefined) return;
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId }));
 }
 
 /** Tells the run that keeps a session of the end of a turn, and waits until the server has delivered it. */
@@ -313,10 +319,10 @@ export async function reportTurn({ runId }: LiveRun, to: string, turn: number): 
  */
 export function tellsWaiting(run: LiveRun): (state: RunState) => void {
   const { runId, inbox, state: carried } = run;
-  const isWaiting = ({ approvals }: RunState): boolean => approvals.pending.length > 0 || inbox.hasWaitingChild;
+  const isWaiting = ({ approvals }: RunState): boolean => approvals.pending.length > 0 || childrenWaiting(inbox).length > 0;
   let told = carried !== undefined && isWaiting(carried);
   return (state) => {
-    const { parent } = state;
+    const parent = parentOf(state);
     const waiting = !isTerminal(state.status) && isWaiting(state);
     if (parent === undefined || waiting === told) return;
     told = waiting;
@@ -354,7 +360,7 @@ async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
 
 /** Checks the parent of a session that it keeps, during a turn: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
 async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> {
-  const isIdle = (): boolean => run.state !== undefined && run.state.session?.turn === undefined;
+  const isIdle = (): boolean => run.state !== undefined && sessionOf(run.state)?.turn === undefined;
   let checkAt = parent.checkAt ?? 0;
   for (;;) {
     await condition(() => !isIdle());
@@ -370,7 +376,8 @@ const NEXT_CHECK = 'next check that the parent is alive';
 
 /** Notes when the next execution checks the parent. */
 function noteNextCheck({ state }: LiveRun, checkAt: number): void {
-  if (state?.parent !== undefined) state.parent.checkAt = checkAt;
+  const parent = parentOf(state ?? {});
+  if (parent !== undefined) parent.checkAt = checkAt;
 }
 
 function hasParentEnded(run: LiveRun, parent: ParentRun): Promise<boolean> {

@@ -51,9 +51,9 @@ import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
-import { abortModelCall, inBackground, interruptibleModelCall, withinTurn } from './interrupts.ts';
+import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
-import { scheduleActivity } from './schedule-activity.ts';
+import { endedTurns, sessionOf } from '../../src/core/domain/sessions.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -99,7 +99,8 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
 
 /** Hands the process of the worker what the trace of the run shows of the record since the last time. It adds nothing to the history. */
 function reportTrace(run: LiveRun, result?: RunResultFields): void {
-  const { firstOffset = 0, context: { events } = { events: [] }, steps = [], turns = [], session } = run.state ?? {};
+  const { firstOffset = 0, context: { events } = { events: [] }, steps = [] } = run.state ?? {};
+  const turns = endedTurns(run.state ?? {});
   const shown = run.traced ?? { events: 0, steps: 0, turns: 0 };
   run.traced = { events: events.length, steps: steps.length, turns: turns.length };
   const part = tracedPart({
@@ -108,7 +109,7 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
     events: events.slice(shown.events),
     steps: steps.slice(shown.steps),
     turns: turns.slice(shown.turns),
-    turnsBegun: session?.turns,
+    turnsBegun: sessionOf(run.state ?? {})?.turns,
     model: run.snapshot?.model,
     result,
   });
@@ -116,8 +117,8 @@ function reportTrace(run: LiveRun, result?: RunResultFields): void {
 }
 
 /** Shows a turn of a session as soon as it has ended: the session may stay open for days. */
-function reportTurns(run: LiveRun, { turns = [] }: RunState): void {
-  if (turns.length > (run.traced?.turns ?? 0)) reportTrace(run);
+function reportTurns(run: LiveRun, state: RunState): void {
+  if (endedTurns(state).length > (run.traced?.turns ?? 0)) reportTrace(run);
 }
 
 /** Returns the end of the loop, also if it throws. */
@@ -421,12 +422,14 @@ export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, r
 function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
   const problem = inboundProblem(raw);
   if (problem !== undefined) throw new UnreadableState(blank.runId, problem);
-  const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined);
+  // The state of a run inside a workflow of the user passes through code of the user.
+  const isForeign = blank.key !== undefined;
+  const read = readContinueAsNewState(isJsonObject(raw) ? raw['continuedState'] : undefined, { isForeign });
   if (!read.ok) throw new UnreadableState(blank.runId, read.problem);
   const { continuedState } = read;
-  const { runId, deps, executions, inbox, snapshot, session } = continuedState;
+  const { runId, deps, executions, inbox, snapshot } = continuedState;
   // That of a session is the start of its present turn.
-  const startedAt = session?.startedAt ?? continuedState.startedAt;
+  const startedAt = sessionOf(continuedState)?.startedAt ?? continuedState.startedAt;
   const { state, position } = fromContinueAsNewState(continuedState);
   const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
   // The state is complete before a handler exists: a message of the first task may be about a pending call.

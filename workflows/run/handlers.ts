@@ -7,9 +7,8 @@ import type { Verdict } from '../../src/core/domain/awaited-verdicts.ts';
 import { type DecisionReceipt, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
-import { interruptModelCall, interruptTurn } from './interrupts.ts';
+import { decodedValue, interruptModelCall, interruptTurn } from './schedule-activity.ts';
 import type { LiveRun } from './live-run.ts';
-import { decodedValue } from './schedule-activity.ts';
 
 const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
 

@@ -3,7 +3,16 @@ import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, s
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
 import { type ActivityCall, type ActivityHost, performActivity } from '../../src/core/activity-requests/perform-activity.ts';
 import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
-import type { LiveRun, LonghaulSinks } from './live-run.ts';
+import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
+import { interruptibleRequest, modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { defined } from '../../src/core/domain/defined.ts';
+import { parentOf } from '../../src/core/domain/run-input.ts';
+import { sessionOf } from '../../src/core/domain/sessions.ts';
+import type { ModelCall, ModelCallOutcome } from '../../src/core/kernel/ports.ts';
+import type { CallModelOutput } from '../../src/core/protocol.ts';
+import { newEvents } from '../../src/core/queries/queries.ts';
+import type { BackgroundWork } from '../../src/core/sessions/run-session.ts';
+import { interruptOf } from '../../src/core/sessions/open-session.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -28,9 +37,9 @@ export function scheduleActivity<Input, Output, Outcome>(
 
 /** Tells the process of the worker which turn of a session the next activities belong to: their inputs do not say it. */
 function showTurn(run: LiveRun): void {
-  const { session, parent, firstOffset, context } = run.state ?? {};
-  if (session === undefined || firstOffset === undefined || context === undefined || parent?.kept) return;
-  const [turn, through] = [session.turns, firstOffset + context.events.length];
+  const session = run.state && sessionOf(run.state);
+  if (run.state === undefined || session === undefined || parentOf(run.state)?.kept) return;
+  const [turn, through] = [session.turns, run.state.firstOffset + run.state.context.events.length];
   if (run.turnShown?.turn === turn && run.turnShown.through === through) return;
   run.turnShown = { turn, through };
   longhaul.turnReached(turn, through);
@@ -86,4 +95,87 @@ export function startActivity<Input, Output>({ name, tier, options: requested, i
  */
 export function decodedValue(raw: unknown): unknown {
   return raw instanceof RawValue ? readOrMark(raw.payload, () => defaultPayloadConverter.fromPayload(raw.payload)) : raw;
+}
+
+/** Makes one model call in its own cancellation scope: a message may interrupt it while the run continues. */
+export function interruptibleModelCall(run: ResolvedRun, call: ModelCall, cancelRequested: () => boolean): Promise<ModelCallOutcome> {
+  const scope = scopeOf(run);
+  run.modelCall = scope;
+  const news = newEvents(run.state, call);
+  if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
+  const request = modelRequest(run, { ...call, ...defined({ news: news?.digest }) });
+  const { returned, failed, ...activity } = interruptibleRequest(request, cancelRequested);
+  const ended = (outcome: ModelCallOutcome): ModelCallOutcome => {
+    delete run.modelCall;
+    return outcome;
+  };
+  const noted = {
+    ...activity,
+    returned: (output: CallModelOutput) => ended(returned(output)),
+    failed: (error: unknown) => ended(failed(error)),
+  };
+  return scheduleActivity(run, noted, (started) => scope.run(() => startActivity(started)));
+}
+
+/**
+ * Returns the scope for model calls, which is reused until one is interrupted: in the sandbox every promise of a new
+ * scope costs a stack trace.
+ */
+function scopeOf(run: LiveRun): CancellationScope {
+  if (run.modelScope === undefined || run.modelScope.consideredCancelled) run.modelScope = new CancellationScope({ cancellable: true });
+  return run.modelScope;
+}
+
+/** Interrupts the model call in flight, for a message that is to be read at once. The run continues. */
+export function interruptModelCall(run: LiveRun): void {
+  if (run.inbox.isInterrupted) abortModelCall(run);
+}
+
+/** Gives up the model call in flight, if there is one. The run continues. */
+export function abortModelCall(run: LiveRun): void {
+  if (run.modelCall === undefined) return;
+  longhaul.interruptRequested(run.key ?? '');
+  run.modelCall.cancel();
+}
+
+/** Runs a turn of a session in a separate cancellation scope: an interrupt cancels what it waits for, and the session continues. */
+export async function withinTurn<Result>(run: LiveRun, turn: () => Promise<Result>): Promise<Result> {
+  const scope = new CancellationScope({ cancellable: true });
+  run.turnScope = scope;
+  // The execution before was interrupted in the middle of the turn.
+  if (interruptOf(run.inbox) !== undefined) scope.cancel();
+  try {
+    return await scope.run(turn);
+  } finally {
+    delete run.turnScope;
+    // Model calls of the next turn need a scope that is not cancelled.
+    delete run.modelScope;
+  }
+}
+
+/** Begins work during the wait of a session, in a separate cancellation scope: what it waits for is cancelled once it is given up. */
+export function inBackground<Outcome>(work: () => Promise<Outcome>): BackgroundWork<Outcome> {
+  const scope = new CancellationScope({ cancellable: true });
+  let outcome: Outcome | undefined;
+  scope.run(work).then(
+    (ended) => (outcome = ended),
+    () => undefined,
+  );
+  return {
+    get outcome() {
+      return outcome;
+    },
+    giveUp() {
+      if (outcome !== undefined) return;
+      longhaul.cancelRequested();
+      scope.cancel();
+    },
+  };
+}
+
+/** Cancels the current turn, if a caller has interrupted it. */
+export function interruptTurn(run: LiveRun): void {
+  if (interruptOf(run.inbox) === undefined || run.turnScope === undefined || run.turnScope.consideredCancelled) return;
+  longhaul.cancelRequested();
+  run.turnScope.cancel();
 }

@@ -1,5 +1,5 @@
 import { BUILT_IN_ANCHORS } from '../../anchors/anchors.ts';
-import type { StartedProgram } from '../../client/start.ts';
+import type { StartedProgram } from '../../client/start-workflow.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json.ts';

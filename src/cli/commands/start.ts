@@ -1,7 +1,7 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { EarlierOpening } from '../../client/saved-context.ts';
-import type { StartOptions } from '../../client/start.ts';
+import type { StartOptions } from '../../client/start-workflow.ts';
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { UsageError } from '../../core/domain/errors.ts';

@@ -10,21 +10,12 @@ import { ATTEMPTS_USED_UP, DEFAULT_MISSING_TIMEOUT_MS, type Missing, missingIn }
 import { oneLine, summaryText } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { attemptsText, notHappened, noWorkerHas } from '../domain/tool-calls.ts';
-import { type Spent, spentIn } from '../domain/usage.ts';
 import type { NotifyOutcome } from '../capabilities/notifications.ts';
-import type { Authorization, ModelCall, ModelCallOutcome, ToolOutcome } from '../kernel/ports.ts';
-import type { SummaryOutcome } from '../capabilities/compaction.ts';
+import type { Authorization, ModelCall, ToolOutcome } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import {
-  type CallModelOutput,
-  type DataInput,
-  INLINE_BYTES,
-  type OfRun,
-  type RunToolOutput,
-  type SummariseOutput,
-  type VerifyCallOutput,
-} from '../protocol.ts';
+import { type DataInput, INLINE_BYTES, type OfRun, type RunToolOutput, type VerifyCallOutput } from '../protocol.ts';
 import { type ActivityName, type InputOf, isOwnActivity, type ResultOf } from './contracts.ts';
+import { withHookAnswers } from '../capabilities/hooks.ts';
 
 /**
  * One activity that the loop requests: its input and options as plain data, and the functions that turn its end into an outcome.
@@ -155,49 +146,10 @@ export function activityProblem(error: unknown): ActivityProblem {
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
 }
 
-/** Returns the outcome of a model call that completed. */
-export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
-  if (output.type === 'response') return output;
-  return { type: 'cancelled', ...defined({ partial: output.partial }) };
-}
-
-/** Returns the outcome of a summary that completed. */
-export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
-  if (!('type' in output)) return { type: 'summary', ...output };
-  return { type: 'cancelled', ...defined({ partial: output.partial }) };
-}
-
-/** Returns the outcome of a summary that failed. */
-export function summaryFailure(model: string, error: unknown): SummaryOutcome {
-  return modelFailure(model, error);
-}
-
-export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
-  const problem = activityProblem(error);
-  if (problem.type === 'cancelled') return { type: 'cancelled' };
-  const isTimeOut = problem.type === 'timed_out';
-  const code = isTimeOut ? 'model_timeout' : (problem.code ?? 'model_error');
-  const message = isTimeOut ? `Model "${model}" timed out: ${problem.message}` : problem.message;
-  const spent = spentOn(error);
-  return { type: 'failed', code, message, ...defined({ spent }) };
-}
-
-/** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
-function spentOn(error: unknown): Spent | undefined {
-  const cause = activityCause(error);
-  if (cause instanceof ApplicationFailure) {
-    const [details]: unknown[] = cause.details ?? [];
-    return spentIn(details) ?? spentIn(missingIn(details)?.details);
-  }
-  // An activity that was waiting for its next attempt timed out after a failure.
-  if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
-  return undefined;
-}
-
 /** Returns the outcome of a tool call that completed. */
-export function toolOutcome({ id, at: _, content, isError, lost, reason, ...rest }: RunToolOutput): ToolOutcome {
+export function toolOutcome({ id, at: _, content, isError, lost, reason, hooks, ...rest }: RunToolOutput): ToolOutcome {
   if (lost) return { type: 'lost', reason: lostReason(reason) };
-  return { type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest };
+  return withHookAnswers({ type: 'result', status: isError ? 'error' : 'success', content, resultId: id, ...rest }, hooks);
 }
 
 /**

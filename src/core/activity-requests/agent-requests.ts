@@ -1,4 +1,4 @@
-import { ActivityCancellationType, type ActivityOptions, ApplicationFailure } from '@temporalio/common';
+import { ActivityCancellationType, type ActivityOptions, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import {
   type ActivityTiming,
   type AgentSnapshot,
@@ -11,13 +11,13 @@ import type { Resolved } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { overridesIn, type ParentInput, type SessionInput } from '../domain/run-input.ts';
-import type { SessionOverrides } from '../domain/sessions.ts';
+import { inheritedRules, overridesIn, type ParentInput, parentOf, type SessionInput } from '../domain/run-input.ts';
+import { sessionOf, type SessionOverrides } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
 import type { SummaryOutcome, SummaryRequest } from '../capabilities/compaction.ts';
 import type { HandoffPorts } from '../capabilities/handoffs.ts';
-import type { CallModelInput, ResolveAgentInput, ResolveAgentOutput, RunInput } from '../protocol.ts';
+import type { CallModelOutput, ResolveAgentInput, ResolveAgentOutput, RunInput, SummariseOutput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
 import {
   activityCause,
@@ -26,17 +26,16 @@ import {
   fits,
   HEARTBEAT_TIMEOUT,
   LOST_DELAY,
-  modelFailure,
-  modelOutcome,
   modelSummary,
   type PerformActivity,
   type RequestingRun,
   type RequestOf,
   runReference,
   SCHEDULE_TO_CLOSE,
-  summaryFailure,
-  summaryOutcome,
 } from './activity-request.ts';
+import { type Spent, spentIn } from '../domain/usage.ts';
+import { missingIn } from '../domain/missing-definitions.ts';
+import { costLimitOf } from '../domain/limits.ts';
 
 /** The ports of agents and their models. */
 export function agentPorts(
@@ -79,7 +78,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
       ...pricedBy(session),
       ...leftOf(parent),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
-      ...defined({ permissions: parent?.permissions, hooks: parent?.hooks }),
+      ...inheritedRules(parent),
       ...(principal === undefined ? {} : { principal: true }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
@@ -96,27 +95,26 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
 function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
   if (left === undefined) return {};
   if (!kept) return { left };
-  return left.costUsd === undefined ? {} : { left: { costUsd: left.costUsd } };
+  const cost = costLimitOf(left);
+  return cost === undefined ? {} : { left: cost };
 }
 
 /** A session that has a limit in dollars: the prices of the models must be known. */
 function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'priced'> {
-  const { costUsd } = session?.limits ?? {};
-  return costUsd === undefined || costUsd === null ? {} : { priced: true };
+  return costLimitOf(session?.limits) === undefined ? {} : { priced: true };
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): RequestOf<'resolveAgent', Resolved> {
-  const { costUsd } = run.state?.limits ?? {};
   // The limit in dollars holds for the whole run: the prices of the models must be known.
-  const limits = costUsd === undefined ? {} : { limits: { costUsd } };
+  const limits = defined({ limits: costLimitOf(run.state?.limits) });
   return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
 }
 
 /** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
 export function refreshRequest(run: RequestingRun): RequestOf<'resolveAgent', Resolved> {
   const { name } = run.snapshot;
-  return laterRequest(run, { agent: name, summary: `${name} again`, terms: run.state?.session?.overrides ?? {} });
+  return laterRequest(run, { agent: name, summary: `${name} again`, terms: sessionOf(run.state ?? {})?.overrides ?? {} });
 }
 
 /** An agent that is resolved in the middle of a run, and the limits and settings that it has besides its own. */
@@ -128,7 +126,8 @@ interface LaterAgent {
 
 function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent): RequestOf<'resolveAgent', Resolved> {
   const { name: from, tags, live } = run.snapshot;
-  const { deps = {}, parent, principal, session } = run.state ?? {};
+  const { deps = {}, principal } = run.state ?? {};
+  const parent = parentOf(run.state ?? {});
   return {
     name: 'resolveAgent',
     key: ({ agent: resolved, from: before }) => (before === undefined ? undefined : resolved),
@@ -140,8 +139,8 @@ function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent)
       from,
       ...defined({ tags, live }),
       ...terms,
-      ...pricedBy(session),
-      ...defined({ permissions: parent?.permissions, hooks: parent?.hooks }),
+      ...pricedBy(sessionOf(run.state ?? {})),
+      ...inheritedRules(parent),
       ...(principal === undefined ? {} : { principal: true }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
@@ -201,7 +200,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'ca
       ...(call.final ? { final: true } : defined({ withoutHosted: call.withoutHosted })),
       ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
       ...defined({ paused: call.paused, hasRested: call.hasRested }),
-      ...recallInput(run, call),
+      ...call.input,
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },
     returned: modelOutcome,
@@ -221,12 +220,6 @@ export function interruptibleRequest(
     returned: (output) => interrupted(request.returned(output)),
     failed: (error) => interrupted(request.failed(error)),
   };
-}
-
-/** The memory belongs to the principal: the activity asks the run for it, so that the history does not name the principal again. */
-function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
-  if (!recall) return {};
-  return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
 }
 
 /** Returns the model call that summarises the older part of the window. */
@@ -286,4 +279,46 @@ function mostAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS 
   return modelPatienceMs === 0
     ? modelMaxAttempts
     : modelMaxAttempts + MOST_REFUSALS.first + Math.ceil(modelPatienceMs / MOST_REFUSALS.everyMs);
+}
+
+// The meaning of the ends of model calls.
+
+/** Returns the outcome of a model call that completed. */
+export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
+  if (output.type === 'response') return output;
+  return { type: 'cancelled', ...defined({ partial: output.partial }) };
+}
+
+/** Returns the outcome of a summary that completed. */
+export function summaryOutcome(output: SummariseOutput): SummaryOutcome {
+  if (!('type' in output)) return { type: 'summary', ...output };
+  return { type: 'cancelled', ...defined({ partial: output.partial }) };
+}
+
+/** Returns the outcome of a summary that failed. */
+export function summaryFailure(model: string, error: unknown): SummaryOutcome {
+  return modelFailure(model, error);
+}
+
+/** Returns the outcome of a model call that failed. */
+export function modelFailure(model: string, error: unknown): Extract<ModelCallOutcome, { type: 'failed' | 'cancelled' }> {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return { type: 'cancelled' };
+  const isTimeOut = problem.type === 'timed_out';
+  const code = isTimeOut ? 'model_timeout' : (problem.code ?? 'model_error');
+  const message = isTimeOut ? `Model "${model}" timed out: ${problem.message}` : problem.message;
+  const spent = spentOn(error);
+  return { type: 'failed', code, message, ...defined({ spent }) };
+}
+
+/** Reads the cost of the failed attempts of a model call from its last failure, or else from its last heartbeat. */
+function spentOn(error: unknown): Spent | undefined {
+  const cause = activityCause(error);
+  if (cause instanceof ApplicationFailure) {
+    const [details]: unknown[] = cause.details ?? [];
+    return spentIn(details) ?? spentIn(missingIn(details)?.details);
+  }
+  // An activity that was waiting for its next attempt timed out after a failure.
+  if (cause instanceof TimeoutFailure) return spentIn(cause.lastHeartbeatDetails) ?? spentOn(cause.cause);
+  return undefined;
 }

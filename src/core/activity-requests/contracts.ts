@@ -11,12 +11,10 @@ import type {
 import type { AgentSnapshot, FlowInput } from '../domain/agent.ts';
 import type { ApprovalRequirement, DecidedCall, PendingApproval } from '../domain/approvals.ts';
 import type { CheckParentInput, CheckParentOutput, ChildInputAnswer, ReadCallInput, ReadResultInput } from '../domain/children.ts';
-import type { GuardrailReport } from '../domain/guardrails.ts';
 import type { HookRecord, HookSnapshot } from '../domain/hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { LimitChanges } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import type { Permissions } from '../domain/permissions.ts';
 import type {
   AskStepInput,
   AskStepOutput,
@@ -31,11 +29,11 @@ import type {
   UseMemoryOutput,
 } from '../domain/program-run.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import type { FromCall, RunOverrides } from '../domain/run-input.ts';
+import type { FromCall, InheritedRules, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
 
-/** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
-export interface ResolveAgentInput extends OfRun, RunOverrides {
+/** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. A worker that lacks a hook of the ancestors refuses the run. */
+export interface ResolveAgentInput extends OfRun, RunOverrides, InheritedRules {
   agent: string;
   /** The order of agents, if it is not a flow that the worker has by its name. */
   flow?: FlowInput;
@@ -50,10 +48,6 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   limits?: LimitChanges;
   /** The session has a limit in dollars: the prices of the models must be known. */
   priced?: true;
-  /** The policies that hold for the run besides those of its agent. */
-  permissions?: Permissions[];
-  /** The hooks of the ancestors: a worker that lacks one of them refuses the run. */
-  hooks?: HookSnapshot[];
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
   /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */
@@ -115,23 +109,6 @@ export interface SummariseInput extends OfRun {
 /** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
 export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
 
-/** Input of `checkGuardrails`. The messages are read from the conversation, and the answer by query: neither is repeated here. */
-export interface CheckGuardrailsInput extends OfRun {
-  /** Digest of the snapshot. */
-  agent: string;
-  type: 'input' | 'output';
-  /** The number of events of the record. */
-  through: number;
-  lastEventId: string;
-  /** For input: the offset of the first event that is not checked yet. */
-  from?: number;
-}
-
-/** Result of `checkGuardrails`. `aborted`: the run was cancelled. */
-export interface CheckGuardrailsOutput extends GuardrailReport {
-  aborted?: true;
-}
-
 /** The part of the input of `callHooks` that does not depend on the event. */
 interface HookedRun extends OfRun, DataInput {
   agentName: string;
@@ -169,6 +146,27 @@ export interface AfterCallInput extends HookedRun {
 export interface AtEndInput extends HookedRun {
   status: TerminalStatus;
   stopReason: StopReason;
+}
+
+/**
+ * Input of `callHooks` at a point of the conversation: before a model has read messages (`input`), or before an answer counts (`output`). The
+ * messages are read from the conversation, and the answer by query: neither is repeated here.
+ */
+export interface AtPointInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  point: 'input' | 'output';
+  /** The number of events of the record. */
+  through: number;
+  lastEventId: string;
+  /** For input: the offset of the first event that was not asked about yet. */
+  from?: number;
+}
+
+/** Result of `callHooks` at such a point: what each capability found, by its name. `aborted`: the run was cancelled. */
+export interface AtPointOutput {
+  found: Record<string, unknown>;
+  aborted?: true;
 }
 
 /** Result of `callHooks` after a call, and at the end of a run: the answers, and the result of the call if they changed it. */
@@ -258,7 +256,7 @@ interface Traits<Input> {
   /** It pins what the run needs of its worker, before the loop begins. */
   resolves?: true;
   /** A loop that is run again on a history must request exactly those that the history has: otherwise it is not the loop that ran. */
-  isDecisive?: true;
+  isDecisive?: Decides<Input>;
   /** The call of a tool waits for it, as it does for the activity of the tool itself. */
   isOfCall?: Decides<Input>;
   /** It is only requested once the loop has ended in this execution, or just before. */
@@ -299,11 +297,11 @@ export const CONTRACTS = {
   storeOutputs: contract<StoreOutputsInput, StoreOutputsOutput>({ progress: 'stores large outputs of steps', endsLoop: true }),
   loadOutput: contract<LoadOutputInput, LoadOutputOutput>({ progress: 'loads a large output of a step' }),
   runCode: contract<RunSegmentInput, RunSegmentOutput>(),
-  callHooks: contract<BeforeCallsInput | AfterCallInput | AtEndInput, ReviewedCalls | CallHooksOutput>({
+  callHooks: contract<BeforeCallsInput | AfterCallInput | AtEndInput | AtPointInput, ReviewedCalls | CallHooksOutput | AtPointOutput>({
+    isDecisive: 'point',
     isOfCall: 'callId',
     endsLoop: 'status',
   }),
-  checkGuardrails: contract<CheckGuardrailsInput, CheckGuardrailsOutput>({ isDecisive: true }),
   readCallInput: contract<ReadCallInput, string>(),
 };
 
@@ -328,12 +326,12 @@ export function isOwnActivity(name: string): name is ActivityName {
 }
 
 /** Returns the traits of an activity by its name. A tool has none of them. */
-export function traitsOf(name: string): Pick<Traits<never>, 'progress' | 'resolves' | 'isDecisive'> {
+export function traitsOf(name: string): Pick<Traits<never>, 'progress' | 'resolves'> {
   return isOwnActivity(name) ? CONTRACTS[name] : {};
 }
 
 /** True if such a trait holds for an activity with its input. */
-export function hasTrait(trait: 'isOfCall' | 'endsLoop', { name, input }: { name: string; input: unknown }): boolean {
+export function hasTrait(trait: 'isDecisive' | 'isOfCall' | 'endsLoop', { name, input }: { name: string; input: unknown }): boolean {
   const member = isOwnActivity(name) ? CONTRACTS[name][trait] : undefined;
   return member === true || (member !== undefined && isJsonObject(input) && member in input);
 }

@@ -5,11 +5,10 @@ import { defined } from '../domain/defined.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import { withoutContent } from '../kernel/run-state.ts';
-import { rewrittenArguments } from '../kernel/gate.ts';
+import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
 import type { NotifyOutcome } from '../capabilities/notifications.ts';
 import type { AllPorts } from '../capabilities.ts';
 import type { Authorization, ToolInvocation } from '../kernel/ports.ts';
-import { findEvent } from '../kernel/tool-calls.ts';
 import type { AuthorizeDecisionInput, NotifyWaitingInput } from '../protocol.ts';
 import {
   aboutCall,

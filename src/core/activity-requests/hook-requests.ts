@@ -4,15 +4,14 @@ import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { guardrailsOf } from '../domain/guardrails.ts';
 import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type HookSnapshot } from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';
-import type { GuardrailCheck, GuardrailOutcome } from '../capabilities/guardrails.ts';
+import { childOfCall, endOfAgent } from '../capabilities/children/children.ts';
+import { type PointAnswer, type PointQuestion, withHookAnswers } from '../capabilities/hooks.ts';
 import type { ToolInvocation, ToolResultOutcome } from '../kernel/ports.ts';
-import type { CheckGuardrailsOutput } from '../protocol.ts';
 import {
   activityProblem,
   type ActivityRequest,
@@ -22,19 +21,27 @@ import {
   HEARTBEAT_TIMEOUT,
   type PerformActivity,
   type RequestingRun,
-  type RequestOf,
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
-import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, InputOf, ResultOf } from './contracts.ts';
+import type {
+  AfterCallInput,
+  AtEndInput,
+  AtPointInput,
+  AtPointOutput,
+  BeforeCallsInput,
+  CallHooksOutput,
+  InputOf,
+  ResultOf,
+} from './contracts.ts';
 
-/** The ports of hooks and guardrails. */
-export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'reviewCalls' | 'afterCall' | 'checkGuardrails'> {
+/** The ports of hooks, and of all that acts at their points. */
+export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'reviewCalls' | 'afterCall' | 'askAtPoint'> {
   return {
     reviewCalls: (response) => perform(reviewRequest(run, response)),
     afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),
-    checkGuardrails: (check) => perform(guardrailRequest(run, check)),
+    askAtPoint: (question) => perform(pointRequest(run, question)),
   };
 }
 
@@ -98,7 +105,8 @@ export function afterCallRequest(
   outcome: ToolResultOutcome,
 ): HooksRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
   const { call, tool, offset, index, eventId, edited } = invocation;
-  const { childRunId, content, status } = outcome;
+  const { content, status } = outcome;
+  const childRunId = childOfCall(outcome);
   const hooks = hooksAfterCall(run.snapshot, tool);
   return {
     name: 'callHooks',
@@ -152,12 +160,11 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
 
 /** Returns the outcome of a call as its hooks have left it. */
 export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput): ToolResultOutcome {
-  const answers = hooks.length === 0 ? {} : { hooks };
   // The result of the run is the result of its child: a hook does not change it.
-  if (result === undefined || outcome.ended !== undefined) return { ...outcome, ...answers };
+  if (result === undefined || endOfAgent(outcome) !== undefined) return withHookAnswers(outcome, hooks);
   // The worker's cache of transcripts has the result without the change.
   const { resultId: _, ...rest } = outcome;
-  return { ...rest, content: result.content, status: result.isError ? 'error' : 'success', ...answers };
+  return withHookAnswers({ ...rest, content: result.content, status: result.isError ? 'error' : 'success' }, hooks);
 }
 
 /** Returns the outcome of a call whose hooks could not be called: it stands as it is. */
@@ -167,7 +174,10 @@ export function withFailedHooks(
   error: unknown,
   callId: string,
 ): ToolResultOutcome {
-  return { ...outcome, hooks: failedHooks(hooks, error).map((record) => ({ ...record, callId })) };
+  return withHookAnswers(
+    outcome,
+    failedHooks(hooks, error).map((record) => ({ ...record, callId })),
+  );
 }
 
 /** Returns the records of hooks that could not be called. */
@@ -177,42 +187,35 @@ export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): Hoo
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));
 }
 
-/** Milliseconds in addition to the checks: the activity may have to read the conversation from the run. */
+/** Milliseconds in addition to the answers: the activity may have to read the conversation from the run. */
 const ASSEMBLY_MS = 60_000;
 
-/** Returns the activity that checks the new messages of a run, or its answer, with all guardrails of that type. */
-export function guardrailRequest(
+/** Asks all capabilities of the worker that act at a point of the conversation, in one activity. */
+export function pointRequest(
   run: RequestingRun,
-  { type, from, through, lastEventId }: GuardrailCheck,
-): RequestOf<'checkGuardrails', GuardrailOutcome> {
+  { point, from, through, lastEventId, names, timeoutMs }: PointQuestion,
+): HooksRequest<AtPointInput, AtPointOutput, PointAnswer> {
   const { snapshot } = run;
-  const guardrails = guardrailsOf(snapshot, type);
-  const names = guardrails.map(({ name }) => name).join(', ');
   return {
-    name: 'checkGuardrails',
-    key: (check) => `${check.type}/${check.through}`,
+    name: 'callHooks',
+    key: (asked) => (asked.point === undefined ? undefined : `${asked.point}/${asked.through}`),
     tier: 'remote',
     options: {
-      summary: summaryText(`${type} · ${names}`),
-      startToCloseTimeout: Math.max(...guardrails.map(({ timeoutMs }) => timeoutMs)) + ASSEMBLY_MS,
+      summary: summaryText(`${point} · ${names.join(', ')}`),
+      startToCloseTimeout: timeoutMs + ASSEMBLY_MS,
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
       // A cancelled activity returns the cost of the model calls that it has made, so the run waits for it.
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       retry: RETRY_LOST,
     },
-    input: { ...runReference(run), agent: snapshot.digest, type, through, lastEventId, ...defined({ from }) },
-    returned: guardrailOutcome,
-    failed: guardrailFailure,
+    input: { ...runReference(run), agent: snapshot.digest, point, through, lastEventId, ...defined({ from }) },
+    returned: ({ aborted, found }) => ({ type: aborted ? 'cancelled' : 'found', found }),
+    failed: pointFailure,
   };
 }
 
-export function guardrailOutcome({ aborted, ...report }: CheckGuardrailsOutput): GuardrailOutcome {
-  return { type: aborted ? 'cancelled' : 'checked', report };
-}
-
-/** Returns the outcome of checks whose activity failed. */
-export function guardrailFailure(error: unknown): GuardrailOutcome {
+function pointFailure(error: unknown): PointAnswer {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return { type: 'cancelled' };
   const code = problem.type === 'failed' ? problem.code : undefined;

@@ -20,7 +20,6 @@ import type { AskStepInput, AskStepOutput, ProgramInput } from '../protocol.ts';
 import {
   activityProblem,
   HEARTBEAT_TIMEOUT,
-  modelFailure,
   type PerformActivity,
   type RequestingRun,
   type RequestOf,
@@ -28,7 +27,7 @@ import {
   runReference,
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
-import { modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
+import { modelFailure, modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
 
 /** The ports of the steps of a program. */
 export function programPorts(

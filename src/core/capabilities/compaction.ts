@@ -17,6 +17,7 @@ import { endCancelled, endFailed, type NextStep } from '../kernel/next-step.ts';
 import { points } from '../kernel/points.ts';
 import type { Conversation, RunPorts } from '../kernel/ports.ts';
 import { recordEvent, recordNotices, type RunState } from '../kernel/run-state.ts';
+import { sessionOf } from '../domain/sessions.ts';
 
 // Capability: a window that is kept within its limit.
 
@@ -150,8 +151,9 @@ function evictResults(state: RunState, ports: CompactionPorts, evicted: PlannedE
 }
 
 /** Returns the bytes that are left of `limit` beside the first message and a summary. */
-function roomBeside({ window, session }: RunState, limit: number): number {
-  const head = (session === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
+function roomBeside(state: RunState, limit: number): number {
+  const { window } = state;
+  const head = (sessionOf(state) === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
   return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
@@ -172,7 +174,7 @@ async function summarise(state: RunState, ports: CompactionPorts, limit: number)
     unseenFrom: state.seenEvents,
     leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
     // What a conversation of months began with is not what it is about.
-    isWhole: state.session !== undefined,
+    isWhole: sessionOf(state) !== undefined,
   });
   return range === undefined ? undefined : await summariseRange(state, ports, range, maxBytes);
 }
@@ -423,7 +425,7 @@ function isRefusal(code: ErrorCode): boolean {
  * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
  */
 async function repairConversation(state: RunState, ports: CompactionPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
-  const { session } = state;
+  const session = sessionOf(state);
   if (session === undefined) return undefined;
   const refusal = wordsOf(refused);
   if (session.refusal !== refusal) {
@@ -457,7 +459,8 @@ export const compaction: Capability<CompactionPorts> = {
   makesRoom: compactWindow,
   shortens: shortenConversation,
   repairs: (state, ports, { code, message }) => (isRefusal(code) ? repairConversation(state, ports, message) : undefined),
-  responseArrives({ session }, _, response) {
+  responseArrives(state, _, response) {
+    const session = sessionOf(state);
     if (session !== undefined) delete session.refusal;
     return response;
   },

@@ -10,6 +10,7 @@ import type { Capability } from '../kernel/capability.ts';
 import { type CallsEnd, endCancelled, type EndedCalls, endFailed, type NextStep } from '../kernel/next-step.ts';
 import type { RunPorts, ToolOutcome } from '../kernel/ports.ts';
 import { recordEvent, recordNotices, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+import { endOfAgent } from './children/children.ts';
 import { findAgent, forgetActed, type HandoffPorts, switchAgent } from './handoffs.ts';
 
 // Capability: agents that act in a given order.
@@ -116,7 +117,8 @@ function branchAnswer([answer = '', ...notes]: readonly JsonValue[]): JsonValue 
 function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch {
   const usage = noUsage();
   if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
-  const { status, content, ended } = outcome;
+  const { status, content } = outcome;
+  const ended = endOfAgent(outcome);
   if (status === 'success') return { name, status: 'completed', output: branchAnswer(content), error: null, usage };
   if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
   return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };

@@ -1,57 +1,40 @@
 import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import type { ErrorCode } from '../domain/errors.ts';
 import {
   blockedText,
   type GuardrailNote,
   type GuardrailReport,
   guardrailsOf,
   type GuardrailSpent,
-  guardsAnswers,
   refusalIn,
 } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Event } from '../domain/record.ts';
-import { ANY_JSON, COUNT } from '../domain/shape.ts';
+import { COUNT } from '../domain/shape.ts';
 import { addEstimated, addReported, priced } from '../domain/usage.ts';
 import type { AfterModelCall, BesideModelCall, Capability, MadeCalls } from '../kernel/capability.ts';
 import { recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
 import { endCancelled, type Ending, type NextStep } from '../kernel/next-step.ts';
-import type { Conversation, ModelCallOutcome, RunPorts } from '../kernel/ports.ts';
-import { recordEvent, type RunClock, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+import type { ModelCallOutcome, RunPorts } from '../kernel/ports.ts';
+import { recordEvent, type RunClock, type RunState, slice } from '../kernel/run-state.ts';
+import { type AgentSnapshot, checksAnswers } from '../domain/agent.ts';
+import type { RecordedResponse } from '../domain/model.ts';
+import { askAboutAnswer, type HookPorts, type PointAnswer, type PointQuestion } from './hooks.ts';
 
 // Capability: checks of messages, of calls, and of answers.
 
-export interface GuardrailPorts extends RunPorts {
-  /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
-  checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;
-}
-
-/** A check by all guardrails of a type, by reference. */
-export interface GuardrailCheck extends Conversation {
-  type: 'input' | 'output';
-  /** For input: the offset of the first event that is not checked yet. */
-  from?: number;
-}
-
-/** The outcome of a check by guardrails. */
-export type GuardrailOutcome =
-  | { type: 'checked'; report: GuardrailReport }
-  /** The activity failed for good. */
-  | { type: 'failed'; code: ErrorCode; message: string; report?: never }
-  | { type: 'cancelled'; report?: GuardrailReport };
+/** The name under which a worker reports what guardrails found at a point. */
+const NAME = 'guardrails';
 
 const guardsInput = (snapshot: RunState['snapshot']): boolean => guardrailsOf(snapshot, 'input').length > 0;
 
 /** The offset of the first message that no check has read. None: all are checked, or the agent has no guardrails for input. */
 const uncheckedFrom = slice<number>('uncheckedFrom', COUNT, { initial: (snapshot) => (guardsInput(snapshot) ? 0 : undefined) });
 
-/** The answer that is being checked. */
-const pendingAnswer = slice<JsonValue>('pendingAnswer', ANY_JSON, { isPassing: true });
-
-/** Returns the answer that an activity is checking; undefined if there is none. */
-export function answerBeingChecked(run: WithSlices): JsonValue | undefined {
-  return pendingAnswer.of(run);
+/** Returns who is asked at a point, and for how long. */
+function asked(snapshot: AgentSnapshot, type: 'input' | 'output'): Pick<PointQuestion, 'names' | 'timeoutMs'> {
+  const those = guardrailsOf(snapshot, type);
+  return { names: those.map(({ name }) => name), timeoutMs: Math.max(...those.map(({ timeoutMs }) => timeoutMs)) };
 }
 
 // Capability: the record of checks, and their cost.
@@ -81,8 +64,8 @@ function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | 
 }
 
 /** Returns the report of checks, also if their activity failed: then each guardrail has failed. */
-function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: GuardrailOutcome): GuardrailReport {
-  if (outcome.type !== 'failed') return outcome.report ?? { findings: [] };
+function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: PointAnswer): GuardrailReport {
+  if (outcome.type !== 'failed') return (outcome.found?.[NAME] as GuardrailReport | undefined) ?? { findings: [] };
   const findings = guardrailsOf(snapshot, type).map(({ name, failOpen }) => ({
     name,
     type,
@@ -93,7 +76,7 @@ function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: Gua
 }
 
 /** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
-function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
+function endByGuardrail(outcome: PointAnswer, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
   if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {
     const ending: Ending = { status: 'error', stopReason: 'error', output: '', error: outcome };
@@ -117,11 +100,11 @@ function endByGuardrail(outcome: GuardrailOutcome, report: GuardrailReport): Ext
  * Begins the check of messages that no check has read, in parallel with the model call that reads them: if it trips, the call is given up.
  * Undefined if there are none.
  */
-function beginInputCheck(state: RunState, ports: GuardrailPorts): Promise<GuardrailOutcome> | undefined {
+function beginInputCheck(state: RunState, ports: HookPorts): Promise<PointAnswer> | undefined {
   const from = uncheckedFrom.of(state);
   if (from === undefined) return undefined;
   const { through, lastEventId } = state.window;
-  return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
+  return ports.askAtPoint({ point: 'input', from, through, lastEventId, ...asked(state.snapshot, 'input') }).then((outcome) => {
     if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
     return outcome;
   });
@@ -134,7 +117,7 @@ function beginInputCheck(state: RunState, ports: GuardrailPorts): Promise<Guardr
 async function endInputCheck(
   state: RunState,
   ports: RunPorts,
-  checking: Promise<GuardrailOutcome>,
+  checking: Promise<PointAnswer>,
   answered?: ModelCallOutcome,
 ): Promise<AfterModelCall> {
   const outcome = await checking;
@@ -150,18 +133,18 @@ async function endInputCheck(
   return { instead: ended };
 }
 
-function checkBesideModelCall(state: RunState, ports: GuardrailPorts): BesideModelCall | undefined {
+function checkBesideModelCall(state: RunState, ports: HookPorts): BesideModelCall | undefined {
   const checking = beginInputCheck(state, ports);
   return checking === undefined ? undefined : { ended: (outcome) => endInputCheck(state, ports, checking, outcome) };
 }
 
 /** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
-function checkInputFirst(state: RunState, ports: GuardrailPorts): Promise<NextStep | undefined> | undefined {
+function checkInputFirst(state: RunState, ports: HookPorts): Promise<NextStep | undefined> | undefined {
   const checking = beginInputCheck(state, ports);
   return checking === undefined ? undefined : endInputAlone(state, ports, checking);
 }
 
-async function endInputAlone(state: RunState, ports: RunPorts, checking: Promise<GuardrailOutcome>): Promise<NextStep | undefined> {
+async function endInputAlone(state: RunState, ports: RunPorts, checking: Promise<PointAnswer>): Promise<NextStep | undefined> {
   const checked = await endInputCheck(state, ports, checking);
   if ('instead' in checked) return checked.instead;
   checked.record();
@@ -184,11 +167,8 @@ function offsetsFrom({ window }: RunState, from: number): number[] {
 // Capability: the check of an answer before it counts.
 
 /** Checks an answer by one activity, which reads it by query. Returns the end of the run if it does not pass. */
-async function checkAnswer(state: RunState, ports: GuardrailPorts, answer: JsonValue): Promise<NextStep | undefined> {
-  const { through, lastEventId } = state.window;
-  pendingAnswer.set(state, answer);
-  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
-  pendingAnswer.clear(state);
+async function checkAnswer(state: RunState, ports: HookPorts, answer: JsonValue): Promise<NextStep | undefined> {
+  const outcome = await askAboutAnswer(state, ports, asked(state.snapshot, 'output'), answer);
   const report = reportOf(state, 'output', outcome);
   const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
   const blocked = ended === undefined || outcome.type === 'cancelled' ? undefined : answerOffsets(state);
@@ -207,11 +187,16 @@ function answerOffsets({ window }: RunState): number[] {
 
 /** Returns the ending without an output that no check has passed: an agent with guardrails for its answers shows no partial answer either. */
 function withoutUncheckedOutput({ snapshot }: RunState, ending: Ending): Ending {
-  return guardsAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
+  return checksAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
 }
 
 function reportedOn(state: RunState, { guardrails }: MadeCalls): Partial<Event> {
   return guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
+}
+
+/** Returns what two reviews of the same calls found. */
+function withFindings({ guardrails: before }: RecordedResponse, { guardrails: now }: Partial<RecordedResponse>): Partial<RecordedResponse> {
+  return now === undefined ? {} : { guardrails: { findings: [...(before?.findings ?? []), ...now.findings] } };
 }
 
 function isRefused({ guardrails }: MadeCalls, { toolCallId }: ToolCall): boolean {
@@ -220,18 +205,19 @@ function isRefused({ guardrails }: MadeCalls, { toolCallId }: ToolCall): boolean
   );
 }
 
-export const guardrails: Capability<GuardrailPorts> = {
-  name: 'guardrails',
-  slices: [uncheckedFrom, pendingAnswer],
+export const guardrails: Capability<HookPorts> = {
+  name: NAME,
+  slices: [uncheckedFrom],
   messagesTaken(state) {
     if (guardsInput(state.snapshot) && uncheckedFrom.of(state) === undefined) uncheckedFrom.set(state, state.window.through);
   },
   beforeRoomIsMade: checkInputFirst,
   duringModelCall: checkBesideModelCall,
-  answerParts: ({ snapshot }) => (guardsAnswers(snapshot) ? { guarded: true } : {}),
+  answerParts: ({ snapshot }) => (checksAnswers(snapshot) ? { guarded: true } : {}),
   madeParts: reportedOn,
+  callsReviewed: withFindings,
   refuses: isRefused,
-  isAnswerChecked: ({ snapshot }) => guardsAnswers(snapshot),
+  isAnswerChecked: ({ snapshot }) => checksAnswers(snapshot),
   answerGiven: checkAnswer,
   endingShown: withoutUncheckedOutput,
 };

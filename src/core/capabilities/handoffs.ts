@@ -13,7 +13,7 @@ import {
 } from '../domain/handoffs.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { anyObject } from '../domain/shape.ts';
+import { anyObject, TEXT } from '../domain/shape.ts';
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
@@ -21,6 +21,7 @@ import { snapshotBytes } from '../domain/snapshot-sizes.ts';
 import { points } from '../kernel/points.ts';
 import { callResult, type RunPorts, type ToolInvocation, type ToolOutcome } from '../kernel/ports.ts';
 import { recordNotices, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+import { sessionOf } from '../domain/sessions.ts';
 
 // Capability: agents that take over a run.
 
@@ -31,6 +32,9 @@ export interface HandoffPorts extends RunPorts {
 
 /** The agents of the run, once it has been handed over, or from the start if their order is that of a flow. */
 const handedOver = slice<HandoffState>('handoffs', anyObject<HandoffState>(), { initial: handoffsOfFlow, bytes: carriedBytes });
+
+/** The agent that takes over once the step has ended, in the outcome of the call that has transferred the run. */
+const transferTo = slice<string>('transferTo', TEXT);
 
 function handoffsOfFlow({ flow, name, handoffs: policy }: AgentSnapshot): HandoffState | undefined {
   if (flow === undefined || flow.kind === 'parallel') return undefined;
@@ -73,7 +77,7 @@ async function transfer(state: RunState, ports: HandoffPorts, { call }: ToolInvo
   handoffs.next = resolved.snapshot;
   delete handoffs.notices;
   if (resolved.notices !== undefined) handoffs.notices = resolved.notices;
-  return { ...callResult('success', transferred(name)), transferTo: name };
+  return transferTo.addTo(callResult('success', transferred(name)), name);
 }
 
 /** Returns the handoffs of the run, which begin with its first transfer. */
@@ -113,7 +117,7 @@ function depsProblem({ deps }: RunState, { deps: schema }: AgentSnapshot): strin
 function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): void {
   const handoffs = handedOver.of(state);
   const next = handoffs?.next;
-  const isTransferred = outcomes.some((outcome) => outcome?.type === 'result' && outcome.transferTo !== undefined);
+  const isTransferred = outcomes.some((outcome) => outcome?.type === 'result' && transferTo.of(outcome) !== undefined);
   if (handoffs === undefined || next === undefined || !isTransferred) return;
   const { notices } = handoffs;
   delete handoffs.next;
@@ -128,7 +132,8 @@ function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutc
  * those of the run; limits of single tools are added on the first turn of an agent, and never widen any.
  */
 export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapshot): void {
-  const { snapshot: before, session } = state;
+  const { snapshot: before } = state;
+  const session = sessionOf(state);
   const handoffs = handedOver.of(state);
   state.outputRetries = 0;
   if (handoffs === undefined || next.name === before.name) return;
@@ -211,16 +216,16 @@ function agentsOf(state: RunState): Partial<RunResultFields> {
 // Shared state: the steps in which the choice of a tool holds.
 
 type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
-type ActingRun = OfRun & Pick<RunState, 'context' | 'session'>;
+type ActingRun = OfRun & Pick<RunState, 'context'>;
 
 /** True if the first step of a turn makes a difference to the agent, and the next step is one. */
 function isFirstStep(state: ActingRun): boolean {
   if (!knowsFirstStep(state)) return false;
-  const { snapshot, context, session } = state;
+  const { snapshot, context } = state;
   const handoffs = handedOver.of(state);
   // In a run of several agents, each has a first step of its own.
   if (handoffs !== undefined) return !(handoffs.acted ?? []).includes(snapshot.name);
-  return context.currentStep === (session?.turn?.stepsBefore ?? 0);
+  return context.currentStep === (sessionOf(state)?.turn?.stepsBefore ?? 0);
 }
 
 /** Notes that the agent has answered in this turn. */
@@ -248,7 +253,7 @@ function knowsFirstStep({ snapshot: { settings, fallback } }: Pick<RunState, 'sn
 
 export const handoffs: Capability<HandoffPorts> = {
   name: 'handoffs',
-  slices: [handedOver],
+  slices: [handedOver, transferTo],
   gates: [{ name: 'handoffs', place: 'rules', check: checkTransfer }],
   modelCallParts: (state) => (isFirstStep(state) ? { firstStep: true } : {}),
   responseArrives(state, _, response) {

@@ -2,16 +2,19 @@ import { type HookedCalls, hooksAfterCall, hooksBeforeCalls, type ReviewedCalls 
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { END_EVENTS, type HookRecord, hooksFor } from '../domain/hooks.ts';
+import { END_EVENTS, type HookRecord, hooksFor, inheritedHooks } from '../domain/hooks.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { anyObject, listOf } from '../domain/shape.ts';
+import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
 import type { Capability, EndedCall, GateAnswer, GatedCall, MadeCalls } from '../kernel/capability.ts';
-import { asRewritten, rewrittenArguments } from '../kernel/gate.ts';
+import { asRewritten, rewrittenArguments } from '../kernel/tool-calls.ts';
 import type { ToolsPosition } from '../kernel/next-step.ts';
-import type { RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../kernel/ports.ts';
+import type { Conversation, RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../kernel/ports.ts';
 import { type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+import { childOfCall } from './children/children.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { points } from '../kernel/points.ts';
 
 // Capability: functions of the user that are called at the points of a run.
 
@@ -20,6 +23,52 @@ export interface HookPorts extends RunPorts {
   reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
   /** Calls the hooks for the result of a call that run in a separate activity, and returns the result as they leave it. */
   afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
+  /** Asks all capabilities of the worker that act at a point of the conversation. */
+  askAtPoint(question: PointQuestion): Promise<PointAnswer>;
+}
+
+/** What is asked at a point of the conversation, of all capabilities that the worker has there: by reference, in one activity. */
+export interface PointQuestion extends Conversation {
+  /** `input`: messages that no model has read. `output`: an answer, before it counts. */
+  point: 'input' | 'output';
+  /** For input: the offset of the first of the messages. */
+  from?: number;
+  /** The names of those who are asked, for a person. */
+  names: readonly string[];
+  /** Milliseconds that they may take. */
+  timeoutMs: number;
+}
+
+/** What each capability found at a point, by its name. */
+export type FoundAtPoint = Readonly<Record<string, unknown>>;
+
+/** The answer of an activity at a point. */
+export type PointAnswer =
+  | { type: 'found'; found: FoundAtPoint }
+  /** The activity failed for good. */
+  | { type: 'failed'; code: ErrorCode; message: string; found?: never }
+  | { type: 'cancelled'; found?: FoundAtPoint };
+
+/** The answer about which an activity asks. */
+const askedAnswer = slice<JsonValue>('askedAnswer', ANY_JSON, { isPassing: true });
+
+/** Returns the answer about which an activity asks; undefined if there is none. */
+export function answerAtPoint(run: WithSlices): JsonValue | undefined {
+  return askedAnswer.of(run);
+}
+
+/** Asks about an answer, which the activity queries. */
+export async function askAboutAnswer(
+  state: RunState,
+  ports: HookPorts,
+  { names, timeoutMs }: Pick<PointQuestion, 'names' | 'timeoutMs'>,
+  answer: JsonValue,
+): Promise<PointAnswer> {
+  const { through, lastEventId } = state.window;
+  askedAnswer.set(state, answer);
+  const found = await ports.askAtPoint({ point: 'output', through, lastEventId, names, timeoutMs });
+  askedAnswer.clear(state);
+  return found;
 }
 
 /** The answers of the hooks at the start of the run. */
@@ -35,6 +84,14 @@ interface HookedResult {
 
 /** The results whose hooks a separate activity calls, which may query them. */
 const hookedResults = slice<HookedResult[]>('hookedResults', listOf(anyObject<HookedResult>()), { isPassing: true });
+
+/** The answers of hooks about the result of a call, in its outcome. */
+const answers = slice<HookRecord[]>('answersOfHooks', listOf(anyObject<HookRecord>()));
+
+/** Returns the outcome of a call with the answers of hooks about it. */
+export function withHookAnswers(outcome: ToolResultOutcome, given: HookRecord[] = []): ToolResultOutcome {
+  return given.length === 0 ? outcome : answers.addTo(outcome, given);
+}
 
 /** Returns the calls that hooks review; undefined if there are none. */
 export function hookedCallsOf(run: WithSlices): HookedCalls | undefined {
@@ -72,10 +129,8 @@ async function beforeCalls(state: RunState, ports: HookPorts, position: ToolsPos
   return { ...position, response: { ...reviewed(response, review), reviewed: true } };
 }
 
-function reviewed(
-  response: RecordedResponse,
-  { problems, approvals, rewrites, injections, hooks, guardrails }: ReviewedCalls,
-): RecordedResponse {
+function reviewed(response: RecordedResponse, review: ReviewedCalls): RecordedResponse {
+  const { problems, approvals, rewrites, injections, hooks } = review;
   const texts = new Map(Object.entries(response.injections ?? {}));
   for (const [id, text] of Object.entries(injections ?? {})) texts.set(id, texts.has(id) ? `${texts.get(id)}\n${text}` : text);
   const args = new Map([...Object.entries(response.rewrites ?? {}), ...Object.entries(rewrites ?? {})]);
@@ -85,7 +140,7 @@ function reviewed(
     ...defined({ problems, approvals }),
     ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
     ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
-    ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),
+    ...points.callsReviewed(response, review),
     ...(hooks === undefined ? {} : { hooks: [...(response.hooks ?? []), ...hooks] }),
   };
 }
@@ -100,7 +155,7 @@ function haveAfter({ snapshot }: RunState, tool: ToolSnapshot): boolean {
 /** True if they are to be called for an outcome. A call without a result of its own, and a cancelled run, have none. */
 function hasHooksAfter(state: RunState, ports: RunPorts, { tool }: ToolInvocation, outcome: ToolOutcome): outcome is ToolResultOutcome {
   if (outcome.type !== 'result' || outcome.isUnknown || outcome.noWorker !== undefined) return false;
-  if (tool.agent !== undefined && outcome.childRunId === undefined) return false;
+  if (tool.agent !== undefined && childOfCall(outcome) === undefined) return false;
   return haveAfter(state, tool) && !ports.cancelRequested();
 }
 
@@ -131,7 +186,7 @@ function withInjection({ injections = {} }: RecordedResponse, { toolCallId }: To
 
 /** Returns the answers of hooks about a call, as a field of its record. */
 function hooksOfCall({ hooks = [] }: RecordedResponse, { toolCallId }: ToolCall, result: ToolResultOutcome): { hooks?: HookRecord[] } {
-  const about = [...hooks.filter(({ callId }) => callId === toolCallId), ...(result.hooks ?? [])];
+  const about = [...hooks.filter(({ callId }) => callId === toolCallId), ...(answers.of(result) ?? [])];
   return about.length === 0 ? {} : { hooks: about };
 }
 
@@ -159,7 +214,7 @@ export function addEndHooks(result: RunResultFields, atEnd: readonly HookRecord[
 
 export const hooks: Capability<HookPorts> = {
   name: 'hooks',
-  slices: [records, reviewedCalls, hookedResults],
+  slices: [records, reviewedCalls, hookedResults, answers, askedAnswer],
   gates: [{ name: 'hooks', place: 'arguments', check: changedArguments }],
   callsMade: (state, ports, position) => (hasHooksBefore(state, ports, position) ? beforeCalls(state, ports, position) : undefined),
   refuses: isDenied,
@@ -168,5 +223,9 @@ export const hooks: Capability<HookPorts> = {
   resultAsRead: withInjection,
   stepParts: hooksOfStep,
   recordParts: hooksOfCall,
+  passesOn({ snapshot }) {
+    const inherited = inheritedHooks(snapshot);
+    return inherited.length === 0 ? {} : { hooks: inherited };
+  },
   resultParts: (state) => defined({ hooks: records.of(state) }),
 };

@@ -1,5 +1,6 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { callDigest } from '../domain/approvals.ts';
+import { jsonBytes } from '../domain/byte-budgets.ts';
 import type { JsonObject } from '../domain/json.ts';
 import {
   checkAllPermissions,
@@ -12,10 +13,14 @@ import {
   type PermissionVerdict,
   SET_PERMISSIONS,
 } from '../domain/permissions.ts';
+import { anyObject, listOf } from '../domain/shape.ts';
 import { type Capability, deny, type GateAnswer, type GatedCall } from '../kernel/capability.ts';
 import { points } from '../kernel/points.ts';
 import type { Authorization, ModelCall, RunPorts } from '../kernel/ports.ts';
-import { noteError, recordEvent, type RunState, slice } from '../kernel/run-state.ts';
+import type { Inbox } from '../kernel/inbox.ts';
+import { noteError, recordEvent, type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
+import type { NextTurnInput } from '../domain/requests.ts';
+import { parentOf } from '../domain/run-input.ts';
 
 // Capability: rules about the calls of a run.
 
@@ -24,23 +29,39 @@ type OfRun = Pick<RunState, 'snapshot' | 'slices'>;
 /** The permissions that were set while the run went on, instead of those of its agent. */
 const changed = slice<Permissions>('permissions', PERMISSIONS);
 
+/** The changes that were accepted and not yet applied, in the inbox of a run. */
+const accepted = slice<PermissionChange[]>('permissionChanges', listOf(anyObject<PermissionChange>()), { bytes: jsonBytes });
+
+/** Returns the changes that were accepted and not yet applied, in their order. */
+export function permissionChanges(inbox: WithSlices): readonly PermissionChange[] {
+  return accepted.of(inbox) ?? [];
+}
+
+/** Queues a change, whose id was not accepted before. */
+export function changePermissions(inbox: Inbox, change: PermissionChange): void {
+  inbox.accept(change.id);
+  accepted.set(inbox, [...permissionChanges(inbox), change]);
+}
+
+/** Removes the oldest change. */
+function takeChange(inbox: Inbox): void {
+  const left = permissionChanges(inbox).slice(1);
+  if (left.length === 0) accepted.clear(inbox);
+  else accepted.set(inbox, left);
+}
+
 /** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and its ancestors. */
-export function permissionsOf(run: OfRun): readonly Permissions[] {
+function permissionsOf(run: OfRun): readonly Permissions[] {
   const pinned = run.snapshot.permissions ?? [];
   const own = changed.of(run);
   return own === undefined ? pinned : [own, ...pinned.slice(1)];
-}
-
-/** True if a caller has set other permissions than the run began with. */
-export function hasChangedPermissions(run: OfRun): boolean {
-  return changed.of(run) !== undefined;
 }
 
 /**
  * Returns the verdict on a call of a tool with these arguments: of what narrows the tools of the run first. `denied` is the text for the model, `asked`
  * the reason for the person who decides.
  */
-export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
+function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
   const { name, category } = tool;
   const narrowed = points.narrowsTool(run, tool);
   const layers = permissionsOf(run);
@@ -81,10 +102,12 @@ export function ownPermissions(state: OfRun): Permissions {
 function takeNarrowings(state: RunState, ports: RunPorts): void {
   const { inbox } = ports;
   for (;;) {
-    const [change] = inbox.permissionChanges;
+    const changes = permissionChanges(inbox);
+    const [change] = changes;
+    if (change === undefined) return;
     const own = ownPermissions(state);
-    if (change === undefined || !inbox.permissionChanges.some(({ permissions }) => isNarrowing(own, permissions))) return;
-    inbox.takePermissionChange();
+    if (!changes.some(({ permissions }) => isNarrowing(own, permissions))) return;
+    takeChange(inbox);
     if (isNarrowing(own, change.permissions)) applyPermissionChange(state, ports, change);
     else refusePermissionChange(state, ports, change, 'a later change narrows them, and takes the place of this one');
   }
@@ -92,12 +115,12 @@ function takeNarrowings(state: RunState, ports: RunPorts): void {
 
 /** Applies the changes that have come: the worker first authorizes each one that widens. */
 async function settlePermissions(state: RunState, ports: RunPorts): Promise<undefined> {
-  for (takeNarrowings(state, ports); ports.inbox.permissionChanges.length > 0; takeNarrowings(state, ports)) {
-    const [change] = ports.inbox.permissionChanges;
+  for (takeNarrowings(state, ports); permissionChanges(ports.inbox).length > 0; takeNarrowings(state, ports)) {
+    const [change] = permissionChanges(ports.inbox);
     if (change === undefined) return undefined;
     const verdict = await authorizePermissionChange(state, ports, change);
     if (verdict.type === 'cancelled') return undefined;
-    ports.inbox.takePermissionChange();
+    takeChange(ports.inbox);
     if (verdict.type === 'authorized') applyPermissionChange(state, ports, { ...change, verifiedBy: verdict.as });
     else refusePermissionChange(state, ports, change, verdict.reason);
   }
@@ -131,12 +154,30 @@ function authorizePermissionChange(
   );
 }
 
+/** Takes the policies of the run that keeps this session. */
+function takeFromParent(state: RunState, { permissions: given }: NextTurnInput): boolean {
+  const parent = parentOf(state);
+  if (given === undefined || parent === undefined) return false;
+  parent.permissions = given;
+  const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];
+  state.snapshot = { ...state.snapshot, permissions: [own, ...given] };
+  return true;
+}
+
+function passOn(state: RunState): { permissions?: Permissions[] } {
+  const layers = permissionsOf(state);
+  return layers.length === 0 ? {} : { permissions: [...layers] };
+}
+
 export const permissions: Capability = {
   name: 'permissions',
-  slices: [changed],
+  slices: [changed, accepted],
   modelCallParts: withoutHosted,
   gates: [{ name: 'permissions', place: 'rules', again: true, check: checkCall }],
-  stepBegins: (state, ports) => (ports.inbox.permissionChanges.length > 0 ? settlePermissions(state, ports) : undefined),
+  stepBegins: (state, ports) => (permissionChanges(ports.inbox).length > 0 ? settlePermissions(state, ports) : undefined),
   // Calls that have not begun must not run by permissions that a caller has narrowed before.
   gateOpens: takeNarrowings,
+  passesOn: passOn,
+  passesOnLater: (state) => (changed.of(state) === undefined ? {} : passOn(state)),
+  takesRules: takeFromParent,
 };

@@ -3,6 +3,7 @@ import type { Notice } from '../domain/run.ts';
 import * as s from '../domain/shape.ts';
 import type { Capability } from '../kernel/capability.ts';
 import { type RunState, slice } from '../kernel/run-state.ts';
+import { sessionOf } from '../domain/sessions.ts';
 
 // Model phase: the cache of the provider, as far as answers tell of it.
 
@@ -65,7 +66,7 @@ export const promptCache: Capability = {
     const before = known.of(state);
     if (before === undefined || ports.now() - before.at <= KEPT_MS) return undefined;
     // A run that does not stay open seldom rests twice, and to keep a prompt for longer costs more.
-    known.set(state, { ...before, isLate: true, ...(state.session === undefined ? {} : { hasRested: true }) });
+    known.set(state, { ...before, isLate: true, ...(sessionOf(state) === undefined ? {} : { hasRested: true }) });
     return undefined;
   },
   modelCallParts: (state) => (known.of(state)?.hasRested ? { hasRested: true } : {}),

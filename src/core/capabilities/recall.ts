@@ -32,7 +32,9 @@ export const recall: Capability = {
   name: 'recall',
   slices: [due],
   // A conversation that was too long has no room for more.
-  modelCallParts: (state, { shortened }) => (due.of(state) && !shortened ? { recall: true } : {}),
+  // The memory belongs to the principal: the activity asks the run for it, so that the history does not name the principal again.
+  modelCallInput: (state, { shortened }) =>
+    due.of(state) && !shortened ? { recall: true, ...(state.principal === undefined ? {} : { principal: true }) } : {},
   responseArrives: recordRecalled,
   turnBegins: begin,
   agentRefreshed: begin,

@@ -1,22 +1,27 @@
+import { sessionOf } from '../domain/sessions.ts';
 import type { Capability } from '../kernel/capability.ts';
 import type { RunState } from '../kernel/run-state.ts';
+import { SESSION_SLICES } from '../sessions/open-session.ts';
 
 // Capability: a run that stays open between its answers. Its turns are in `src/core/sessions`.
 
 /** Returns the steps of the run before the present turn: limits and results are about those of a turn. */
-function stepsBefore({ session }: RunState): number {
-  return session?.turn?.stepsBefore ?? 0;
+function stepsBefore(state: RunState): number {
+  return sessionOf(state)?.turn?.stepsBefore ?? 0;
 }
 
 export const sessions: Capability = {
   name: 'sessions',
+  slices: SESSION_SLICES,
   // The next turn answers them.
-  keepsMessages: ({ session }) => session !== undefined,
+  keepsMessages: (state) => sessionOf(state) !== undefined,
   /** Raised limits hold until the current turn has ended, or else the next one. */
-  limitsRaised({ session, limits }) {
-    if (session !== undefined) session.unraised ??= limits;
+  limitsRaised(state) {
+    const session = sessionOf(state);
+    if (session !== undefined) session.unraised ??= state.limits;
   },
-  raiseTaken({ session }, raise) {
+  raiseTaken(state, raise) {
+    const session = sessionOf(state);
     if (session !== undefined && raise.session !== undefined) session.limits = { ...session.limits, ...raise.session };
   },
   withOthers(state, used) {

@@ -8,13 +8,13 @@ export function mayCall(caller: ToolCaller, { callers }: { readonly callers?: re
 }
 
 /** The tools of a run, and the policies that it began with. */
-interface PermittedTools {
+export interface CallingAgent {
   readonly tools: readonly ToolSnapshot[];
   readonly permissions?: readonly Permissions[] | undefined;
 }
 
 /** Returns the tools that a caller may call: without those that the permissions deny by name. */
-export function toolsFor(caller: ToolCaller, { tools, permissions = [] }: PermittedTools): ToolSnapshot[] {
+export function toolsFor(caller: ToolCaller, { tools, permissions = [] }: CallingAgent): ToolSnapshot[] {
   return tools.filter((tool) => mayCall(caller, tool) && !isDeniedByName(permissions, tool));
 }
 

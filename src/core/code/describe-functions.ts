@@ -1,11 +1,11 @@
-import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
+import type { ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
 import { defined } from '../domain/defined.ts';
 import type { CodeTool } from '../domain/execution.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import { shortened } from '../domain/text.ts';
 import { dereference, propertiesOf, requiredOf, subschemas, typesOf } from '../json-schema/json-schema.ts';
-import { isParameterName, mayCall, toolsFor } from './callable-tools.ts';
+import { type CallingAgent, isParameterName, mayCall, toolsFor } from './callable-tools.ts';
 
 /** Characters of the text about all functions together; of the description of one; of that of a parameter; of all parameters of one. */
 const MAX_LENGTH = { all: 30_000, tool: 1_000, parameter: 200, parameters: 1_500 };
@@ -17,7 +17,7 @@ const MAX_LISTED = 100;
 const COMMENT: Readonly<Record<CodeLanguage, string>> = { javascript: '//', python: '#' };
 
 /** Describes the tools that code of an agent may call: each as a function, with its description as a comment. */
-export function describeFunctions(snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>, language: CodeLanguage): string {
+export function describeFunctions(snapshot: CallingAgent, language: CodeLanguage): string {
   const tools = toolsFor('code', snapshot);
   const texts: string[] = [];
   let length = 0;
@@ -285,7 +285,7 @@ function propertyName(name: string): string {
 }
 
 /** Returns the tools that code of an agent may call, as an executor gives them to it. */
-export function codeTools(snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): CodeTool[] {
+export function codeTools(snapshot: CallingAgent): CodeTool[] {
   return toolsFor('code', snapshot).map((tool) => ({ name: tool.name, parameters: parameterNames(tool) }));
 }
 

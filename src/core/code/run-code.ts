@@ -5,7 +5,7 @@ import type { CodeCall } from '../domain/execution.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import { RUN_CODE, unknownTool } from '../domain/tool-calls.ts';
 import { type CheckedArguments, invalidArguments, readArguments } from '../json-schema/read-by-schema.ts';
-import { codeCallId, LANGUAGE_NAMES, toolsFor } from './callable-tools.ts';
+import { type CallingAgent, codeCallId, LANGUAGE_NAMES, toolsFor } from './callable-tools.ts';
 import { describeFunctions } from './describe-functions.ts';
 
 /** Returns the tool through which the model of an agent runs code; undefined for an agent without code. */
@@ -14,7 +14,7 @@ export function runCodeTool({ code, tools }: Pick<AgentSnapshot, 'code' | 'tools
   return { name: RUN_CODE, description: describeRunCode(code, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };
 }
 
-function describeRunCode(code: CodeSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string {
+function describeRunCode(code: CodeSnapshot, snapshot: CallingAgent): string {
   const { language } = code.executor;
   const spoken = LANGUAGE_NAMES[language];
   return [
@@ -30,7 +30,7 @@ function describeRunCode(code: CodeSnapshot, snapshot: Pick<AgentSnapshot, 'tool
 }
 
 /** Returns the rules of code, one sentence or two each. */
-export function codeRules({ executor, injected }: CodeSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string[] {
+export function codeRules({ executor, injected }: CodeSnapshot, snapshot: CallingAgent): string[] {
   const { language, allowedImports } = executor;
   return [
     ...callRules(language, toolsFor('code', snapshot)[0]?.name ?? 'name'),
@@ -100,7 +100,7 @@ export function checkRunCode(given: JsonValue): CheckedArguments {
 }
 
 interface CodeCallPlace {
-  snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>;
+  snapshot: CallingAgent;
   /** The id of the call of `run_code`. */
   callId: string;
   /** The number of calls that the cell has made before. */

@@ -3,7 +3,6 @@ import type { ApprovalRequirement } from './approvals.ts';
 import type { ContentItem, SpilledContent, ToolCall } from './content.ts';
 import type { ContextOperation } from './deps.ts';
 import type { CodeCallResult, CodeJournal, Moment } from './execution.ts';
-import type { GuardrailReport } from './guardrails.ts';
 import { AFTER_CALL_EVENTS, CALL_EVENTS, type CallReview, type HookRecord, hooksFor, type HookSnapshot, remoteHooks } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { WorkerWait } from './missing-definitions.ts';
@@ -35,7 +34,7 @@ export interface DataView {
   state: JsonObject;
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
-  /** The answer that guardrails check. */
+  /** The answer that is checked before it counts. */
   answer?: JsonValue;
   /** The agent that came with the input of the run, until it is resolved. */
   document?: AgentDocument;
@@ -134,8 +133,6 @@ export interface HookedCalls {
 /** Result of `callHooks` before calls: all problems and all decisions, and what else is new. */
 export interface ReviewedCalls extends CallReview {
   approvals?: Record<string, ApprovalRequirement>;
-  /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
-  guardrails?: GuardrailReport;
 }
 
 /**
@@ -190,19 +187,13 @@ export interface RunSegmentInput extends OfRun, DataInput {
 /** Result of `runCode`. A local activity tells its location, because the history has no input of it. */
 export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?: number } & (
   | { type: 'cold' }
-  | {
+  | ({
       type: 'calls';
       /** Their ids follow from the call of `run_code` and from their numbers. */
       calls: Pick<ToolCall, 'name' | 'arguments'>[];
-      problems?: Record<string, string>;
-      approvals?: Record<string, ApprovalRequirement>;
-      rewrites?: CallReview['rewrites'];
-      /** The answers of hooks about the calls. */
-      hooks?: CallReview['hooks'];
-      guardrails?: GuardrailReport;
       digest: string;
       durationMs: number;
-    }
+    } & Omit<ReviewedCalls, 'injections'>)
   | {
       type: 'ended';
       /** The id of the result. */

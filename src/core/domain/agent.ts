@@ -7,11 +7,12 @@ import type { HookRecord, HookSnapshot } from './hooks.ts';
 import type { HostedTool } from './hosted.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
 import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
-import type { Permissions, ToolCategory } from './permissions.ts';
+import type { Permissions } from './permissions.ts';
 import { ANSWER_RULES, type AnswerRules, type ProgramDocument } from './program-document.ts';
 import type { ContinueAsNewThresholds } from './run.ts';
 import * as s from './shape.ts';
 import type { ModelPrice } from './usage.ts';
+import type { ToolCategory } from './tool-categories.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
@@ -48,7 +49,7 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   result?: JsonObject;
   /** The callers that may call it. Absent: the model and code. */
   callers?: ToolCaller[];
-  /** The kind of effect that it has, for rules of permissions. */
+  /** The kind of effect that it has, for rules about calls. */
   category?: ToolCategory;
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
   notExecutable?: true;
@@ -522,4 +523,9 @@ export function withDocument(snapshot: AgentSnapshot, document: AgentDocument): 
   if (output === undefined) return whole;
   const isSame = Object.keys(output.providerSchema).length === 0;
   return { ...whole, output: { ...output, schema, providerSchema: isSame ? schema : output.providerSchema } };
+}
+
+/** True if an agent has guardrails for its answers: nothing that may be one is shown before they have passed it. */
+export function checksAnswers({ guardrails = [] }: Pick<AgentSnapshot, 'guardrails'>): boolean {
+  return guardrails.some(({ type }) => type === 'output');
 }

@@ -184,3 +184,6 @@ export async function joinPieces<Other extends object>(
     if (one.piece.text === '') throw new TypeError(`The JSON text of a value ends after ${text.length} of ${one.piece.of} characters`);
   }
 }
+
+/** The most characters of the name of a capability. */
+export const MAX_CAPABILITY_NAME = 64;

@@ -71,13 +71,6 @@ export interface KeptAgent {
   turns: number;
 }
 
-/** The calls of a response that have not started, with the one that starts now. */
-export interface CallsLeft {
-  all: number;
-  /** The number of them that start an agent. */
-  agents: number;
-}
-
 // The contract between a run, its children, and the activities that read them. Plain JSON; see `src/core/protocol.ts`.
 
 /** Answer of the `childInput` query. */

@@ -57,11 +57,6 @@ export function guardrailsOf(snapshot: { guardrails?: readonly GuardrailSnapshot
   return snapshot.guardrails?.filter((guardrail) => guardrail.type === type) ?? [];
 }
 
-/** True if an agent has guardrails for its answers: nothing that may be one is shown before they have passed it. */
-export function guardsAnswers(snapshot: { guardrails?: readonly GuardrailSnapshot[] }): boolean {
-  return guardrailsOf(snapshot, 'output').length > 0;
-}
-
 /** Returns the first finding that refuses what was checked. */
 export function refusalIn({ findings }: GuardrailReport): GuardrailFinding | undefined {
   return findings.find(({ outcome }) => outcome === 'tripped' || outcome === 'failed');

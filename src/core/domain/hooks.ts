@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts';
 import * as s from './shape.ts';
+import type { GuardrailReport } from './guardrails.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -121,7 +122,7 @@ export interface HookRecord {
   callId?: string;
 }
 
-/** The records and the effect of hooks on the calls of one response. */
+/** The records and the effect of hooks and guardrails on the calls of one response. */
 export interface CallReview {
   /** Call id → why the call must not run. */
   problems?: Record<string, string>;
@@ -131,6 +132,8 @@ export interface CallReview {
   injections?: Record<string, string>;
   /** The answers that were not a plain allow. */
   hooks?: HookRecord[];
+  /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
+  guardrails?: GuardrailReport;
 }
 
 /** Returns the text of a call that a hook denied, for the model. */

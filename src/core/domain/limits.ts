@@ -345,3 +345,8 @@ function leftOf(limit: number | null | undefined, otherwise: number | null, used
 export function shouldCompact({ compactAfter = DEFAULT_COMPACT_AFTER }: { compactAfter?: number | null }, turns: number): boolean {
   return compactAfter !== null && turns > compactAfter;
 }
+
+/** Returns the limit in dollars alone; undefined if there is none. */
+export function costLimitOf({ costUsd }: { costUsd?: number | null } = {}): { costUsd: number } | undefined {
+  return costUsd === undefined || costUsd === null ? undefined : { costUsd };
+}

@@ -1,7 +1,7 @@
 import { DEFAULT_POLICY, type MemoryPolicy, type ToolSnapshot } from './agent.ts';
 import type { JsonObject } from './json.ts';
-import type { ToolCategory } from './permissions.ts';
 import type { Event, MemoryNote } from './record.ts';
+import type { ToolCategory } from './tool-categories.ts';
 
 /** The tool by which the model stores a value under a key. */
 export const REMEMBER = 'remember';

@@ -6,7 +6,6 @@ import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
-import type { GuardrailReport } from './guardrails.ts';
 import { type CallReview, type HookRecord, inlineHooks } from './hooks.ts';
 import type { HostedCall, HostedTool } from './hosted.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
@@ -243,21 +242,17 @@ export type OutputVerdict =
   | { type: 'problem'; problem: string };
 
 /** A model response as it enters history: checked, with every call named and identified. */
-export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injections' | 'hooks'>, AnswerOrigin {
+export interface RecordedResponse extends CallReview, AnswerOrigin {
   /** The id of the event that records the response. */
   id: string;
   /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */
   content: ContentItem[];
   finishReason: FinishReason;
   usage: UsageStats | null;
-  /** Call id → why the call must not run. The model reads it. */
-  problems?: Record<string, string>;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
   /** The hooks with a separate activity have reviewed the calls. */
   reviewed?: true;
-  /** The checks of its calls by guardrails, if one did not simply pass, or a check has used a model. */
-  guardrails?: GuardrailReport;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;

@@ -1,6 +1,8 @@
 import { defined } from './defined.ts';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import * as s from './shape.ts';
+import { type ToolCategory, TOOL_CATEGORIES } from './tool-categories.ts';
+import { MAX_CAPABILITY_NAME } from './byte-budgets.ts';
 
 export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 
@@ -10,11 +12,6 @@ export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
-export const TOOL_CATEGORIES = ['read', 'write', 'execute', 'communicate', 'search', 'network'] as const;
-
-/** The kind of effect that a tool has. */
-export type ToolCategory = (typeof TOOL_CATEGORIES)[number];
-
 /** The category of every hosted tool: what it reads and sends leaves the reach of the run. */
 export const HOSTED_CATEGORY: ToolCategory = 'network';
 
@@ -22,9 +19,6 @@ export const HOSTED_CATEGORY: ToolCategory = 'network';
 const MAX_GLOB_LENGTH = 256;
 
 const GLOB = s.boundedText({ minLength: 1, maxLength: MAX_GLOB_LENGTH });
-
-/** The most characters of the name of a capability. */
-export const MAX_CAPABILITY_NAME = 64;
 
 const RULE = {
   /** A glob for the name of the tool; upper and lower case are the same. */

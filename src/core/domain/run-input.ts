@@ -84,6 +84,22 @@ const PARENT_MEMBERS = {
 /** The run that started a run as its child. */
 export interface ParentRun extends s.ObjectOf<typeof PARENT_MEMBERS> {}
 
+/** The name of the parent among the slices of a run. */
+export const PARENT = 'parent';
+
+/** Returns the run that started a run as its child, or that of a carried state; undefined if a caller started it. */
+export function parentOf({ slices }: { slices?: Record<string, unknown> }): ParentRun | undefined {
+  return slices?.[PARENT] as ParentRun | undefined;
+}
+
+/** The rules of the ancestors of a run, which hold for it too. */
+export type InheritedRules = Pick<ParentRun, 'permissions' | 'hooks'>;
+
+/** Returns the rules that a run has from its ancestors. */
+export function inheritedRules({ permissions, hooks }: InheritedRules = {}): InheritedRules {
+  return defined({ permissions, hooks });
+}
+
 /** The parent as the input of a child names it. */
 export type ParentInput = Omit<ParentRun, 'checkAt'>;
 

@@ -47,6 +47,22 @@ export interface SessionState extends SessionInput {
   opens?: true;
 }
 
+/** The name of the state of a session among the slices of its run. */
+export const SESSION = 'session';
+
+/** Returns the state of the session that a run, or its carried state, is; undefined for a run that ends with its answer. */
+export function sessionOf({ slices }: { slices?: Record<string, unknown> }): SessionState | undefined {
+  return slices?.[SESSION] as SessionState | undefined;
+}
+
+/** The name of the results of turns among the slices of a run. */
+export const TURNS = 'turns';
+
+/** Returns the results of the turns that have ended in this execution. */
+export function endedTurns({ slices }: { slices?: Record<string, unknown> }): readonly TurnResultFields[] {
+  return (slices?.[TURNS] as TurnResultFields[] | undefined) ?? [];
+}
+
 /** The settings of a session that override those of its agent. */
 export interface SessionOverrides extends RunOverrides {
   limits?: LimitChanges;

@@ -47,7 +47,7 @@ export function hasToolCalls(step: StepResult): boolean {
 }
 
 /**
- * The reasons why a call did not run, in the words of summaries. `refused`: a person, a permission, a guardrail or a hook said no.
+ * The reasons why a call did not run, in the words of summaries. `refused`: a person, a rule or a check said no.
  * `answered`: a person gave the result. `unknown`: there is no such tool. `invalid`: the arguments do not fit. `not_started`: the run
  * ended or was told something else before, a limit had no room for it, or nothing implements the tool.
  */

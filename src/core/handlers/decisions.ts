@@ -9,7 +9,7 @@ import type { Principal } from '../domain/run.ts';
 import { isoTime } from '../domain/time.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { abovePart, raised } from '../kernel/limits.ts';
-import { permissionVerdict } from '../capabilities/permissions.ts';
+import { deniedAgain } from '../kernel/tool-calls.ts';
 import { decidedOf, noApprovals, pendingOf, type RunState, withoutContent } from '../kernel/run-state.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import type { ApproveInput, DecisionReceipt, RaiseInput, RaiseReceipt, RejectInput, RespondInput } from '../protocol.ts';
@@ -116,20 +116,16 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
   if (kind === 'limit') return request.arguments === undefined ? undefined : limitsRefusal(run, request.arguments, refused);
   const tool = run.state?.snapshot.tools.find(({ name }) => name === toolName);
   if (type === 'approve' && request.arguments !== undefined) {
-    return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ?? permissionRefusal(run, waiting, request.arguments);
+    return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ?? deniedArguments(run, waiting, request.arguments);
   }
   if (type === 'respond') return valueRefusal(waiting, 'content', request.content, tool?.answer);
   return undefined;
 }
 
-/** Refuses edited arguments with which the permissions deny the call. */
-function permissionRefusal(
-  { runId, state }: MessageReceiver,
-  { toolName, callId }: PendingApproval,
-  args: JsonObject,
-): Refusal | undefined {
-  const tool = state?.snapshot.tools.find(({ name }) => name === toolName);
-  const { denied } = state === undefined || tool === undefined ? {} : permissionVerdict(state, tool, args);
+/** Refuses edited arguments with which a rule denies the call. */
+function deniedArguments({ runId, state }: MessageReceiver, { toolName, callId }: PendingApproval, args: JsonObject): Refusal | undefined {
+  const call = { type: 'tool_call' as const, toolCallId: callId, name: toolName, arguments: args };
+  const denied = state === undefined ? undefined : deniedAgain(state, { call, made: { content: [call] }, place: '' });
   if (denied === undefined) return undefined;
   const message = `"arguments" for call "${callId}" of run "${runId}": ${denied} Edit them otherwise, or reject the call`;
   return { code: 'not_permitted', message };
@@ -168,7 +164,7 @@ function valueRefusal(
 
 /** Raises limits of the run while it runs or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
-  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, "costUsd": 2, ...}, "by"?}',
+  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, ...}, "by"?}',
   refusal(run, input) {
     const problem = raiseProblem(input);
     if (problem !== undefined) return invalidRequest(run, 'raise', problem);

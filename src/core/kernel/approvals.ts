@@ -6,6 +6,7 @@ import {
   type PendingApproval,
   RAISE_LIMITS,
   type RefusedRequest,
+  type RememberedDecision,
 } from '../domain/approvals.ts';
 import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
@@ -14,15 +15,25 @@ import type { LimitChanges, LimitReached } from '../domain/limits.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall } from '../domain/tool-calls.ts';
 import { fitsContinueAsNew } from './continue-as-new.ts';
-import { asRewritten, deniedAgain } from './gate.ts';
+import { asRewritten, deniedAgain, type PreparedCall, type ToolBatch } from './tool-calls.ts';
 import type { Verdict } from '../domain/awaited-verdicts.ts';
 import { hasFixedDeadline, raisable, raiseLimits } from './limits.ts';
 import { takeRequests } from './messages.ts';
 import { endAtLimit, type NextStep, type Position, type ToolBatchContext } from './next-step.ts';
 import { points } from './points.ts';
 import { type Authorization, callResult, notRunResult, type RunPorts, type ToolInvocation, unknownResult } from './ports.ts';
-import { deadlineOf, decide, decidedOf, isAskedAbout, pendingOf, recordEvent, rememberedFor, type RunState } from './run-state.ts';
-import type { PreparedCall, ToolBatch } from './tool-calls.ts';
+import {
+  type Approvals,
+  deadlineOf,
+  decidedOf,
+  isAskedAbout,
+  pendingOf,
+  recordEvent,
+  rememberedFor,
+  type RunState,
+  withoutContent,
+} from './run-state.ts';
+import { newest } from '../domain/byte-budgets.ts';
 
 // Tool phase: calls that need a decision.
 
@@ -248,6 +259,32 @@ function recordDecision(state: RunState, ports: RunPorts, decision: Decision): D
   return decision;
 }
 
+/** The most decisions that a run keeps in memory, to recognise those that are sent again, and their bytes of JSON. */
+const DECIDED = { count: 500, bytes: 60_000 };
+const REMEMBERED = { count: 100, bytes: 20_000 };
+
+/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls, of that agent if it is not the one that the run began with. */
+export function decide(approvals: Approvals, decision: Decision, agent?: string): void {
+  const { callId, remember, type, toolName, digest } = decision;
+  const summary = withoutContent(decision);
+  approvals.pending = approvals.pending.filter((one) => one.callId !== callId);
+  approvals.decided = newest([...approvals.decided, summary], DECIDED);
+  if (remember === undefined || type === 'respond') return;
+  const { id, reason, by, verifiedBy, at } = summary;
+  const remembered: RememberedDecision = {
+    id,
+    type,
+    toolName,
+    ...defined({ agent }),
+    ...(remember === 'arguments' ? { digest } : {}),
+    ...defined({ reason }),
+    by,
+    ...defined({ verifiedBy }),
+    at,
+  };
+  approvals.remembered = newest([...approvals.remembered, remembered], REMEMBERED);
+}
+
 function refuseDecision(
   state: RunState,
   ports: RunPorts,
@@ -293,9 +330,9 @@ export function awaitAgain(state: RunState, ports: RunPorts): void {
   for (const waiting of state.approvals.pending) points.decisionAwaited(state, ports, waiting);
 }
 
-/** Sets the status according to the pending approvals, of the run and of its children, and informs observers. */
+/** Sets the status according to the pending approvals, of the run and of what it waits for, and informs observers. */
 export function showWaiting(state: RunState, ports: RunPorts): void {
-  const isWaiting = state.approvals.pending.length > 0 || ports.inbox.hasWaitingChild;
+  const isWaiting = state.approvals.pending.length > 0 || points.waitsForPerson(ports);
   const status = isWaiting ? 'pending_confirmation' : 'running';
   if (status === state.status && status === 'running') return;
   state.status = status;

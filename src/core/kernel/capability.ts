@@ -1,7 +1,6 @@
-import type { LimitRaise } from '../domain/limits.ts';
+import type { LimitChanges, LimitRaise } from '../domain/limits.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalRequirement, PendingApproval } from '../domain/approvals.ts';
-import type { CallsLeft } from '../domain/children.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
@@ -16,6 +15,8 @@ import type { WindowEvent } from '../domain/window.ts';
 import type { CallPosition, CallsEnd, EndedCalls, Ending, NextStep, PhasePosition, ToolBatchContext, ToolsPosition } from './next-step.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from './ports.ts';
 import type { RunState, Slice } from './run-state.ts';
+import type { ParentInput } from '../domain/run-input.ts';
+import type { NextTurnInput } from '../domain/requests.ts';
 
 // Shared state: the points of the loop at which capabilities act.
 
@@ -31,7 +32,10 @@ export type NarrowedTool = Pick<ToolSnapshot, 'name'> & Partial<ToolSnapshot>;
  */
 export interface Capability<Ports extends RunPorts = RunPorts> {
   name: string;
-  /** Its values in the state of a run. Nobody else reads them: who asks about them calls a function of the capability. */
+  /**
+   * Its values in the state of a run, and the requests in its inbox that only it knows. Nobody else reads them: who asks about them calls
+   * a function of the capability.
+   */
   slices?: readonly Slice<unknown>[];
   /** Its reasons to stop or to change a call. */
   gates?: readonly Gate[];
@@ -67,6 +71,8 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
 
   /** Returns fields of the request of a model call. */
   modelCallParts?(state: RunState, position: CallPosition): Partial<ModelCall>;
+  /** Returns further fields of the input of a model call: what its activity is to do for the capability. */
+  modelCallInput?(state: RunState, position: CallPosition): JsonObject;
   /** A model call is about to be scheduled. Returns what is to run beside it: its port is called here, before the port of the model. */
   duringModelCall?(state: RunState, ports: Ports): BesideModelCall | undefined;
   /** The provider has refused a conversation as too long. Shortens it; undefined if nothing can be taken out. Returns the end of the run if that fails. */
@@ -84,10 +90,14 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
 
   /** Calls were made, and none has passed its gate. Returns the calls with what was found out about them. */
   callsMade?(state: RunState, ports: Ports, position: ToolsPosition): Promise<ToolsPosition> | undefined;
+  /** Calls were reviewed once more. Returns fields of their response, with what both reviews found. */
+  callsReviewed?(response: RecordedResponse, review: Partial<RecordedResponse>): Partial<RecordedResponse>;
   /** The calls are about to be asked at the gate; also before waiting calls are decided about. Takes requests that hold for them from the inbox. */
   gateOpens?(state: RunState, ports: Ports): void;
   /** Returns the reason why the run must not call a tool now, whatever its arguments. */
   narrowsTool?(state: Pick<RunState, 'snapshot' | 'slices'>, tool: NarrowedTool): string | undefined;
+  /** True if something that the run waits for waits for a person. */
+  waitsForPerson?(ports: Pick<RunPorts, 'inbox'>): boolean;
   /** A decision begins to be waited for, in this execution or again in the next one. */
   decisionAwaited?(state: RunState, ports: Ports, waiting: PendingApproval): void;
   /** True if the problem of a call is that it was refused, and not that it is invalid. */
@@ -153,12 +163,23 @@ export interface Capability<Ports extends RunPorts = RunPorts> {
   /** The conversation was emptied between two turns. */
   conversationCleared?(state: RunState): void;
 
+  // What other runs have of this one.
+
+  /** Returns rules of the run that hold for the runs that it starts, too. */
+  passesOn?(state: RunState): Partial<ParentInput>;
+  /** The same for a run that was started before, which is given another message. Those that hold since it was started are left out. */
+  passesOnLater?(state: RunState): Partial<NextTurnInput>;
+  /** Takes rules that the parent passes on with a message. True if the agent has changed by them. */
+  takesRules?(state: RunState, next: NextTurnInput): boolean;
+
   // What others see.
 
   /** Usage was added to that of the run: adds it where else it counts. */
   spent?(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void;
   /** Returns the amounts that limits compare: what others have used for the run counts, and what no limit is about does not. */
   withOthers?(state: RunState, used: UsedAmounts): UsedAmounts;
+  /** Returns the part of the limits of another run that this one has been given: no raise exceeds it. */
+  limitsGiven?(state: Pick<RunState, 'slices'>): GivenLimits | undefined;
   /** Returns these for the result of a run, or of a turn. */
   countParts?(state: RunState): Partial<RunResultFields>;
   /** Returns the name of the agent that acts, unless the run began with it: decisions that are remembered hold for its tools alone. */
@@ -201,7 +222,21 @@ export interface UsedAmounts {
   toolCalls: number;
 }
 
+/** A part of the limits of a run, which another one has been given. */
+export interface GivenLimits {
+  /** The id of the run that has given it. */
+  by: string;
+  most: LimitChanges;
+}
+
 // Tool phase: calls that may outlast an execution.
+
+/** The calls of a response that have not started, with the one that starts now. */
+export interface CallsLeft {
+  all: number;
+  /** The number of them that start an agent. */
+  agents: number;
+}
 
 /** A call that continues: the next execution waits for it. */
 export interface LeftCall {

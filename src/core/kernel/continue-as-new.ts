@@ -19,7 +19,7 @@ import {
   type ToolOutcome,
   withoutRecorded,
 } from './ports.ts';
-import { carriedSlices, resumedSlices, type RunState, sliceBytes, type Slices } from './run-state.ts';
+import { carriedSlices, resumedSlices, type RunState, sliceBytes, type Slices, slicesProblem } from './run-state.ts';
 import type { ToolBatch } from './tool-calls.ts';
 
 // Shared state: room in the history, before a model call and before a tool call.
@@ -106,8 +106,7 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const events = window.events.length * (EVENT_BYTES + name);
   const notRun = state.toolCallsNotRun === undefined ? [] : [state.toolCallsNotRun];
   const numbers = [...state.toolCallsByName, ...notRun, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
-  const session = state.session === undefined ? 0 : jsonBytes(state.session);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + session + sliceBytes(state) + events;
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + sliceBytes(state) + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 
@@ -193,10 +192,21 @@ const THOUGHT_BYTES = 48_000;
 /** The carried state, or why this code cannot continue with it. */
 type ContinuedStateCheck = { ok: true; continuedState: ContinueAsNewState } | { ok: false; problem: string };
 
-/** Reads the state that the execution before has carried over. Only its version is checked: a run has written it. */
-export function readContinueAsNewState(value: unknown): ContinuedStateCheck {
+/**
+ * Reads the state that the execution before has carried over. Only its version is checked: a run has written it. A state that has passed
+ * through other hands since then (`isForeign`) also has the shape that its slices declare.
+ */
+export function readContinueAsNewState(value: unknown, { isForeign = false } = {}): ContinuedStateCheck {
   const version = isJsonObject(value) ? value['version'] : undefined;
-  if (version === STATE_VERSION) return { ok: true, continuedState: value as ContinueAsNewState };
+  if (version === STATE_VERSION) {
+    const continuedState = value as ContinueAsNewState;
+    const misfit = isForeign ? (slicesProblem(continuedState) ?? slicesProblem(continuedState.inbox)) : undefined;
+    if (misfit === undefined) return { ok: true, continuedState };
+    return {
+      ok: false,
+      problem: `the carried state of the run was changed: ${misfit}. Pass it on as the execution before has returned it`,
+    };
+  }
   const found = typeof version === 'number' ? `has version ${version}` : 'has no version';
   const problem = `the carried state of the run ${found}, and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
   return { ok: false, problem };
@@ -241,7 +251,7 @@ export function toContinueAsNewState(
 }
 
 /** The optional fields that a run and the carried state have in common. */
-const COMMON_FIELDS = ['measured', 'toolCallsNotRun', 'resultIds', 'lastError', 'principal', 'session', 'parent'] as const;
+const COMMON_FIELDS = ['measured', 'toolCallsNotRun', 'resultIds', 'lastError', 'principal'] as const;
 
 type CommonField = (typeof COMMON_FIELDS)[number];
 

@@ -18,6 +18,7 @@ import {
 } from '../domain/usage.ts';
 import { isListed } from '../domain/fallback.ts';
 import { estimatedPromptTokens, estimatedTokens } from '../domain/snapshot-sizes.ts';
+import type { GivenLimits } from './capability.ts';
 import { points } from './points.ts';
 import { recordEvent, type RunClock, type RunState } from './run-state.ts';
 
@@ -151,40 +152,42 @@ function higher<Changes extends Record<string, number>>(now: Record<string, unkn
   return Object.fromEntries(entries) as Changes;
 }
 
-// Shared state: the part of the limits of its parent that a run has been given. No raise exceeds it.
+// Shared state: the part of the limits of another run that a run has been given. No raise exceeds it.
 
-type OfParent = Pick<RunState, 'limits' | 'parent'>;
+type Limited = Pick<RunState, 'limits' | 'slices'>;
 
 /** Returns why changes of the limits would exceed the part that the run has been given; undefined if they do not. */
-export function abovePart(state: OfParent, changes: LimitChanges): string | undefined {
-  const { limits, parent } = state;
-  const within = withinPart(state, changes);
-  for (const [name, most] of limitNumbers(within)) {
+export function abovePart(state: Limited, changes: LimitChanges): string | undefined {
+  const given = points.limitsGiven(state);
+  if (given === undefined) return undefined;
+  for (const [name, most] of limitNumbers(withinPart(state, given, changes))) {
     if (most === limitNumbers(changes).get(name)) continue;
     return (
-      `limit "${name}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
-      'which started it: a child keeps its part. Raise the limit of the root: the runs that start after that get more of it'
+      `limit "${name}" is ${limitNumbers(state.limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${given.by}", ` +
+      'which started it: it keeps its part. Raise the limit of the root: the runs that start after that get more of it'
     );
   }
   return undefined;
 }
 
 /** Returns a reached limit with a proposal within that part; undefined if the limit cannot be raised. */
-export function raisable(state: OfParent, reached: LimitReached): LimitReached | undefined {
-  if (state.parent?.left === undefined) return reached;
-  const proposal = withinPart(state, reached.proposal);
+export function raisable(state: Limited, reached: LimitReached): LimitReached | undefined {
+  const given = points.limitsGiven(state);
+  if (given === undefined) return reached;
+  const proposal = withinPart(state, given, reached.proposal);
   const now = limitNumbers(state.limits);
   return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
 }
 
-/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the parent. */
-export function hasFixedDeadline({ limits, parent }: OfParent): boolean {
-  return limits.onLimit !== 'ask' || (parent?.left?.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
+/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the run that started it. */
+export function hasFixedDeadline(state: Limited): boolean {
+  const { limits } = state;
+  return limits.onLimit !== 'ask' || (points.limitsGiven(state)?.most.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
 }
 
 /** Returns changes of which none exceeds the part. */
-function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
-  const most = limitNumbers(parent?.left ?? {});
+function withinPart({ limits }: Limited, given: GivenLimits, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
+  const most = limitNumbers(given.most);
   const bound = (name: string, value: number): number => {
     // The final attempt is one of the steps that the run has been given.
     const final = name === 'steps' && limits.finalAttempt ? 1 : 0;

@@ -151,6 +151,7 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
 }
 
 function modelCall(state: RunState, position: CallPosition): ModelCall {
+  const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
   const skipped = countSkipped(news);
@@ -164,6 +165,7 @@ function modelCall(state: RunState, position: CallPosition): ModelCall {
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     ...points.modelCallParts(state, position),
+    ...(Object.keys(input).length === 0 ? {} : { input }),
     newEvents: countNewEvents(window, seenEvents),
     final: position.final,
   };

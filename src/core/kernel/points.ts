@@ -2,7 +2,7 @@ import type { LimitRaise } from '../domain/limits.ts';
 import type { PendingApproval } from '../domain/approvals.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import type { ContentItem, ToolCall } from '../domain/content.ts';
-import type { JsonValue } from '../domain/json.ts';
+import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
@@ -19,6 +19,7 @@ import type {
   EndedCall,
   FailedModelCall,
   Gate,
+  GivenLimits,
   LongCalls,
   MadeCalls,
   NarrowedTool,
@@ -28,6 +29,8 @@ import type {
 import type { CallPosition, CallsEnd, EndedCalls, Ending, NextStep, ToolBatchContext, ToolsPosition } from './next-step.ts';
 import type { ModelCall, RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from './ports.ts';
 import { declareSlices, type RunState } from './run-state.ts';
+import type { ParentInput } from '../domain/run-input.ts';
+import type { NextTurnInput } from '../domain/requests.ts';
 
 // Shared state: the capabilities of all runs, composed.
 
@@ -108,6 +111,9 @@ export const points = {
   modelCallParts(state: RunState, position: CallPosition): Partial<ModelCall> {
     return joined(acting.modelCallParts, state, position);
   },
+  modelCallInput(state: RunState, position: CallPosition): JsonObject {
+    return joined(acting.modelCallInput, state, position) as JsonObject;
+  },
   duringModelCall(state: RunState, ports: RunPorts): BesideModelCall | undefined {
     let beside: BesideModelCall | undefined;
     for (const act of acting.duringModelCall ?? NONE) {
@@ -130,11 +136,17 @@ export const points = {
   callsMade(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<ToolsPosition> | undefined {
     return chained(acting.callsMade, state, ports, position);
   },
+  callsReviewed(response: RecordedResponse, review: Partial<RecordedResponse>): Partial<RecordedResponse> {
+    return joined(acting.callsReviewed, response, review);
+  },
   gateOpens(state: RunState, ports: RunPorts): void {
     for (const act of acting.gateOpens ?? NONE) act(state, ports);
   },
   narrowsTool(state: Pick<RunState, 'snapshot' | 'slices'>, tool: NarrowedTool): string | undefined {
     return found(acting.narrowsTool, state, tool);
+  },
+  waitsForPerson(ports: Pick<RunPorts, 'inbox'>): boolean {
+    return isTrue(acting.waitsForPerson, ports);
   },
   decisionAwaited(state: RunState, ports: RunPorts, waiting: PendingApproval): void {
     for (const act of acting.decisionAwaited ?? NONE) act(state, ports, waiting);
@@ -224,6 +236,15 @@ export const points = {
   conversationCleared(state: RunState): void {
     for (const act of acting.conversationCleared ?? NONE) act(state);
   },
+  passesOn(state: RunState): Partial<ParentInput> {
+    return joined(acting.passesOn, state);
+  },
+  passesOnLater(state: RunState): Partial<NextTurnInput> {
+    return joined(acting.passesOnLater, state);
+  },
+  takesRules(state: RunState, next: NextTurnInput): boolean {
+    return isTrue(acting.takesRules, state, next);
+  },
   stepParts(state: RunState, response: RecordedResponse): Partial<StepResult> {
     return joined(acting.stepParts, state, response);
   },
@@ -237,6 +258,9 @@ export const points = {
     let sum = used;
     for (const act of acting.withOthers ?? NONE) sum = act(state, sum);
     return sum;
+  },
+  limitsGiven(state: Pick<RunState, 'slices'>): GivenLimits | undefined {
+    return found(acting.limitsGiven, state);
   },
   countParts(state: RunState): Partial<RunResultFields> {
     return joined(acting.countParts, state);

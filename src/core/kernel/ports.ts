@@ -3,24 +3,14 @@ import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/a
 import type { SpilledContent, ToolCall, ToolResult } from '../domain/content.ts';
 import type { ContextOperation } from '../domain/deps.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import type { HookRecord } from '../domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import type { StopReason, TerminalStatus } from '../domain/run.ts';
-import {
-  type FinishReason,
-  INTERRUPTED_CALL,
-  type NotRun,
-  OVER_CALL_LIMIT,
-  RUNNING_CALL,
-  unknownOutcome,
-  type Verified,
-} from '../domain/tool-calls.ts';
+import { INTERRUPTED_CALL, type NotRun, OVER_CALL_LIMIT, RUNNING_CALL, unknownOutcome, type Verified } from '../domain/tool-calls.ts';
 import type { WaitDeadline } from '../domain/time.ts';
 import type { Spent } from '../domain/usage.ts';
 import type { Window } from '../domain/window.ts';
 import type { Inbox } from './inbox.ts';
-import type { RunClock, RunState } from './run-state.ts';
+import type { RunClock, RunState, WithSlices } from './run-state.ts';
 
 // Shared state: the effects of all phases.
 
@@ -44,8 +34,8 @@ export interface ModelCall extends Conversation {
   skippedEvents?: number;
   /** The digest of the events since the last response, if the process of the worker has them from the workflow. */
   news?: string;
-  /** The call is given what the memory of the agent has about the newest message. */
-  recall?: true;
+  /** Further fields of the input of its activity, from capabilities. */
+  input?: JsonObject;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
   /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
@@ -83,8 +73,9 @@ export interface ToolInvocation {
   edited?: true;
 }
 
+/** `slices`: what capabilities say about the call besides. It is carried like the rest of the outcome. */
 export type ToolOutcome =
-  | {
+  | ({
       type: 'result';
       status: 'success' | 'error';
       content: JsonValue[];
@@ -108,23 +99,13 @@ export type ToolOutcome =
       isUnknown?: true;
       /** The report of the tool, if the answer of the call was lost. */
       verified?: Verified;
-      /** The answers of hooks about the result. */
-      hooks?: HookRecord[];
       /** No worker had the tool until the end of the wait: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
-      /** The final answer of a cell. */
-      finalAnswer?: { value: JsonValue };
-      /** The agent that takes over once the step has ended. */
-      transferTo?: string;
-      /** The run that the call has started as a child. */
-      childRunId?: string;
-      /** The result of that run, if it is also the result of this one; or the way in which an agent of a parallel flow ended, if it did not complete. */
-      ended?: EndOfFinalAgent;
       /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
-    }
+    } & WithSlices)
   /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
-  | { type: 'cancelled'; recordedAt?: string; isUnknown?: true; childRunId?: string }
+  | ({ type: 'cancelled'; recordedAt?: string; isUnknown?: true } & WithSlices)
   /**
    * The call may have started, and its outcome is unknown. `reason` describes how its answer was lost. Only for tools with the
    * effect `once`.
@@ -132,16 +113,6 @@ export type ToolOutcome =
   | { type: 'lost'; reason: string; recordedAt?: never };
 
 export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
-
-interface EndOfFinalAgent {
-  /** The name of the tool. */
-  tool: string;
-  status: TerminalStatus;
-  stopReason: StopReason;
-  output: JsonValue;
-  finishReason?: FinishReason;
-  error?: { code: string; message: string };
-}
 
 /** The outcome of checking that an approver may decide. `as` is the verified identity. */
 export type Authorization =

@@ -7,7 +7,16 @@ import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
 import { askAtLimit, settleDecisions } from './approvals.ts';
 import type { CallOfPhase } from './capability.ts';
-import { isFinalAnswer, noteRewrites, problemOf } from './gate.ts';
+import {
+  finalOutput,
+  findEvent,
+  isFinalAnswer,
+  noteRewrites,
+  prepareCalls,
+  problemOf,
+  recordResults,
+  recordToolStep,
+} from './tool-calls.ts';
 import { takeMessages } from './messages.ts';
 import { acceptAnswer, finishChecked, finishWithAnswer, mayRetryOutput, runModelPhase } from './model-phase.ts';
 import {
@@ -24,7 +33,6 @@ import {
 import { points } from './points.ts';
 import { interruptedResult, noWorker, type RunPorts, type ToolOutcome } from './ports.ts';
 import type { RunClock, RunState } from './run-state.ts';
-import { finalOutput, findEvent, prepareCalls, recordResults, recordToolStep } from './tool-calls.ts';
 import { isStopped, scheduleCalls } from './tool-scheduler.ts';
 
 // The loop: model phase and tool phase in turn, then closing.

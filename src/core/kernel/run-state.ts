@@ -1,22 +1,21 @@
 import type { AgentSnapshot } from '../domain/agent.ts';
 import type { ApprovalDeadline, DecidedCall, Decision, PendingApproval, RememberedDecision } from '../domain/approvals.ts';
-import { cutText, jsonBytes, newest } from '../domain/byte-budgets.ts';
+import { cutText, jsonBytes } from '../domain/byte-budgets.ts';
 import type { ChangesSoFar } from '../domain/changes.ts';
-import { defined } from '../domain/defined.ts';
 import type { JsonObject } from '../domain/json.ts';
 import type { RunLimits } from '../domain/limits.ts';
 import { givenEvents } from '../domain/model.ts';
 import type { ProgramState } from '../domain/program-run.ts';
 import { addEvent, type Event, type ExecutionContext, incrementStep, newEvent, newExecutionContext } from '../domain/record.ts';
-import type { ParentRun, RunOpening } from '../domain/run-input.ts';
+import type { RunOpening } from '../domain/run-input.ts';
 import type { Notice, Principal, RunStatus } from '../domain/run.ts';
-import type { SessionState, TurnResultFields } from '../domain/sessions.ts';
 import type { Shape } from '../domain/shape.ts';
 import { isoTime } from '../domain/time.ts';
 import { addNotRun, type CallsNotRun, type FinishReason, type NotRun, type StepResult, type ToolCallRecord } from '../domain/tool-calls.ts';
 import { type AggregatedUsage, noUsage } from '../domain/usage.ts';
 import type { PostponedCall } from '../domain/views.ts';
 import { emptyWindow, extendWindow, type Window } from '../domain/window.ts';
+import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 
 // Shared state: the run, and its record.
 
@@ -74,12 +73,6 @@ export interface RunState {
   lastError?: string;
   /** The identity on whose behalf the run acts. */
   principal?: Principal;
-  /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
-  session?: SessionState;
-  /** The results of the turns that have ended in this execution. */
-  turns?: TurnResultFields[];
-  /** The run that started this one as its child. */
-  parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** Call id → the arguments that a gate gave to a call of the present response. */
@@ -256,10 +249,6 @@ interface ApprovedCall {
   arguments?: JsonObject;
 }
 
-/** The most decisions that a run keeps in memory, to recognise those that are sent again, and their bytes of JSON. */
-const DECIDED = { count: 500, bytes: 60_000 };
-const REMEMBERED = { count: 100, bytes: 20_000 };
-
 /** Bytes of JSON of a reason that is kept in memory. */
 const REASON_BYTES = 300;
 
@@ -298,28 +287,6 @@ export function withoutContent({ arguments: _, content: __, ...decision }: Decis
   return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 
-/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls, of that agent if it is not the one that the run began with. */
-export function decide(approvals: Approvals, decision: Decision, agent?: string): void {
-  const { callId, remember, type, toolName, digest } = decision;
-  const summary = withoutContent(decision);
-  approvals.pending = approvals.pending.filter((one) => one.callId !== callId);
-  approvals.decided = newest([...approvals.decided, summary], DECIDED);
-  if (remember === undefined || type === 'respond') return;
-  const { id, reason, by, verifiedBy, at } = summary;
-  const remembered: RememberedDecision = {
-    id,
-    type,
-    toolName,
-    ...defined({ agent }),
-    ...(remember === 'arguments' ? { digest } : {}),
-    ...defined({ reason }),
-    by,
-    ...defined({ verifiedBy }),
-    at,
-  };
-  approvals.remembered = newest([...approvals.remembered, remembered], REMEMBERED);
-}
-
 /** Removes a remembered decision. Returns false if there is none with that id. */
 export function revoke(approvals: Approvals, id: string): boolean {
   const left = approvals.remembered.filter((one) => one.id !== id);
@@ -333,7 +300,7 @@ export function revoke(approvals: Approvals, id: string): boolean {
 /** The slices of a run by their names. Plain JSON; a name is here only while its slice has a value. */
 export type Slices = Record<string, unknown>;
 
-/** A run, or its carried state, from which a slice can be read. */
+/** What a slice can be part of: a run, or its carried state; its inbox; the outcome of a call. */
 export interface WithSlices {
   slices?: Slices;
 }
@@ -347,7 +314,7 @@ interface SliceOptions<Value> {
   bytes?(value: Value): number;
 }
 
-/** One value in the state of a run that a single capability reads and writes. It carries over as it is. */
+/** One value that a single capability reads and writes, in the state of a run, its inbox, or the outcome of a call. It carries over as it is. */
 export class Slice<Value> {
   readonly name: string;
   /** The form of its value, by which tests check what is carried. */
@@ -367,6 +334,11 @@ export class Slice<Value> {
 
   set({ slices }: Required<WithSlices>, value: Value): void {
     slices[this.name] = value;
+  }
+
+  /** Returns a copy with this value; the same without one. */
+  addTo<Holder extends WithSlices>(holder: Holder, value: Value | undefined): Holder {
+    return value === undefined ? holder : { ...holder, slices: { ...holder.slices, [this.name]: value } };
   }
 
   clear({ slices }: Required<WithSlices>): void {
@@ -431,4 +403,15 @@ export function sliceBytes(run: WithSlices): number {
   let bytes = 0;
   for (const one of knownSlices()) bytes += one.bytesIn(run);
   return bytes;
+}
+
+/** Returns why the slices of a carried state are not what capabilities write: their shapes are compared, and none may be unknown. */
+export function slicesProblem({ slices = {} }: WithSlices): string | undefined {
+  for (const [name, value] of Object.entries(slices)) {
+    const shape = knownSlices().find((one) => one.name === name)?.shape;
+    if (shape === undefined) return `it has an unknown slice "${name}"`;
+    const problems = checkJson(shape, value);
+    if (problems.length > 0) return `slice "${name}" does not fit: ${problemsText(problems)}`;
+  }
+  return undefined;
 }

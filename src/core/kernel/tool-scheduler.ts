@@ -1,10 +1,9 @@
 import type { ToolSnapshot } from '../domain/agent.ts';
 import { changesSoFar, declaresUpdates, mayUpdate, mustFollow } from '../domain/changes.ts';
-import type { CallsLeft } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
 import { isoTime, type WaitDeadline } from '../domain/time.ts';
 import { askForDecisions, awaitAgain, requestDecision, showWaiting, startable, takeDecisions, waitForChange } from './approvals.ts';
-import type { LeftCall, LongCalls } from './capability.ts';
+import type { CallsLeft, LeftCall, LongCalls } from './capability.ts';
 import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from './continue-as-new.ts';
 import { endsByDeadline } from './limits.ts';
 import type { ToolBatchContext } from './next-step.ts';

@@ -5,10 +5,8 @@ import type { StepDeadlineDocument, StepDocument } from '../domain/program-docum
 import type { RecordedCall } from '../domain/program-run.ts';
 import { milliseconds } from '../domain/time.ts';
 import { deadlineOf } from '../kernel/run-state.ts';
-import type { AttemptEnd, ProgramRun } from './program-run.ts';
-import { recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
-import { resolveValue } from './references.ts';
-import { lookupAt } from './scope.ts';
+import { type AttemptEnd, type ProgramRun, recordCall, recordResult, type RunningStep, stepFailure } from './program-run.ts';
+import { lookupAt, resolveValue } from './references.ts';
 
 // Programs: the decision before a step is paid.
 

@@ -9,7 +9,7 @@ import type { AskDocument, StepDocument, UnitDocument } from '../domain/program-
 import type { RunningChild } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, type RunInput } from '../domain/run-input.ts';
+import { DEFAULT_CHILD_CHECK_MS, inheritedRules, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
@@ -17,12 +17,10 @@ import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
 import { spendChild } from '../capabilities/children/children.ts';
 import { noteError } from '../kernel/run-state.ts';
-import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './ask-prompt.ts';
+import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './ask.ts';
 import { indexOf } from './program-index.ts';
-import type { AttemptEnd, ProgramRun } from './program-run.ts';
-import { failedAtOnce, recordAnswer, recordNote, type RunningStep, stepFailure } from './record.ts';
-import { insertedText, interpolate, resolveValue } from './references.ts';
-import { lookupAt } from './scope.ts';
+import { type AttemptEnd, failedAtOnce, type ProgramRun, recordAnswer, recordNote, type RunningStep, stepFailure } from './program-run.ts';
+import { insertedText, interpolate, lookupAt, resolveValue } from './references.ts';
 import { failureText, modelCallFailure } from './step-errors.ts';
 
 // Programs: the input of a child.
@@ -35,14 +33,14 @@ type ChildStartResult = { ok: true; runId: string; start: ChildStart; promptLeng
 
 /** Makes the input of the child of a step: its references resolved, as edited by a person, with the part of the limits of the run that it is `given`. */
 export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument, given: LimitChanges): ChildStartResult {
-  const { depth = 0 } = run.state.parent ?? {};
+  const { depth = 0 } = parentOf(run.state) ?? {};
   if (depth >= MAX_RUN_DEPTH) return cannotStart(`the limit of ${MAX_RUN_DEPTH} runs inside of each other is reached`);
   const { at, state } = running;
   const runId = `${run.state.runId}/${at}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
   if (runId.length > MAX_WORKFLOW_ID)
     return cannotStart(`its run id would have more than ${MAX_WORKFLOW_ID} characters: start the program with a shorter one`);
   try {
-    const parent = parentOf(run, step, { depth: depth + 1, given });
+    const parent = asParent(run, step, { depth: depth + 1, given });
     const made = prepareStart(run, running, step, parent);
     return made.ok ? { ...made, runId } : made;
   } catch (error) {
@@ -123,7 +121,7 @@ function commonInput<Limits extends LimitChanges>(
   };
 }
 
-function parentOf(
+function asParent(
   { state, ports }: ProgramRun,
   { name, timeout }: StepDocument,
   { depth, given }: { depth: number; given: LimitChanges },
@@ -133,13 +131,12 @@ function parentOf(
   if (limits.deadlineMs !== undefined) left.deadlineMs = Math.max(1, startedAt + limits.deadlineMs - ports.now());
   if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
-  const { permissions, hooks } = state.parent ?? {};
   return {
     runId: state.runId,
     depth,
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
-    ...defined({ permissions, hooks }),
+    ...inheritedRules(parentOf(state)),
   };
 }
 

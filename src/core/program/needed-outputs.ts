@@ -3,7 +3,7 @@ import { canonicalJson, type JsonObject, type JsonValue } from '../domain/json.t
 import { allSteps, isBlock, nestedLists, type ProgramDocument, type StepDocument } from '../domain/program-document.ts';
 import type { ProgramState, StepState } from '../domain/program-run.ts';
 import { addressText, type IndexedStep, indexOf, type ProgramIndex, type StepAddress } from './program-index.ts';
-import { type Lookup, readReference, type Reference, referencesIn } from './references.ts';
+import { bareReferences, type Lookup, type Reference, referencesIn } from './references.ts';
 
 /** A part of a program that refers to the output of a step. Without a step it is the unit itself, without a unit the output of the program. */
 interface Use {
@@ -127,16 +127,6 @@ function comparedReferences(indexed: IndexedStep): Reference[] {
 export function comparedValues({ unit, step }: IndexedStep): JsonValue {
   const { persona, context, instructions } = unit;
   return [persona ?? '', context ?? '', instructions ?? '', JSON.parse(JSON.stringify(step)) as JsonObject];
-}
-
-/** Returns the references without braces: those of conditions and of lists. */
-export function bareReferences(value: JsonValue): Reference[] {
-  if (Array.isArray(value)) return value.flatMap(bareReferences);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, member]) => {
-    const own = (key === 'of' || key === 'in') && typeof member === 'string' ? readReference(member) : undefined;
-    return [...(own === undefined ? [] : [own]), ...bareReferences(member)];
-  });
 }
 
 /** True if a reference has the same value in both runs. Those to steps inside of the step itself depend on the others. */

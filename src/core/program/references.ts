@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue, memberPath } from '../domain/json.ts';
-import type { ConditionDocument } from '../domain/program-document.ts';
+import type { ConditionDocument, ProgramDocument } from '../domain/program-document.ts';
 import { checkJson } from '../json-schema/check-json-schema.ts';
+import type { ProgramState } from '../domain/program-run.ts';
+import { addressText, indexOf, type Loop, parseAddress, type ProgramIndex, type StepAddress } from './program-index.ts';
 
 /** Returns the value that a reference leads to. */
 export type Lookup = (reference: Reference) => Found;
@@ -265,4 +267,364 @@ function unquoted(json: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+// Programs: the values of references.
+
+type ProgramValues = Pick<ProgramState, 'document' | 'input' | 'steps'>;
+
+/** Returns the look-up of references as a step of a program sees them. */
+export function lookupAt(program: ProgramValues, at: StepAddress): Lookup {
+  return lookupIn(scopeOf(program), at);
+}
+
+/**
+ * Returns the look-up of references in a scope. A step without an output, because it was skipped, has the value null; in a lenient
+ * program a reference to it leads to nothing, as in AXON.
+ */
+function lookupIn(values: ScopeValues, at: StepAddress): Lookup {
+  return ({ path }) => {
+    const root = rootOf(values, at, path);
+    if (root === undefined || (root.value === undefined && values.index.document.lenient === true)) return { found: false };
+    const rest = path.slice(root.names);
+    return root.address === undefined ? valueAt(root.value ?? null, rest) : outputAt(root.value ?? null, rest);
+  };
+}
+
+/** Resolves a text that is one reference, with or without braces; undefined if it resolves to nothing. */
+export function resolveReference(program: ProgramValues, reference: string, at: StepAddress): JsonValue | undefined {
+  return resolveIn(scopeOf(program), reference, at);
+}
+
+/** Returns the ids of the outputs that the references of a value need, by the address of their step: an activity finds the outputs by them. */
+export function outputIds(program: ProgramValues, at: StepAddress, value: JsonValue): Record<string, string> {
+  const references = referencesIn(value).map(({ reference }) => reference);
+  return Object.fromEntries(
+    addressesOf(program, at, references).flatMap((address) => {
+      const id = program.steps.get(address)?.outputId;
+      return id === undefined ? [] : [[address, id]];
+    }),
+  );
+}
+
+/** Returns the addresses of the steps whose outputs the references of a value need, with those that are written without braces. */
+export function neededAddresses(program: ProgramValues, at: StepAddress, value: JsonValue): string[] {
+  return addressesOf(program, at, [...referencesIn(value).map(({ reference }) => reference), ...bareReferences(value)]);
+}
+
+/** Returns the addresses of the steps to whose outputs references lead. The list of a `forEach` is needed for its item. */
+function addressesOf(program: ProgramValues, at: StepAddress, references: readonly Reference[]): string[] {
+  // Addresses do not depend on values, which may be in the payload store.
+  const values: ScopeValues = { ...scopeOf(program), outputOf: () => null };
+  const addresses = new Set<string>();
+  const add = (reference: Reference, from: StepAddress): void => {
+    const loop: ListLoop | undefined = loopOfItem(values.index, from, reference.path[0]);
+    const list = loop === undefined ? undefined : readReference(loop.in);
+    if (loop !== undefined && list !== undefined) return add(list, loop.at);
+    const address = rootOf(values, from, reference.path)?.address;
+    if (address !== undefined) addresses.add(address);
+  };
+  for (const reference of references) add(reference, at);
+  return [...addresses];
+}
+
+/** The variable of a context that holds the input of the program. */
+const INPUT = 'input';
+
+/** Makes a context of the input of a program, and of outputs by the address of their step. */
+export function contextOf(input: JsonObject, outputs: Iterable<readonly [address: string, output: JsonValue]>): UnitContext {
+  const context = new UnitContext();
+  context.setVariable(INPUT, input);
+  for (const [address, output] of outputs) context.setResult(address, output);
+  return context;
+}
+
+/**
+ * Returns the look-up of references at a step, from the outputs that its references name: an activity has them in a context, by the
+ * address of their step.
+ */
+export function lookupOf(document: ProgramDocument, context: UnitContext, at: StepAddress): Lookup {
+  const values: ScopeValues = {
+    index: indexOf(document),
+    input: context.variable(INPUT),
+    outputOf: (address) => (context.hasResult(address) ? context.result(address) : undefined),
+    roundsOf: (address) => lastRound(context.completedSteps, address),
+    resolve: (reference, from) => resolveIn(values, reference, from),
+  };
+  return lookupIn(values, at);
+}
+
+/** Returns the number of rounds of a `repeat`, as the addresses of the outputs tell it. */
+function lastRound(outputs: readonly string[], address: string): number {
+  const { unit, indexes } = parseAddress(address);
+  const depth = indexes.length;
+  let rounds = 0;
+  for (const text of outputs) {
+    const one = parseAddress(text);
+    const isInside = one.unit === unit && indexes.every((index, at) => one.indexes[at] === index);
+    if (isInside) rounds = Math.max(rounds, (one.indexes[depth] ?? -1) + 1);
+  }
+  return rounds;
+}
+
+/** Makes the scope of a program from the outputs that its steps have. */
+function scopeOf({ document, input, steps }: ProgramValues): ScopeValues {
+  const values: ScopeValues = {
+    index: indexOf(document),
+    input,
+    outputOf: (address) => {
+      const { output, spilled } = steps.get(address) ?? {};
+      if (output === undefined && spilled !== undefined) throw new TypeError(`The output of step "${address}" was not loaded`);
+      return output;
+    },
+    roundsOf: (address) => steps.get(address)?.rounds ?? 0,
+    resolve: (reference, at) => resolveIn(values, reference, at),
+  };
+  return values;
+}
+
+function resolveIn(values: ScopeValues, text: string, at: StepAddress): JsonValue | undefined {
+  const reference = readReference(text);
+  const found = reference === undefined ? undefined : lookupIn(values, at)(reference);
+  return found?.found ? found.value : undefined;
+}
+
+function rootOf(values: ScopeValues, at: StepAddress, path: Reference['path']): RootValue | undefined {
+  const [first, second] = path;
+  return resolveRoot(values, at, typeof second === 'string' ? [first, second] : [first]);
+}
+
+/** Forgets the steps inside a block, in one of its items or rounds, which no reference can name any more. */
+export function forgetInside({ steps, document }: Pick<ProgramState, 'steps' | 'document'>, { unit, step, indexes }: StepAddress): void {
+  for (const name of indexOf(document).get(unit, step).inside) {
+    const address = addressText({ unit, step: name, indexes });
+    steps.delete(address);
+    for (const at of steps.keys()) if (at.startsWith(`${address}[`)) steps.delete(at);
+  }
+}
+
+/** The values that references of a step can name, by the address of their step. */
+interface ScopeValues {
+  index: ProgramIndex;
+  input: JsonValue;
+  /** Returns the output of an execution of a step; undefined if it has none. */
+  outputOf: (address: string) => JsonValue | undefined;
+  /** Returns the number of rounds of an execution of a `repeat` that have ended or begun; 0 if it has not begun. */
+  roundsOf: (address: string) => number;
+  /** Resolves the reference to the list of a `forEach`, as its steps see it. */
+  resolve: (reference: string, at: StepAddress) => JsonValue | undefined;
+}
+
+/** The value of the first names of a reference, and the number of these names. */
+interface RootValue {
+  /** Undefined if the step has not run or has no output. */
+  value: JsonValue | undefined;
+  names: number;
+  /** The address of the step that gave the value. Absent for the input and for items. */
+  address?: string;
+}
+
+/**
+ * Resolves the root of a reference at a step: `input`, the item of a surrounding `forEach`, a step of the same unit, or
+ * a step of another unit. Undefined if the names mean nothing there.
+ */
+function resolveRoot(values: ScopeValues, at: StepAddress, names: readonly string[]): RootValue | undefined {
+  const [first = '', second] = names;
+  if (first === 'input') return { value: values.input, names: 1 };
+  const loop = loopOfItem(values.index, at, first);
+  if (loop !== undefined) {
+    const list = values.resolve(loop.in, loop.at);
+    return { value: Array.isArray(list) ? list[at.indexes[loop.depth] ?? 0] : undefined, names: 1 };
+  }
+  if (values.index.find(at.unit, first) !== undefined) return { ...stepValue(values, at, at.unit, first), names: 1 };
+  if (second === undefined || values.index.find(first, second) === undefined) return undefined;
+  return { ...stepValue(values, at, first, second), names: 2 };
+}
+
+/** A `forEach` around a step. */
+interface ListLoop {
+  /** The reference to its list. */
+  in: string;
+  /** Its address. */
+  at: StepAddress;
+  /** Its index among the loops around the step. */
+  depth: number;
+}
+
+/** Returns the innermost `forEach` around a step that gives its item that name. */
+function loopOfItem(index: ProgramIndex, at: StepAddress, name: string): ListLoop | undefined {
+  const loops = loopsAround(index, at);
+  const depth = loops.findLastIndex((loop) => loop.kind === 'forEach' && loop.as === name);
+  const loop = loops[depth];
+  return loop?.in === undefined
+    ? undefined
+    : { in: loop.in, at: { unit: at.unit, step: loop.name, indexes: at.indexes.slice(0, depth) }, depth };
+}
+
+function loopsAround(index: ProgramIndex, { unit, step }: StepAddress): readonly Loop[] {
+  return index.find(unit, step)?.loops ?? [];
+}
+
+/** Returns the output of the execution of a step that a step sees: the one in the same item and round. */
+function stepValue(values: ScopeValues, at: StepAddress, unit: string, step: string): Pick<RootValue, 'value' | 'address'> {
+  const address = addressText({ unit, step, indexes: indexesOf(values, at, unit, step) });
+  return { value: values.outputOf(address), address };
+}
+
+/** Returns the indexes of the execution. From outside of a `repeat`, that is the last round. */
+function indexesOf(values: ScopeValues, at: StepAddress, unit: string, step: string): number[] {
+  const loops = values.index.get(unit, step).loops;
+  const own = unit === at.unit ? loopsAround(values.index, at) : [];
+  const indexes: number[] = [];
+  for (const [depth, loop] of loops.entries()) {
+    const isShared = own[depth]?.name === loop.name && indexes.every((index, before) => index === at.indexes[before]);
+    const shared = isShared ? at.indexes[depth] : undefined;
+    const rounds = values.roundsOf(addressText({ unit, step: loop.name, indexes: [...indexes] }));
+    indexes.push(shared ?? Math.max(0, rounds - 1));
+  }
+  return indexes;
+}
+
+const MESSAGE_ROLES = ['system', 'user', 'assistant'] as const;
+
+/** A message of the conversation of a unit. */
+interface ContextMessage {
+  role: (typeof MESSAGE_ROLES)[number];
+  content: string;
+}
+
+/** The content of a context at one moment. Later changes do not reach it. */
+interface ContextSnapshot {
+  results: Record<string, JsonValue>;
+  variables: Record<string, JsonValue>;
+  messageCount: number;
+}
+
+/** The reason why a context refuses a call: it has nothing of that name, or cannot take what it is given. */
+export class ContextError extends Error {
+  override readonly name = 'ContextError';
+  readonly reason: 'missing' | 'invalid';
+
+  constructor(reason: ContextError['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The values that the steps of a unit work with: results of steps, variables, and the messages to and from the model. */
+export class UnitContext {
+  readonly systemPrompt: string;
+  readonly #results = new NamedValues('result of a step');
+  readonly #variables = new NamedValues('variable');
+  #messages: ContextMessage[] = [];
+
+  constructor(systemPrompt = '') {
+    this.systemPrompt = systemPrompt;
+  }
+
+  /** Keeps the result of a step. Throws a ContextError for an empty name. */
+  setResult(step: string, result: JsonValue): void {
+    this.#results.set(step, result);
+  }
+
+  /** Returns the result of a step. Throws a ContextError if there is none. */
+  result(step: string): JsonValue {
+    return this.#results.get(step);
+  }
+
+  hasResult(step: string): boolean {
+    return this.#results.has(step);
+  }
+
+  /** The names of the steps that have a result, in the order in which they got it. */
+  get completedSteps(): string[] {
+    return this.#results.names;
+  }
+
+  /** Binds a variable. Throws a ContextError for an empty name. */
+  setVariable(name: string, value: JsonValue): void {
+    this.#variables.set(name, value);
+  }
+
+  /** Returns the value of a variable. Throws a ContextError if there is none. */
+  variable(name: string): JsonValue {
+    return this.#variables.get(name);
+  }
+
+  hasVariable(name: string): boolean {
+    return this.#variables.has(name);
+  }
+
+  /** Adds a message. Throws a ContextError for an unknown role, and for an empty text, which no provider accepts. */
+  append(role: string, content: string): void {
+    const known = MESSAGE_ROLES.find((one) => one === role);
+    if (known === undefined) throw new ContextError('invalid', `"${role}" is no role of a message: it is ${MESSAGE_ROLES.join(', ')}`);
+    if (content === '') throw new ContextError('invalid', 'Message content must not be empty');
+    this.#messages.push({ role: known, content });
+  }
+
+  get messages(): readonly ContextMessage[] {
+    return this.#messages;
+  }
+
+  snapshot(): ContextSnapshot {
+    return { results: this.#results.copy(), variables: this.#variables.copy(), messageCount: this.#messages.length };
+  }
+
+  /** Forgets everything but the system prompt. */
+  reset(): void {
+    this.#results.clear();
+    this.#variables.clear();
+    this.#messages = [];
+  }
+}
+
+class NamedValues {
+  readonly #what: string;
+  readonly #values = new Map<string, JsonValue>();
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  set(name: string, value: JsonValue): void {
+    if (name === '') throw new ContextError('invalid', `The name of a ${this.#what} must not be empty`);
+    this.#values.set(name, value);
+  }
+
+  get(name: string): JsonValue {
+    const value = this.#values.get(name);
+    if (value !== undefined) return value;
+    throw new ContextError('missing', `There is no ${this.#what} "${name}" (there are: ${this.names.join(', ') || 'none'})`);
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  get names(): string[] {
+    return [...this.#values.keys()];
+  }
+
+  copy(): Record<string, JsonValue> {
+    return Object.fromEntries([...this.#values].map(([name, value]) => [name, deepCopy(value)]));
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
+}
+
+function deepCopy(value: JsonValue): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
+}
+
+/** Returns the references without braces: those of conditions and of lists. */
+export function bareReferences(value: JsonValue): Reference[] {
+  if (Array.isArray(value)) return value.flatMap(bareReferences);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const own = (key === 'of' || key === 'in') && typeof member === 'string' ? readReference(member) : undefined;
+    return [...(own === undefined ? [] : [own]), ...bareReferences(member)];
+  });
 }

@@ -3,10 +3,8 @@ import type { UnitDocument } from '../domain/program-document.ts';
 import type { UnitState } from '../domain/program-run.ts';
 import { isoTime } from '../domain/time.ts';
 import type { StepError } from '../domain/verdicts.ts';
-import type { ProgramRun } from './program-run.ts';
-import { recordNote } from './record.ts';
-import { conditionHolds } from './references.ts';
-import { lookupAt } from './scope.ts';
+import { type ProgramRun, recordNote } from './program-run.ts';
+import { conditionHolds, lookupAt } from './references.ts';
 import { loadNeeded } from './stored-outputs.ts';
 
 // Programs: units, in their order or as a graph.

@@ -8,12 +8,11 @@ import type { StepError } from '../domain/verdicts.ts';
 import { BEGINNING } from '../kernel/run-loop.ts';
 import { toContinueAsNewState } from '../kernel/continue-as-new.ts';
 import { editableFields } from './approvals.ts';
-import { askPromptTexts } from './ask-prompt.ts';
+import { askPromptTexts } from './ask.ts';
 import { type ContinuedOutput, continuedOutputs, comparedValues, ITEMS_SUFFIX, namedOutputs, neededOutputs } from './needed-outputs.ts';
 import { addressText, indexOf, parseAddress, type StepAddress } from './program-index.ts';
-import type { LoadOutcome, ProgramRun } from './program-run.ts';
-import type { RunningStep } from './record.ts';
-import { neededAddresses } from './scope.ts';
+import type { LoadOutcome, ProgramRun, RunningStep } from './program-run.ts';
+import { neededAddresses } from './references.ts';
 import { newStepError } from './step-errors.ts';
 
 // Programs: the outputs that a step needs before it acts.

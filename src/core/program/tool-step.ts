@@ -12,17 +12,14 @@ import type { StepError } from '../domain/verdicts.ts';
 import { checkArguments } from '../json-schema/read-by-schema.ts';
 import { asEdited } from '../kernel/approvals.ts';
 import type { AskedCall } from '../kernel/capability.ts';
-import { gate } from '../kernel/gate.ts';
+import { applyChanges, gate, startTool } from '../kernel/tool-calls.ts';
 import type { ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import { changesSoFar } from '../domain/changes.ts';
 import { countToolCall, noteError } from '../kernel/run-state.ts';
-import { applyChanges, startTool } from '../kernel/tool-calls.ts';
 import { type DecisionRequest, waitForDecision } from './approvals.ts';
-import type { AttemptEnd, ProgramRun } from './program-run.ts';
+import { type AttemptEnd, failedAtOnce, type ProgramRun, recordCall, recordResult, type RunningStep, stepFailure } from './program-run.ts';
 import { callIdAt } from './program-index.ts';
-import { failedAtOnce, recordCall, recordResult, type RunningStep, stepFailure } from './record.ts';
-import { resolveValue } from './references.ts';
-import { lookupAt } from './scope.ts';
+import { lookupAt, resolveValue } from './references.ts';
 import { timeoutFailure } from './step-errors.ts';
 
 // Programs: one attempt of a `tool` step.

@@ -7,11 +7,10 @@ import { jsonTextPrefix, utf8Prefix } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { noUsage } from '../domain/usage.ts';
 import type { StatusView } from '../domain/views.ts';
-import { rewrittenArguments } from '../kernel/gate.ts';
+import { findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
 import { usedAmounts } from '../kernel/limits.ts';
 import { points } from '../kernel/points.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import { findEvent } from '../kernel/tool-calls.ts';
 
 // Shared state: the progress of a run.
 

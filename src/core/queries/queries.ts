@@ -11,13 +11,11 @@ import type { RunResultFields } from '../domain/result.ts';
 import { secondsOf } from '../domain/time.ts';
 import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/window.ts';
 import { requestOf, sharedDeps } from '../capabilities/children/agent-calls.ts';
-import { asRewritten, rewrittenArguments } from '../kernel/gate.ts';
+import { asRewritten, findEvent, rewrittenArguments } from '../kernel/tool-calls.ts';
 import { callOfCode, journalOf } from '../capabilities/code/code-cells.ts';
-import { answerBeingChecked } from '../capabilities/guardrails.ts';
-import { hookedCallsOf, hookedResultOf } from '../capabilities/hooks.ts';
+import { answerAtPoint, hookedCallsOf, hookedResultOf } from '../capabilities/hooks.ts';
 import type { ModelCall } from '../kernel/ports.ts';
 import type { RunState } from '../kernel/run-state.ts';
-import { findEvent } from '../kernel/tool-calls.ts';
 import { failureText } from '../program/step-errors.ts';
 import { ITEMS_SUFFIX } from '../program/needed-outputs.ts';
 import { traceEntries, type TraceEntry, traceNames, type TracePage } from '../program/trace.ts';
@@ -124,7 +122,7 @@ function ending({ result }: QueriedRun): RunResultFields | null {
 function dataView({ state, deps, document, input, principal: given }: QueriedRun): DataView {
   const principal = state === undefined ? given : state.principal;
   const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...defined({ principal }) };
-  if (state !== undefined) return { ...data, ...defined({ answer: answerBeingChecked(state) }) };
+  if (state !== undefined) return { ...data, ...defined({ answer: answerAtPoint(state) }) };
   return { ...data, ...defined({ document, input }) };
 }
 

@@ -10,23 +10,24 @@ import type { StepValuesAnswer } from '../domain/program-run.ts';
 import { newExecutionContext } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { Principal, RunStatus, RunSubject } from '../domain/run.ts';
-import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions.ts';
+import { endedTurns, sessionOf, type SessionView, type TurnQuestion, type TurnView } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime } from '../domain/time.ts';
 import { approvalViews, progressOf } from './progress.ts';
-import { childrenOf } from '../capabilities/children/children.ts';
+import { childrenOf, childrenWaiting } from '../capabilities/children/children.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { type ApprovalsPage, type ContextPage, PAGE_BYTES, type StatusView, type StepsPage } from '../protocol.ts';
-import { isSession, limitsOf, sessionLimitReached, spentBySession } from '../sessions/open-session.ts';
+import { isSession, limitsOf, sessionLimitReached, spentBySession, stateOf } from '../sessions/open-session.ts';
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
   const { runId, agentName, executions, inbox, startedAt, state, principal, missing = [] } = run;
+  const waiting = childrenWaiting(inbox);
   const facts = { agentName, executions, queued: inbox.queued, startedAt, ...defined({ state, principal }) };
   return {
     ...statusOfRun(runId, state?.status ?? 'running', facts),
-    ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
+    ...(waiting.length === 0 ? {} : { waitingChildren: [...waiting] }),
     ...(missing.length === 0 ? {} : { missing: missing.map(missingView) }),
   };
 }
@@ -126,7 +127,7 @@ const READ_CHARACTERS = 2_000;
 export function runSubject(agentName: string, state: RunState | undefined, given?: Principal): RunSubject {
   const { tenant, user } = (state === undefined ? given : state.principal) ?? {};
   const { tags = [] } = state?.snapshot ?? {};
-  const title = state?.session?.title;
+  const title = sessionOf(state ?? {})?.title;
   const question = state === undefined ? '' : oneLine(questionOf(state).slice(0, READ_CHARACTERS), QUESTION_BYTES);
   return {
     agentName,
@@ -138,9 +139,10 @@ export function runSubject(agentName: string, state: RunState | undefined, given
 }
 
 /** Returns what the user asked: of a program its input, of a session the newest message. Compaction keeps the first message of other runs. */
-function questionOf({ program, session, context, firstOffset, window }: RunState): string {
+function questionOf(state: RunState): string {
+  const { program, context, firstOffset, window } = state;
   if (program !== undefined) return Object.keys(program.input).length === 0 ? '' : JSON.stringify(program.input);
-  if (session !== undefined) return userText(window.events.findLast(isOfUser));
+  if (isSession(state)) return userText(window.events.findLast(isOfUser));
   if (firstOffset > 0) return userText(window.events.find(isOfUser));
   const begun = context.events.findIndex(({ given, author }) => !given && author !== 'user');
   const opening = begun < 0 ? context.events : context.events.slice(0, begun);
@@ -160,7 +162,7 @@ function userText(event: ConversationEvent | undefined): string {
 /** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */
 function sessionField(state: RunState | undefined, now: number): { session?: SessionView } {
   if (state === undefined || !isSession(state)) return {};
-  const { title, turns, turn, idleSince } = state.session;
+  const { title, turns, turn, idleSince } = stateOf(state);
   const limitReached = sessionLimitReached(state, now);
   return {
     session: {
@@ -177,8 +179,8 @@ function sessionField(state: RunState | undefined, now: number): { session?: Ses
 
 /** Answers the `turn` query: the result of a turn that has ended in this execution. */
 export function turnView({ state }: QueriedRun, question: TurnQuestion | null | undefined): TurnView {
-  const { turns = 0, turn } = state?.session ?? {};
-  const ended = state?.turns ?? [];
+  const { turns = 0, turn } = sessionOf(state ?? {}) ?? {};
+  const ended = endedTurns(state ?? {});
   const asked = question?.turn ?? ended.at(-1)?.turn;
   const result = ended.find((one) => one.turn === asked);
   return {

@@ -2,21 +2,107 @@ import { defined } from '../domain/defined.ts';
 import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/limits.ts';
 import type { SessionInput } from '../domain/run-input.ts';
 import {
+  type CloseRequest,
+  endedTurns,
+  SESSION,
   type SessionLimitReached,
   type SessionOverrides,
   type SessionState,
   sessionTotals,
   type SpentByTurns,
+  type TurnInterrupt,
+  type TurnResultFields,
+  TURNS,
 } from '../domain/sessions.ts';
 import { addNotRun } from '../domain/tool-calls.ts';
 import { addRunUsage, dollars, noUsage, type SpentByDescendants } from '../domain/usage.ts';
+import type { NextTurnInput } from '../domain/children.ts';
+import { jsonBytes } from '../domain/byte-budgets.ts';
+import { anyObject, listOf } from '../domain/shape.ts';
 import { countsOf } from '../kernel/run-loop.ts';
-import type { RunState } from '../kernel/run-state.ts';
+import { type RunState, slice, type Slices, type WithSlices } from '../kernel/run-state.ts';
 
-export type OpenSession = RunState & { session: SessionState };
+/** The turns, the limits and the amounts of a session. A run that ends with its answer has none. */
+const opened = slice<SessionState>(SESSION, anyObject<SessionState>(), { bytes: jsonBytes });
+
+/** The results of the turns that have ended in this execution: those of earlier ones are in their histories. */
+const turnResults = slice<TurnResultFields[]>(TURNS, listOf(anyObject<TurnResultFields>()), { isPassing: true });
+
+/** Set once a caller has closed the session: it ends with its turn. */
+const closing = slice<CloseRequest>('closing', anyObject<CloseRequest>());
+
+/** Set once a caller has interrupted the current turn. */
+const turnInterrupt = slice<TurnInterrupt>('turnInterrupt', anyObject<TurnInterrupt>());
+
+/** The message of the run that keeps the session, before its turn has begun. */
+const nextTurn = slice<NextTurnInput>('nextTurn', anyObject<NextTurnInput>());
+
+type OfInbox = Required<WithSlices>;
+
+export const SESSION_SLICES = [opened, turnResults, closing, turnInterrupt, nextTurn] as const;
+
+/** True once a caller has closed the session. */
+export function isClosing(inbox: WithSlices): boolean {
+  return closing.of(inbox) !== undefined;
+}
+
+/** Closes the session after its turn. */
+export function closeAfterTurn(inbox: OfInbox, by: CloseRequest): void {
+  closing.set(inbox, by);
+}
+
+/** Returns the request to interrupt the current turn; undefined if there is none. */
+export function interruptOf(inbox: WithSlices): TurnInterrupt | undefined {
+  return turnInterrupt.of(inbox);
+}
+
+/** Interrupts the current turn. */
+export function interruptTurn(inbox: OfInbox, request: TurnInterrupt): void {
+  turnInterrupt.set(inbox, request);
+}
+
+/** Forgets the requests about a turn that has ended. */
+export function forgetInterrupt(inbox: OfInbox): void {
+  turnInterrupt.clear(inbox);
+}
+
+/** Returns the message of the run that keeps the session, before its turn has begun. */
+export function nextTurnOf(inbox: WithSlices): NextTurnInput | undefined {
+  return nextTurn.of(inbox);
+}
+
+/** Keeps that message until its turn begins. */
+export function keepNextTurn(inbox: OfInbox, next: NextTurnInput): void {
+  nextTurn.set(inbox, next);
+}
+
+/** Removes and returns the message of the run that keeps the session. */
+export function takeNextTurn(inbox: OfInbox): NextTurnInput | undefined {
+  const next = nextTurn.of(inbox);
+  nextTurn.clear(inbox);
+  return next;
+}
+
+/** A run that is a session. */
+export type OpenSession = RunState & { slices: Slices & { [SESSION]: SessionState } };
 
 export function isSession(state: RunState): state is OpenSession {
-  return state.session !== undefined;
+  return opened.of(state) !== undefined;
+}
+
+/** Returns the state of a session. */
+export function stateOf({ slices }: Pick<OpenSession, 'slices'>): SessionState {
+  return slices[SESSION];
+}
+
+/** Makes a run a session. */
+export function openAs(run: RunState, session: SessionState): void {
+  opened.set(run, session);
+}
+
+/** Keeps the result of a turn that has ended. */
+export function noteTurnEnd(run: RunState, turn: TurnResultFields): void {
+  turnResults.set(run, [...endedTurns(run), turn]);
 }
 
 /** The beginning of a session, besides its input. */
@@ -42,13 +128,13 @@ export function beginSession(input: SessionInput, { startedAt, opens, overrides 
 }
 
 /** Returns the limits of a session, with the defaults. */
-export function limitsOf({ session }: Pick<OpenSession, 'session'>): Required<SessionLimits> {
-  return { ...DEFAULT_SESSION_LIMITS, ...session.limits };
+export function limitsOf(state: Pick<OpenSession, 'slices'>): Required<SessionLimits> {
+  return { ...DEFAULT_SESSION_LIMITS, ...stateOf(state).limits };
 }
 
 /** Returns the limit that a session has reached; undefined if it may take another turn. */
 export function sessionLimitReached(state: OpenSession, now: number): SessionLimitReached | undefined {
-  const { session } = state;
+  const session = stateOf(state);
   const limits = limitsOf(state);
   const { tokens, cost } = sessionTotals(spentBySession(state));
   const used = {
@@ -99,7 +185,7 @@ function addSpent(before: SpentByDescendants | undefined, { usage, toolCalls, ru
 
 /** Returns the amounts of all turns of a session, the current one included. */
 export function spentBySession(state: RunState): SpentByTurns {
-  const { session } = state;
+  const session = opened.of(state);
   if (session === undefined) return countsOf(state);
   return session.turn === undefined ? session.spent : withTurn(session.spent, countsOf(state));
 }

@@ -12,6 +12,7 @@ import {
   toolLimitName,
 } from '../domain/limits.ts';
 import type { RunResultFields } from '../domain/result.ts';
+import { parentOf } from '../domain/run-input.ts';
 import type { MessageContent, TurnResultFields } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import { addRunUsage, noUsage } from '../domain/usage.ts';
@@ -27,14 +28,25 @@ import { endCancelled, type Ending, type RunPosition } from '../kernel/next-step
 import type { RunPorts } from '../kernel/ports.ts';
 import type { Inbox } from '../kernel/inbox.ts';
 import { noteError, recordEvent, type RunState } from '../kernel/run-state.ts';
-import { type OpenSession, spentBySession, withTurn } from './open-session.ts';
+import {
+  forgetInterrupt,
+  interruptOf,
+  isClosing,
+  nextTurnOf,
+  noteTurnEnd,
+  type OpenSession,
+  spentBySession,
+  stateOf,
+  takeNextTurn,
+  withTurn,
+} from './open-session.ts';
 
 /**
  * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
- * guardrail ends the turn and not the session, and so does an interrupt. Pure, like the loop of a run.
+ * check ends the turn and not the session, and so does an interrupt. Pure, like the loop of a run.
  */
 export async function runSession(state: OpenSession, ports: SessionPorts, from: RunPosition): Promise<LoopEnd> {
-  const { session } = state;
+  const session = stateOf(state);
   let position = session.turn === undefined && !session.opens ? IDLE : from;
   for (;;) {
     if (position.type === 'idle') {
@@ -59,7 +71,8 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     await ports.endChildren(state);
     const { turn, status } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
-    if (state.parent?.kept) await ports.turnEnded(state.parent.runId, turn);
+    const parent = parentOf(state);
+    if (parent?.kept) await ports.turnEnded(parent.runId, turn);
     if (status === 'completed') noteAnswer(state);
     position = IDLE;
   }
@@ -68,7 +81,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
 /** Begins a turn with the messages that it answers. Returns its end if the message of the run that keeps the session cannot be read. */
 async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
   const refreshes = isRefreshDue(state, ports.now());
-  const next = state.session.opens ? undefined : ports.inbox.takeNextTurn();
+  const next = stateOf(state).opens ? undefined : takeNextTurn(ports.inbox);
   const { queued } = ports.inbox;
   beginTurn(state, ports, next?.turn);
   const ending = next && (await readNextTurn(state, ports, next));
@@ -87,7 +100,7 @@ async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEn
  */
 function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
   if (end.type === 'continue' || end.ending.status === 'cancelled') return end;
-  const isInterrupted = ports.inbox.turnInterrupt !== undefined || (end.ending.status === 'error' && ports.cancelRequested());
+  const isInterrupted = interruptOf(ports.inbox) !== undefined || (end.ending.status === 'error' && ports.cancelRequested());
   if (!isInterrupted) return end;
   state.context.finalResult = null;
   return endCancelled(state);
@@ -98,7 +111,8 @@ const IDLE: RunPosition = { type: 'idle' };
 /** Closes a session: its output is the answer of its last turn, and its amounts are those of all turns. */
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {
   takeMessages(state, ports);
-  const { session, runId } = state;
+  const session = stateOf(state);
+  const { runId } = state;
   const output = session.output === undefined ? state.thought : session.output;
   const ending: Ending = ports.cancelRequested()
     ? { status: 'cancelled', stopReason: 'cancelled', output }
@@ -118,7 +132,8 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
  * answer. A summary that fails is left for a later turn.
  */
 async function compactAfterTurns(state: OpenSession, ports: CompactionPorts): Promise<void> {
-  const { session, snapshot } = state;
+  const session = stateOf(state);
+  const { snapshot } = state;
   if (snapshot.window?.summarise !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
   // The turn that begins is the first after the compaction.
   session.compactedAt = session.turns - 1;
@@ -130,7 +145,7 @@ const REFRESH_AFTER_MS = 3_600_000;
 
 /** True if the agent is resolved again before the turn that begins: a caller has asked for it, or its definition may have changed since. */
 function isRefreshDue(state: OpenSession, now: number): boolean {
-  const { session } = state;
+  const session = stateOf(state);
   // Each agent of a run that was handed over is pinned with it.
   if (session.refresh === 'never' || handoffCount(state) > 0) return false;
   return session.refreshDue === true || now - (session.idleSince ?? now) >= REFRESH_AFTER_MS;
@@ -138,7 +153,8 @@ function isRefreshDue(state: OpenSession, now: number): boolean {
 
 /** Resolves the agent again. If that fails, for instance because the deps do not fit any more, the agent stays as it was, and the record says so. */
 async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<void> {
-  const { session, snapshot } = state;
+  const session = stateOf(state);
+  const { snapshot } = state;
   // A caller may ask once more meanwhile: the worker may have read the definition before that.
   delete session.refreshDue;
   const resolved = await ports.refreshAgent();
@@ -166,7 +182,7 @@ async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<vo
 
 /** Gives the turn the limits of the new agent, those of the start of the session included. A limit that was raised for the turn stays as high. */
 function takeLimits(state: OpenSession, limits: RunLimits): void {
-  const { session } = state;
+  const session = stateOf(state);
   const raises = raisesBetween(session.unraised ?? state.limits, state.limits, limits);
   state.limits = limits;
   delete session.unraised;
@@ -191,7 +207,8 @@ function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): Li
  * run which keeps the session has given up those before it.
  */
 function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, number = 0): void {
-  const { session, context } = state;
+  const session = stateOf(state);
+  const { context } = state;
   session.turns = Math.max(session.turns + 1, number);
   ports.inbox.leaveTo(session.turns);
   session.turn = { number: session.turns, stepsBefore: context.currentStep };
@@ -215,12 +232,12 @@ function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, n
 
 /** Ends a turn, successful or not: the session is idle afterwards. Calls that wait for a decision are given up. */
 function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResultFields {
-  const { session } = state;
+  const session = stateOf(state);
   const { number, stepsBefore } = session.turn ?? { number: session.turns, stepsBefore: state.context.currentStep };
   state.approvals.pending = [];
   points.turnEnds(state);
   const { steps: _, ...result } = closeRun(state, ports, ending);
-  const { cancelReason } = ports.inbox.turnInterrupt ?? {};
+  const { cancelReason } = interruptOf(ports.inbox) ?? {};
   const unread = ports.inbox.leaveTo(number + 1);
   const unanswered = unread.length === 0 ? {} : { unanswered: unread };
   const turn: TurnResultFields = {
@@ -238,7 +255,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
   state.limits = session.unraised ?? state.limits;
   delete session.unraised;
   session.idleSince = ports.now();
-  ports.inbox.endTurn();
+  forgetInterrupt(ports.inbox);
   state.status = 'idle';
   const { status, stopReason, error } = ending;
   recordEvent(state, ports, {
@@ -246,7 +263,7 @@ function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResul
     content: [],
     turn: { number, status, stopReason, ...defined({ error: error?.message }), ...unanswered },
   });
-  state.turns = [...(state.turns ?? []), turn];
+  noteTurnEnd(state, turn);
   return turn;
 }
 
@@ -255,7 +272,7 @@ type Woken = 'message' | 'ended' | 'continue';
 
 /** Waits without a timer until there is a message to answer. */
 async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<Woken> {
-  const { session } = state;
+  const session = stateOf(state);
   const { inbox } = ports;
   let title: ReturnType<typeof beginTitle>;
   for (;;) {
@@ -289,7 +306,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
 function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
   if (ports.cancelRequested()) return 'ended';
   if (hasMessage(state, ports.inbox)) return 'message';
-  return ports.inbox.closing === undefined ? undefined : 'ended';
+  return isClosing(ports.inbox) ? 'ended' : undefined;
 }
 
 /** True if the session continues as new before it waits. A state that is too large to be carried stays: the next turn compacts it. */
@@ -304,7 +321,7 @@ function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean 
  * state, turns and limits of the session stay.
  */
 async function clearConversation(state: OpenSession, ports: SessionPorts): Promise<void> {
-  delete state.session.resetDue;
+  delete stateOf(state).resetDue;
   clearWindow(state, ports);
   const kept = keptAgents(state);
   if (kept.length === 0) return;
@@ -313,7 +330,8 @@ async function clearConversation(state: OpenSession, ports: SessionPorts): Promi
 }
 
 function clearWindow(state: OpenSession, ports: SessionPorts): void {
-  const { session, snapshot, window } = state;
+  const session = stateOf(state);
+  const { snapshot, window } = state;
   if (window.events.length === 0) return;
   recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarised: { head: null, tail: null } } });
   session.compactedAt = session.turns;
@@ -323,8 +341,8 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
 }
 
 /** True if there is a message to answer. A session that a run keeps answers that run alone: other messages wait for its next turn. */
-function hasMessage({ parent }: OpenSession, inbox: Inbox): boolean {
-  return parent?.kept ? inbox.nextTurn !== undefined : inbox.queued > 0;
+function hasMessage(state: OpenSession, inbox: Inbox): boolean {
+  return parentOf(state)?.kept ? nextTurnOf(inbox) !== undefined : inbox.queued > 0;
 }
 
 /**
@@ -348,22 +366,21 @@ async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextT
 }
 
 /** Gives the turn its part of the limits, and the policies of the run that keeps the session. */
-function applyLimits(state: OpenSession, ports: SessionPorts, { left, runs, permissions }: NextTurnInput): void {
-  const { parent } = state;
+function applyLimits(state: OpenSession, ports: SessionPorts, next: NextTurnInput): void {
+  const { left, runs } = next;
+  const parent = parentOf(state);
   if (parent === undefined) return;
   if (left === undefined) delete parent.left;
   else parent.left = left;
   if (parent.tree !== undefined) parent.tree = { ...parent.tree, runs };
   state.limits = narrowLimits(state.snapshot.limits, left);
-  delete state.session.unraised;
-  if (permissions === undefined) return;
-  parent.permissions = permissions;
-  const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];
-  state.snapshot = { ...state.snapshot, permissions: [own, ...permissions] };
-  ports.switchAgent(state.snapshot);
+  delete stateOf(state).unraised;
+  if (points.takesRules(state, next)) ports.switchAgent(state.snapshot);
 }
 
-function readMessage({ parent, runId }: OpenSession, ports: SessionPorts, { of }: NextTurnInput): Promise<MessageContent> {
+function readMessage(state: OpenSession, ports: SessionPorts, { of }: NextTurnInput): Promise<MessageContent> {
+  const { runId } = state;
+  const parent = parentOf(state);
   if (of !== undefined && parent !== undefined) return ports.readMessage({ runId: parent.runId, ...of });
   return Promise.resolve({ type: 'failed', code: 'internal', message: `The message to session "${runId}" has no content` });
 }
@@ -375,7 +392,8 @@ const TITLE_BYTES = 120;
 const MOST_CALLS = 3;
 
 /** Asks for a title before the next message, if the session is to generate one and a turn has given an answer. */
-function noteAnswer({ session }: OpenSession): void {
+function noteAnswer(state: OpenSession): void {
+  const session = stateOf(state);
   if (session.generateTitle) session.titleDue = true;
 }
 
@@ -384,7 +402,8 @@ function noteAnswer({ session }: OpenSession): void {
  * no turn.
  */
 function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<SummaryOutcome> | undefined {
-  const { session, window } = state;
+  const session = stateOf(state);
+  const { window } = state;
   if (!session.titleDue) return undefined;
   delete session.titleDue;
   session.titleCalls = (session.titleCalls ?? 0) + 1;
@@ -397,7 +416,8 @@ function beginTitle(state: OpenSession, ports: SessionPorts): BackgroundWork<Sum
 /** Gives the session the title that the call has made. If the call failed, the session stays without a title. */
 function recordTitle(state: OpenSession, ports: SessionPorts, outcome: SummaryOutcome): void {
   if (outcome.type === 'cancelled') return;
-  const { session, snapshot } = state;
+  const session = stateOf(state);
+  const { snapshot } = state;
   delete session.generateTitle;
   besideTurns(state, (model) => {
     if (outcome.type === 'failed') {
@@ -425,7 +445,8 @@ function giveUpTitle(state: OpenSession, ports: SessionPorts, call: BackgroundWo
 
 /** Records a call of the model that gives titles, whose cost is that of the session, and of no turn. */
 function besideTurns(state: OpenSession, record: (model: string) => void): void {
-  const { session, snapshot } = state;
+  const session = stateOf(state);
+  const { snapshot } = state;
   const ofTurn = state.usage;
   state.usage = noUsage();
   record(summaryModelOf(snapshot));

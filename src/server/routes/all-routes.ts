@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { USER_STORES } from '../../client/forget-options.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
-import type { StartOptions } from '../../client/start.ts';
+import type { StartOptions } from '../../client/start-workflow.ts';
 import type { ContentItem, SpilledContent } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
@@ -16,21 +16,21 @@ import { type Caller, requireScope, requireStart } from '../auth/caller.ts';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens.ts';
 import { RequestError } from '../problems.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
-import { LONGEST_WAIT_MS, requestDigest, requireOwnId, runIdOfKey } from '../requests.ts';
-import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route, runParams } from '../route.ts';
-import { openSessionBody, runStarted, sessionOpened, startProgramBody, startRunBody } from '../schemas/requests.ts';
-import { component, jsonObject, jsonValue, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
 import {
+  LONGEST_WAIT_MS,
   memoWith,
   noticeOfUnseen,
+  requestDigest,
   requireOwnFields,
+  requireOwnId,
+  runIdOfKey,
   searchAttributePairs,
   START_PROBLEMS,
   startableAgent,
   startOnce,
   startRequested,
   startResponses,
-} from '../starting.ts';
+} from '../requests.ts';
 import { AGENT_DETAIL_ROUTES } from './agent-details.ts';
 import { feedRoute } from './feed.ts';
 import { LIST_ROUTES } from './lists.ts';
@@ -40,6 +40,9 @@ import { READ_RUN_ROUTES } from './runs/read-run.ts';
 import { RUN_DETAIL_ROUTES } from './runs/run-details.ts';
 import { RUN_RECORD_ROUTES, STREAM_ROUTES } from './runs/run-records.ts';
 import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
+import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route, runParams } from '../route.ts';
+import { openSessionBody, runStarted, sessionOpened, startProgramBody, startRunBody } from '../schemas/requests.ts';
+import { component, jsonObject, jsonValue, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
 
 const RUN_ID = 'startRun';
 
@@ -178,7 +181,7 @@ const toolEntry = component(
     name: z.string(),
     version: z.string().exactOptional(),
     description: z.string(),
-    category: z.string().exactOptional().describe('The kind of effect that it has, for rules of permissions.'),
+    category: z.string().exactOptional().describe('The kind of effect that it has, for rules about calls.'),
     parameters: jsonObject.describe('The JSON Schema of the arguments.'),
     agents: z.array(z.string()).describe('The agents that have it, of those that the caller may start.'),
   }),

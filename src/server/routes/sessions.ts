@@ -8,7 +8,19 @@ import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import type { MessageReceipt } from '../../core/protocol.ts';
 import { recordedName, requireAgentOf, requireStart } from '../auth/caller.ts';
-import { mayTakeId, requestId, soon, valueWithin, waitMs, waitParameter, whileWaiting, withinWait } from '../requests.ts';
+import {
+  knownAgent,
+  mayTakeId,
+  noticeOfUnseen,
+  requestId,
+  soon,
+  startableAgent,
+  valueWithin,
+  waitMs,
+  waitParameter,
+  whileWaiting,
+  withinWait,
+} from '../requests.ts';
 import {
   defineRoute,
   ok,
@@ -34,7 +46,6 @@ import {
 } from '../schemas/requests.ts';
 import { statusView, turnResult, turnsPage } from '../schemas/run-views.ts';
 import { savedContext } from '../schemas/values.ts';
-import { knownAgent, noticeOfUnseen, startableAgent } from '../starting.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,

@@ -8,7 +8,7 @@ import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect, type LonghaulClient } from '../../client/longhaul-client.ts';
 import { queryRun } from '../../client/executions.ts';
 import { type RunHandle, sendDecision } from '../../client/run-handle.ts';
-import type { StartOptions } from '../../client/start.ts';
+import type { StartOptions } from '../../client/start-workflow.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { agentTrace, type AgentTraceHeader } from '../../core/domain/agent-trace.ts';
 import { type ContentItem, isToolCall } from '../../core/domain/content.ts';

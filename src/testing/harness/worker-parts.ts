@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchors.ts';
-import type { ProgramOptions } from '../../client/start.ts';
+import type { ProgramOptions } from '../../client/start-workflow.ts';
 import { agentModels, summaryModelsOf } from '../../core/domain/agent.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { ModelCallError } from '../../core/domain/errors.ts';

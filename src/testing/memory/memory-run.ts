@@ -40,6 +40,8 @@ import { ACTIVITIES, type SIGNALS } from '../../core/protocol.ts';
 import { begunWork } from '../../core/sessions/run-session.ts';
 import { type MemoryActivities, roundTrip } from './memory-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
+import { interruptOf } from '../../core/sessions/open-session.ts';
+import { endedTurns, sessionOf } from '../../core/domain/sessions.ts';
 
 /** The clock and the activities of a run in memory. */
 interface MemoryRunParts {
@@ -123,7 +125,7 @@ export class MemoryRun {
   /** Handles a new message in the inbox: an interrupt cancels the running model call. */
   received(): void {
     if (this.inbox.isInterrupted) this.#modelCall?.cancel();
-    if (this.inbox.turnInterrupt !== undefined) this.#parts.activities.interrupt();
+    if (interruptOf(this.inbox) !== undefined) this.#parts.activities.interrupt();
     this.#parts.time.changed();
   }
 
@@ -151,7 +153,7 @@ export class MemoryRun {
 
   #ports(snapshot: AgentSnapshot): InterpreterPorts {
     const { time } = this.#parts;
-    const isInterrupted = (): boolean => this.inbox.turnInterrupt !== undefined && this.state?.session?.turn !== undefined;
+    const isInterrupted = (): boolean => interruptOf(this.inbox) !== undefined && sessionOf(this.state ?? {})?.turn !== undefined;
     const isCancelled = (): boolean => this.#isCancelled || isInterrupted();
     return {
       ...activityPorts(Object.assign(this, { snapshot }), (call) => this.#perform(call), isCancelled),
@@ -259,7 +261,7 @@ class MemorySessions {
     if (session === undefined || session.inbox.closed) return { type: 'failed', ...ENDED_SESSION, unstarted: true };
     if (next !== undefined) this.#signal(session, 'nextTurn', messageOfCall(next, of));
     const ended = (): RunResultFields | undefined => {
-      const result = session.state?.turns?.find((one) => one.turn === turn);
+      const result = endedTurns(session.state ?? {}).find((one) => one.turn === turn);
       return result === undefined ? session.result : { ...result, steps: [] };
     };
     await this.#time.until(() => ended() !== undefined || isGivenUp());

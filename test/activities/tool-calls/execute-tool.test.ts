@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { executeTool, type Executed } from '../../../activities/tool-calls/execute-tool.ts';
+import { type Executed, executeTool } from '../../../activities/tool-calls/execute-tool.ts';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import type { RunContext } from '../../../src/define/context.ts';
 import { type AnyTool, toolOutput } from '../../../src/define/tool-definition.ts';

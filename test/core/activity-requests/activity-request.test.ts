@@ -5,18 +5,15 @@ import {
   type ActivityRequest,
   callSummary,
   missingOnWorker,
-  modelFailure,
-  modelOutcome,
   modelSummary,
   onAnotherWorker,
-  summaryFailure,
-  summaryOutcome,
   toolFailure,
   verifySummary,
 } from '../../../src/core/activity-requests/activity-request.ts';
 import type { ToolSnapshot } from '../../../src/core/domain/agent.ts';
 import type { RecordedResponse } from '../../../src/core/domain/model.ts';
 import { type MissingDetails, missingDetails } from '../../../src/core/domain/missing-definitions.ts';
+import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from '../../../src/core/activity-requests/agent-requests.ts';
 
 test('the summary of a model call has its step, its model, and the number of new events', () => {
   const call = { step: 2, through: 5, lastEventId: 'e', newEvents: 3, final: false };

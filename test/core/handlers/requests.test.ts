@@ -5,6 +5,7 @@ import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import { newRunState } from '../../../src/core/kernel/run-state.ts';
 import type { SIGNALS } from '../../../src/core/protocol.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
+import { setParent } from '../../../src/core/capabilities/children/children.ts';
 
 const clock = { now: () => 0, uuid: () => 'e' };
 
@@ -62,7 +63,7 @@ describe('a raise of the limits of a child', () => {
   function childWith(pending: object[] = []): Parameters<typeof refuseUpdate>[0] {
     const snapshot = testSnapshot({ limits: { steps: 5, finalAttempt: false, onLimit: 'ask' } });
     const state = newRunState({ runId: 'child', snapshot, input: 'Go', startedAt: 0 }, clock);
-    state.parent = { runId: 'above', depth: 1, checkMs: 1_000, left: { steps: 8 } };
+    setParent(state, { runId: 'above', depth: 1, checkMs: 1_000, left: { steps: 8 } });
     Object.assign(state.approvals, { pending });
     return { runId: 'child', inbox: new Inbox(), state };
   }

@@ -5,7 +5,7 @@ import { utf8Length } from '../../../src/core/domain/text.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
 import { newRunState, recordEvent, type RunState } from '../../../src/core/kernel/run-state.ts';
 import { runSubject } from '../../../src/core/queries/run-views.ts';
-import { beginSession } from '../../../src/core/sessions/open-session.ts';
+import { beginSession, openAs } from '../../../src/core/sessions/open-session.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 let ids = 0;
@@ -55,7 +55,7 @@ test.each<[string, RunState, string]>([
 
 test('the question of a session is its newest message, and its title is shown with it', () => {
   const state = steered(stateOf({ input: 'Refund order 42' }));
-  state.session = beginSession({ title: 'A lamp' }, { startedAt: 0, opens: false, overrides: {} });
+  openAs(state, beginSession({ title: 'A lamp' }, { startedAt: 0, opens: false, overrides: {} }));
   expect(runSubject('clerk', state)).toEqual({ agentName: 'clerk', title: 'A lamp', question: 'Only order 42' });
 });
 

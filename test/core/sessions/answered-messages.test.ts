@@ -6,6 +6,7 @@ import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
 import type { ToolResult } from '../../../src/core/domain/content.ts';
+import { endedTurns } from '../../../src/core/domain/sessions.ts';
 
 const says =
   (id: string): SessionCaller =>
@@ -37,18 +38,18 @@ describe('a message that its turn ends without reading is answered in the next t
       model: [meanwhile(outcome, ...(also === undefined ? [] : [also])), said('B')],
       callers: [says('a')],
     });
-    expect(state.turns).toMatchObject([
+    expect(endedTurns(state)).toMatchObject([
       { turn: 1, ...expected, unanswered: ['b'] },
       { turn: 2, status: 'completed', output: 'B' },
     ]);
-    expect(state.turns?.[1]).not.toHaveProperty('unanswered');
+    expect(endedTurns(state)?.[1]).not.toHaveProperty('unanswered');
     expect(events.flatMap(({ turn }) => turn ?? [])).toMatchObject([{ number: 1, unanswered: ['b'] }, { number: 2 }]);
   });
 
   it('that came during the final attempt', async () => {
     const snapshot = testSnapshot({ tools: [testTool('look')], limits: { steps: 1, finalAttempt: true } });
     const { state } = await runFakeSession({ snapshot, model: [looks, meanwhile(said('Final')), said('B')], callers: [says('a')] });
-    expect(state.turns).toMatchObject([
+    expect(endedTurns(state)).toMatchObject([
       { status: 'max_iterations_reached', output: 'Final', unanswered: ['b'] },
       { status: 'completed', output: 'B' },
     ]);
@@ -70,7 +71,7 @@ test('a turn that is interrupted while its agent is resolved again has taken its
       says('b')(session);
     },
   });
-  expect(state.turns).toMatchObject([
+  expect(endedTurns(state)).toMatchObject([
     { turn: 1, status: 'cancelled', unanswered: ['b'] },
     { turn: 2, status: 'completed', output: 'B' },
   ]);
@@ -84,8 +85,8 @@ test('a message of which the model was sent the text is answered by its turn, al
     model: [meanwhile(looks), { type: 'failed', code: 'model_error', message: 'down' }],
     callers: [says('a')],
   });
-  expect(state.turns).toMatchObject([{ status: 'error' }]);
-  expect(state.turns?.[0]).not.toHaveProperty('unanswered');
+  expect(endedTurns(state)).toMatchObject([{ status: 'error' }]);
+  expect(endedTurns(state)?.[0]).not.toHaveProperty('unanswered');
 });
 
 describe('a message that is sent again', () => {
@@ -186,7 +187,7 @@ test('an interrupted turn gives results to the call that runs, to the one that w
       ],
     ]
   `);
-  expect(state.turns).toMatchObject([
+  expect(endedTurns(state)).toMatchObject([
     { turn: 1, status: 'cancelled', cancelReason: 'enough', toolCallsTotal: 1, toolCallsNotRun: { not_started: {} } },
     { turn: 2, status: 'completed', output: 'B' },
   ]);

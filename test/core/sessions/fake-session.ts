@@ -12,7 +12,7 @@ import { BEGINNING } from '../../../src/core/kernel/run-loop.ts';
 import { fromContinueAsNewState, readContinueAsNewState, toContinueAsNewState } from '../../../src/core/kernel/continue-as-new.ts';
 import { Inbox } from '../../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../../src/core/kernel/run-state.ts';
-import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
+import { interruptOf, isSession, type OpenSession, stateOf } from '../../../src/core/sessions/open-session.ts';
 import { begunWork, runSession, type SessionPorts } from '../../../src/core/sessions/run-session.ts';
 import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
@@ -135,7 +135,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
   return {
     ...quietPorts(),
     inbox,
-    cancelRequested: () => inbox.turnInterrupt !== undefined && session.state.session.turn !== undefined,
+    cancelRequested: () => interruptOf(inbox) !== undefined && stateOf(session.state).turn !== undefined,
     callModel: () => {
       const outcome = script.model[session.modelCalls];
       session.modelCalls += 1;

@@ -3,6 +3,8 @@ import type { MessageReceiver } from '../../../src/core/handlers/decisions.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
 import { said } from '../loop/fakes/fake-ports.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+import { endedTurns } from '../../../src/core/domain/sessions.ts';
+import { parentOf } from '../../../src/core/domain/run-input.ts';
 
 const parent = { runId: 'above', depth: 1, checkMs: 1_000, tree: { depth: 3, alive: 20, runs: 5 }, kept: true as const };
 
@@ -39,7 +41,7 @@ test('a session that a run keeps tells that run of the end of each turn, and tak
 test('each turn has the part of the limits and of the runs that its message gives', async () => {
   const left: unknown[] = [];
   const noting = (session: FakeSession): ReturnType<typeof said> => {
-    left.push([session.state.limits.totalTokens, session.state.parent?.tree?.runs]);
+    left.push([session.state.limits.totalTokens, parentOf(session.state)?.tree?.runs]);
     return said('A');
   };
   await runFakeSession({
@@ -95,7 +97,7 @@ test('a turn that is given up before it begins is interrupted', async () => {
       },
     ],
   });
-  expect(state.turns).toMatchObject([{ status: 'completed' }, { turn: 2, status: 'cancelled' }]);
+  expect(endedTurns(state)).toMatchObject([{ status: 'completed' }, { turn: 2, status: 'cancelled' }]);
 });
 
 test('a run that is no such session refuses a next message', async () => {
@@ -123,7 +125,7 @@ describe('the requests of the run that keeps a session are kept until its agent 
       callers: [],
     });
     expect(session.reported).toEqual(['above: 1', 'above: 2']);
-    expect(session.state.turns).toMatchObject([{ status: 'cancelled' }, { turn: 2, output: 'B' }]);
+    expect(endedTurns(session.state)).toMatchObject([{ status: 'cancelled' }, { turn: 2, output: 'B' }]);
   });
 
   it('its close, after the first turn', async () => {
@@ -148,7 +150,7 @@ test('a turn that is given up while an earlier one goes on does not begin, and t
   const session = await runFakeSession({ parent, input: 'first', model: [givesUp, said('C')], callers: [asks(3)] });
   expect(messages(session)).toEqual(['first', 'message 3']);
   expect(session.reported).toEqual(['above: 1', 'above: 3']);
-  expect(session.state.turns).toMatchObject([
+  expect(endedTurns(session.state)).toMatchObject([
     { turn: 1, status: 'completed' },
     { turn: 3, output: 'C' },
   ]);

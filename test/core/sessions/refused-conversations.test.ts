@@ -4,6 +4,7 @@ import type { SummaryOutcome } from '../../../src/core/capabilities/compaction.t
 import { call, called, said } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller, type SessionScript } from './fake-session.ts';
+import { endedTurns } from '../../../src/core/domain/sessions.ts';
 
 let ids = 0;
 const says =
@@ -52,7 +53,7 @@ describe('a session whose provider refuses its conversation', () => {
   ])('a second time, %s, is compacted to a summary and the newest message, and asks again', async (_, message) => {
     const answers = poisoned(message, said('A'));
     const session = await run({ model: Array.from({ length: 3 }, () => answers), callers: [says('poison'), says('b')] });
-    expect(session.state.turns).toMatchObject([
+    expect(endedTurns(session.state)).toMatchObject([
       { turn: 1, status: 'error', errorCode: 'model_bad_request' },
       { turn: 2, status: 'completed', output: 'A' },
     ]);
@@ -80,7 +81,7 @@ describe('a session whose provider refuses its conversation', () => {
       model: [called(call('c1', 'look')), answers, answers, answers],
       callers: [says('a'), says('b')],
     });
-    expect(session.state.turns).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
+    expect(endedTurns(session.state)).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
   });
 
   test('and refuses it still ends the turn with what the provider said, and lives on', async () => {
@@ -88,7 +89,7 @@ describe('a session whose provider refuses its conversation', () => {
       model: [refused('bad'), refused('bad'), refused('bad'), refused('bad'), said('C')],
       callers: [says('a'), says('b'), says('c')],
     });
-    expect(session.state.turns).toMatchObject([
+    expect(endedTurns(session.state)).toMatchObject([
       { status: 'error', error: 'bad' },
       { status: 'error', error: 'bad' },
       { status: 'completed', output: 'C' },
@@ -113,7 +114,7 @@ describe('a session whose provider refuses its conversation', () => {
       callers: [says('a'), says('b')],
       summarise: () => ({ type: 'failed', code: 'model_server_error', message: 'no summary' }),
     });
-    expect(session.state.turns).toMatchObject([{ error: 'bad' }, { error: 'bad' }]);
+    expect(endedTurns(session.state)).toMatchObject([{ error: 'bad' }, { error: 'bad' }]);
   });
 
   test('has the results of its tools removed if its agent makes no summaries', async () => {
@@ -125,7 +126,7 @@ describe('a session whose provider refuses its conversation', () => {
       model: [called(call('c1', 'look')), answers, answers, answers],
       callers: [says('a'), says('b')],
     });
-    expect(session.state.turns).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
+    expect(endedTurns(session.state)).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
   });
 
   test('422 is a refusal, too', async () => {
@@ -133,6 +134,6 @@ describe('a session whose provider refuses its conversation', () => {
       model: [refused('bad', 'model_unprocessable'), refused('bad', 'model_unprocessable'), said('B')],
       callers: [says('a'), says('b')],
     });
-    expect(session.state.turns).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
+    expect(endedTurns(session.state)).toMatchObject([{ status: 'error' }, { status: 'completed', output: 'B' }]);
   });
 });

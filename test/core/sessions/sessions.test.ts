@@ -3,6 +3,8 @@ import type { ModelCallOutcome } from '../../../src/core/kernel/ports.ts';
 import { call, called, message, said, tokens } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+import { endedTurns } from '../../../src/core/domain/sessions.ts';
+import { stateOf } from '../../../src/core/sessions/open-session.ts';
 
 const HOUR = 3_600_000;
 let ids = 0;
@@ -25,7 +27,7 @@ const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summaris
 test('a session without an input waits for its first message, answers each in a turn, and is idle in between', async () => {
   const { state, result, shown } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), says('b')] });
   expect(shown).toEqual(['running', 'idle', 'running', 'idle']);
-  expect(state.turns).toMatchObject([
+  expect(endedTurns(state)).toMatchObject([
     { turn: 1, firstStep: 1, stepsUsed: 1, status: 'completed', stopReason: 'final_answer', output: 'A' },
     { turn: 2, firstStep: 2, stepsUsed: 1, output: 'B' },
   ]);
@@ -34,7 +36,7 @@ test('a session without an input waits for its first message, answers each in a 
 
 test('a session with an input begins with a turn', async () => {
   const { state } = await runFakeSession({ input: 'Q', model: [said('A')], callers: [] });
-  expect(state.turns).toMatchObject([{ turn: 1, output: 'A' }]);
+  expect(endedTurns(state)).toMatchObject([{ turn: 1, output: 'A' }]);
 });
 
 test('each turn has the steps, the usage and the calls of its own, and the session has their sums', async () => {
@@ -44,7 +46,7 @@ test('each turn has the steps, the usage and the calls of its own, and the sessi
     model: [called(call('c1', 'look')), said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(20, 1) })],
     callers: [says('a'), says('b')],
   });
-  expect(state.turns).toMatchObject([
+  expect(endedTurns(state)).toMatchObject([
     { stepsUsed: 2, toolCallsByName: { look: 1 }, usage: { promptTokens: 10, llmCalls: 2 } },
     { stepsUsed: 1, toolCallsByName: {}, usage: { promptTokens: 20, totalTokens: 21, llmCalls: 1 } },
   ]);
@@ -56,7 +58,7 @@ test.each([
   ['a cancelled call', { type: 'cancelled' } as const, { status: 'cancelled' }],
 ])('%s ends the turn and not the session', async (_, outcome, expected) => {
   const { state } = await runFakeSession({ model: [outcome, said('B')], callers: [says('a'), says('b')] });
-  expect(state.turns).toMatchObject([expected, { turn: 2, status: 'completed', output: 'B' }]);
+  expect(endedTurns(state)).toMatchObject([expected, { turn: 2, status: 'completed', output: 'B' }]);
 });
 
 test('the limit of steps counts the steps of the turn', async () => {
@@ -66,7 +68,7 @@ test('the limit of steps counts the steps of the turn', async () => {
     model: [said('A'), called(call('c1', 'look')), called(call('c2', 'look')), said('C')],
     callers: [says('a'), says('b'), says('c')],
   });
-  expect(state.turns?.map(({ status, stepsUsed }) => [status, stepsUsed])).toEqual([
+  expect(endedTurns(state)?.map(({ status, stepsUsed }) => [status, stepsUsed])).toEqual([
     ['completed', 1],
     ['max_iterations_reached', 2],
     ['completed', 1],
@@ -80,7 +82,7 @@ describe('an interrupt', () => {
       return { type: 'cancelled', partial: { id: 'p', content: [message('Hal')], finishReason: 'stop', usage: null } };
     };
     const { state } = await runFakeSession({ model: [interrupts, said('B')], callers: [says('a'), says('b')] });
-    expect(state.turns).toMatchObject([
+    expect(endedTurns(state)).toMatchObject([
       { status: 'cancelled', output: 'Hal', cancelReason: 'enough (ada)' },
       { status: 'completed', output: 'B' },
     ]);
@@ -97,7 +99,7 @@ describe('an interrupt', () => {
       { version: 1, interrupted: false },
       { version: 1, interrupted: false },
     ]);
-    expect(state.turns).toHaveLength(2);
+    expect(endedTurns(state)).toHaveLength(2);
   });
 });
 
@@ -137,7 +139,7 @@ describe('the limits of a session', () => {
       model: [said('A'), said('B')],
       callers: [says('a'), raises, says('b')],
     });
-    expect(state.turns).toHaveLength(2);
+    expect(endedTurns(state)).toHaveLength(2);
   });
 
   it('are none for turns by default', async () => {
@@ -167,12 +169,12 @@ test('a message during a turn belongs to that turn', async () => {
     return said('A');
   };
   const { state } = await runFakeSession({ model: [answers, said('B')], callers: [says('a')] });
-  expect(state.turns).toMatchObject([{ turn: 1, stepsUsed: 2, output: 'B' }]);
+  expect(endedTurns(state)).toMatchObject([{ turn: 1, stepsUsed: 2, output: 'B' }]);
 });
 
 test('requests that only a session takes are refused by a run that ends with its answer', async () => {
   const { state } = await runFakeSession({ model: [], callers: [] });
-  const { session: _, ...run } = state;
+  const run = { ...state, slices: {} };
   const { refuseUpdate } = await import('../../../src/core/handlers/requests.ts');
   for (const name of ['interrupt', 'close', 'refresh'] as const) {
     const refused = refuseUpdate({ runId: 'r', state: run, inbox: Object.create(null) }, name, {}, 0);
@@ -244,7 +246,7 @@ describe('the agent is resolved again', () => {
     });
     expect(executions).toBe(2);
     expect(refreshes).toBe(1);
-    expect(state.turns?.map(({ turn, output }) => [turn, output])).toEqual([
+    expect(endedTurns(state)?.map(({ turn, output }) => [turn, output])).toEqual([
       [1, 'A'],
       [2, 'B'],
     ]);
@@ -253,7 +255,7 @@ describe('the agent is resolved again', () => {
 
   it('and stays as it was if that fails', async () => {
     const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), later(HOUR, 'b')] });
-    expect(state.turns).toMatchObject([{ output: 'A' }, { status: 'completed', output: 'B' }]);
+    expect(endedTurns(state)).toMatchObject([{ output: 'A' }, { status: 'completed', output: 'B' }]);
     expect(events.flatMap(({ refresh }) => refresh ?? [])).toMatchObject([{ failed: { code: 'invalid_input' } }]);
     expect(state.lastError).toContain('stays as it was: the deps do not fit');
   });
@@ -283,7 +285,7 @@ describe('the conversation is compacted', () => {
     const [compaction, ...others] = events.flatMap((event) => event.compaction?.summarised ?? []);
     expect(compaction).toMatchObject({ head: null });
     expect(others).toEqual([]);
-    expect(state.turns?.[3]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 3 });
+    expect(endedTurns(state)?.[3]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 3 });
   });
 
   it('not at all if the session says so, and a summary that fails does not end the turn', async () => {
@@ -294,7 +296,7 @@ describe('the conversation is compacted', () => {
       terms: { compactAfter: 2 },
       summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
     });
-    expect(failing.state.turns?.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
+    expect(endedTurns(failing.state)?.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
   });
 });
 
@@ -344,5 +346,5 @@ test('a reset empties the conversation before the next turn, and keeps deps, tur
   const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), resets, says('b')] });
   expect(state.window.events.flatMap(({ content }) => content)).toMatchObject([{ content: 'b' }, { content: 'B' }]);
   expect(events.filter(({ cleared }) => cleared)).toHaveLength(1);
-  expect(state.session.turns).toBe(2);
+  expect(stateOf(state).turns).toBe(2);
 });

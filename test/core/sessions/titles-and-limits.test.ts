@@ -4,6 +4,8 @@ import { type FakeSession, runFakeSession, type SessionCaller } from './fake-ses
 import type { RunLimits } from '../../../src/core/domain/limits.ts';
 import { refreshRequest } from '../../../src/core/activity-requests/agent-requests.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+import { endedTurns } from '../../../src/core/domain/sessions.ts';
+import { stateOf } from '../../../src/core/sessions/open-session.ts';
 
 describe('the title of a session', () => {
   let ids = 0;
@@ -22,9 +24,9 @@ describe('the title of a session', () => {
         callers: [says('a'), says('b')],
         summarise: () => title,
       });
-      expect(state.session.title).toBe('Order 42');
+      expect(stateOf(state).title).toBe('Order 42');
       expect(events.filter((event) => event.title !== undefined)).toHaveLength(1);
-      expect(state.turns?.map(({ usage }) => usage.totalTokens)).toEqual([15, 15]);
+      expect(endedTurns(state)?.map(({ usage }) => usage.totalTokens)).toEqual([15, 15]);
       expect(result.usage).toMatchObject({ totalTokens: 35, llmCalls: 3 });
     });
 
@@ -35,7 +37,7 @@ describe('the title of a session', () => {
         callers: [says('a')],
         summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
       });
-      expect(state.session.title).toBeUndefined();
+      expect(stateOf(state).title).toBeUndefined();
       expect(result).toMatchObject({ status: 'completed', output: 'A' });
     });
 
@@ -46,7 +48,7 @@ describe('the title of a session', () => {
         callers: [says('a'), says('b')],
         summarise: () => new Promise(() => undefined),
       });
-      expect(state.turns).toMatchObject([{ output: 'A' }, { turn: 2, output: 'B', usage: { llmCalls: 1 } }]);
+      expect(endedTurns(state)).toMatchObject([{ output: 'A' }, { turn: 2, output: 'B', usage: { llmCalls: 1 } }]);
       expect(result).toMatchObject({ stopReason: 'closed', usage: { totalTokens: 30, estimated: { totalTokens: expect.any(Number) } } });
       expect(events.filter(({ interrupted, content }) => interrupted === true && content.length === 0)).toHaveLength(2);
     });
@@ -60,7 +62,7 @@ describe('the title of a session', () => {
         summarise: () => ((calls += 1) === 3 ? title : new Promise(() => undefined)),
       });
       expect(calls).toBe(3);
-      expect(state.session.title).toBe('Order 42');
+      expect(stateOf(state).title).toBe('Order 42');
       const never = await runFakeSession({
         terms: { generateTitle: true },
         model: Array.from({ length: 5 }, () => said('A')),
@@ -71,7 +73,7 @@ describe('the title of a session', () => {
         },
       });
       expect(calls).toBe(6);
-      expect(never.state.session.generateTitle).toBeUndefined();
+      expect(stateOf(never.state).generateTitle).toBeUndefined();
     });
 
     it('is closed during the call at once, and goes on in its next execution without it', async () => {
@@ -83,7 +85,7 @@ describe('the title of a session', () => {
         continues: true,
       });
       expect(executions).toBeGreaterThan(1);
-      expect(events.filter(({ interrupted }) => interrupted)).toHaveLength(state.session.titleCalls ?? 0);
+      expect(events.filter(({ interrupted }) => interrupted)).toHaveLength(stateOf(state).titleCalls ?? 0);
       expect(result).toMatchObject({ stopReason: 'closed', turns: 2 });
     });
   });
@@ -119,7 +121,7 @@ describe('the limits of a turn', () => {
         model: [looks, called(call('c2', 'look')), said('A'), called(call('c3', 'look')), called(call('c4', 'look'))],
         callers: [says, says],
       });
-      expect(state.turns).toMatchObject([
+      expect(endedTurns(state)).toMatchObject([
         { status: 'completed', stepsUsed: 3, limits: { steps: 3 } },
         { status: 'max_iterations_reached', stepsUsed: 2, limits: { steps: 2 } },
       ]);
@@ -163,8 +165,8 @@ describe('the limits of a turn', () => {
     const { state } = await runFakeSession({ snapshot: testSnapshot({ limits: { ...limits, costUsd: 1 } }), model: [], callers: [] });
     const { snapshot } = state;
     const inputOf = (overrides: object, terms: object = {}) => {
-      const session = { ...state.session, ...terms, overrides };
-      return refreshRequest({ runId: 'talk', snapshot, state: { ...state, session } }).input;
+      const session = { ...stateOf(state), ...terms, overrides };
+      return refreshRequest({ runId: 'talk', snapshot, state: { ...state, slices: { ...state.slices, session } } }).input;
     };
     expect(inputOf({})).not.toHaveProperty('limits');
     expect(inputOf({ limits: { steps: 7, costUsd: 3 } })).toMatchObject({ limits: { steps: 7, costUsd: 3 } });

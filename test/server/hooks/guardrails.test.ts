@@ -31,8 +31,8 @@ test('messages that do not pass cancel the model call that reads them, and end t
   expect(model.requests).toHaveLength(1);
   const history = await historyOf(testbed, handle);
   expect(history.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []).toSorted()).toEqual([
+    'callHooks',
     'callModel',
-    'checkGuardrails',
     'resolveAgent',
   ]);
   expect(history.filter((event) => event.activityTaskCancelRequestedEventAttributes != null)).toHaveLength(1);

@@ -1,25 +1,40 @@
 import type { AgentOfTool, ToolSnapshot } from '../../domain/agent.ts';
 import { BYTE_BUDGETS, cutContent, cutMarker, cutText } from '../../domain/byte-budgets.ts';
-import type { CallsLeft, ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
+import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
 import { type ContentPart, outputText } from '../../domain/content.ts';
 import { defined } from '../../domain/defined.ts';
-import { inheritedHooks } from '../../domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../../domain/json.ts';
 import { DEFAULT_TREE_LIMITS, type LimitChanges, limitNumbers, type TreeLimits } from '../../domain/limits.ts';
 import type { RunResultFields } from '../../domain/result.ts';
-import { DEFAULT_CHILD_CHECK_MS, type ParentInput, type SessionInput } from '../../domain/run-input.ts';
+import { DEFAULT_CHILD_CHECK_MS, type ParentInput, parentOf, type SessionInput } from '../../domain/run-input.ts';
 import { cutNote, isCutOff } from '../../domain/tool-calls.ts';
-import { addRunUsage, withChild, withUnknownChild } from '../../domain/usage.ts';
+import { addRunUsage, withChild as withUsageOfChild, withUnknownChild } from '../../domain/usage.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
-import type { Capability, LeftCall, LongCalls } from '../../kernel/capability.ts';
+import type { CallsLeft, Capability, LeftCall, LongCalls } from '../../kernel/capability.ts';
 import { usedAmounts } from '../../kernel/limits.ts';
 import type { CallsEnd, EndedCalls } from '../../kernel/next-step.ts';
 import { points } from '../../kernel/points.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../../kernel/ports.ts';
 import type { RunState, WithSlices } from '../../kernel/run-state.ts';
 import { branchInput } from '../flows.ts';
-import { hasChangedPermissions, permissionsOf } from '../permissions.ts';
-import { agentOfCall, agentsOfCalls, descendants, endedInStep, isGone, kept, keptAgents, running } from './children.ts';
+import {
+  agentEnd,
+  agentOfCall,
+  agentsOfCalls,
+  CHILD_SLICES,
+  childOfCall,
+  descendants,
+  endedInStep,
+  type EndOfAgent,
+  endOfAgent,
+  forgetChild,
+  isGone,
+  kept,
+  keptAgents,
+  running,
+  childrenWaiting,
+  withChild,
+} from './children.ts';
 
 // Tool phase: the calls of one response that run agents.
 
@@ -120,7 +135,7 @@ class AgentCalls implements LongCalls {
     const others = agentsOfCalls(this.#state).filter((one) => one !== child);
     if (others.length === 0) running.clear(this.#state);
     else running.set(this.#state, others);
-    this.#ports.inbox.forgetChild(child.runId);
+    forgetChild(this.#ports.inbox, child.runId);
   }
 }
 
@@ -138,31 +153,28 @@ function outcomeOfAgent(
   ports: RunPorts,
   { invocation, child, outcome }: { invocation: ToolInvocation; child: RunningAgent; outcome: EndedChild },
 ): ToolOutcome {
-  const { runId: childRunId } = child;
+  const ofChild = (ending: ToolOutcome): ToolOutcome => withChild(ending, child.runId);
   const isNew = (child.turn ?? 1) === 1;
   const durationMs = Math.max(0, ports.now() - child.startedAt);
   if (outcome.type === 'failed') {
     if (!outcome.unstarted) descendants.set(state, withUnknownChild(descendants.of(state), child.given ?? {}, child.runs, isNew));
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
-    return { ...failedAgentResult(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
+    const failed = failedAgentResult(invocation, problem);
+    return outcome.unstarted ? failed : ofChild({ ...failed, durationMs });
   }
   const { result } = outcome;
   const before = descendants.of(state);
   descendants.set(
     state,
-    result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, isNew) : withChild(before, result, isNew),
+    result === undefined ? withUnknownChild(before, child.given ?? {}, child.runs, isNew) : withUsageOfChild(before, result, isNew),
   );
-  if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
-  if (result === undefined) return { ...failedAgentResult(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
+  if (outcome.type === 'cancelled' && ports.cancelRequested()) return ofChild({ type: 'cancelled' });
+  if (result === undefined) return ofChild({ ...failedAgentResult(invocation, 'was cancelled, and has not ended in time'), durationMs });
   const { final, branch } = invocation.tool.agent ?? {};
-  const ofRun = final ? finalResult(state, invocation, result) : branch ? endOfBranch(invocation, result) : {};
-  if ('problem' in ofRun) return { ...failedAgentResult(invocation, ofRun.problem), durationMs, childRunId };
-  return {
-    ...(result.status === 'completed' ? agentAnswerResult(invocation, result) : unfinishedAgentResult(invocation, result)),
-    durationMs,
-    childRunId,
-    ...ofRun,
-  };
+  const ofRun = final ? finalResult(state, invocation, result) : branch ? endOfBranch(invocation, result) : undefined;
+  if (typeof ofRun === 'string') return ofChild({ ...failedAgentResult(invocation, ofRun), durationMs });
+  const settled = result.status === 'completed' ? agentAnswerResult(invocation, result) : unfinishedAgentResult(invocation, result);
+  return ofChild(agentEnd.addTo({ ...settled, durationMs }, ofRun));
 }
 
 type Result = ToolOutcome & { type: 'result' };
@@ -199,26 +211,25 @@ function fittingContent(maxBytes: number = BYTE_BUDGETS.toolResult, ...content: 
 }
 
 /**
- * Returns the result of an agent as that of the run. An agent that was cancelled alone does not end the run; neither does an answer
+ * Returns the result of an agent as that of the run, or a text with the problem that it has. An agent that was cancelled alone does not end the run; neither does an answer
  * that lacks the form of the answers of the run.
  */
 function finalResult(
   { snapshot: { output: declared } }: RunState,
   { tool }: ToolInvocation,
   { status, stopReason, output, finishReason, error, errorCode }: RunResultFields,
-): Pick<Result, 'ended'> | { problem: string } {
-  if (status === 'cancelled') return {};
+): EndOfAgent | string | undefined {
+  if (status === 'cancelled') return undefined;
   const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
-  if (problems.length > 0)
-    return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
+  if (problems.length > 0) return `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}`;
   const finish = defined({ finishReason });
-  return { ended: { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) } };
+  return { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) };
 }
 
 /** Returns the way in which an agent of a parallel flow ended, if it did not complete. Its result has its partial answer. */
-function endOfBranch({ tool }: ToolInvocation, { status, stopReason, error, errorCode }: RunResultFields): Pick<Result, 'ended'> {
-  if (status === 'completed') return {};
-  return { ended: { status, stopReason, output: '', tool: tool.name, ...errorOf(error, errorCode) } };
+function endOfBranch({ tool }: ToolInvocation, { status, stopReason, error, errorCode }: RunResultFields): EndOfAgent | undefined {
+  if (status === 'completed') return undefined;
+  return { status, stopReason, output: '', tool: tool.name, ...errorOf(error, errorCode) };
 }
 
 function errorOf(message: string | null, code: string | null = null): { error?: { code: string; message: string } } {
@@ -228,8 +239,9 @@ function errorOf(message: string | null, code: string | null = null): { error?: 
 /** Returns the end of the run if an agent whose result is also the result of the run has ended: the first one, in the order of the calls. */
 function endOfFinalAgent({ outcomes }: EndedCalls): CallsEnd | undefined {
   for (const outcome of outcomes) {
-    if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
-    const { tool: _, ...ending } = outcome.ended;
+    const end = outcome?.type === 'result' ? endOfAgent(outcome) : undefined;
+    if (end === undefined) continue;
+    const { tool: _, ...ending } = end;
     const { status, output, finishReason } = ending;
     return status === 'completed' ? { output, ...defined({ finishReason }) } : ending;
   }
@@ -252,7 +264,7 @@ function prepareChild(
   ports: ChildPorts,
   { invocation, agent, calls }: { invocation: ToolInvocation; agent: AgentOfTool; calls: CallsLeft },
 ): ChildStartResult {
-  const { parent: { depth = 0 } = {} } = state;
+  const { depth = 0 } = parentOf(state) ?? {};
   const tree = treeLimitsOf(state);
   const known = keptAgent(state, invocation);
   if (depth >= tree.depth) return limitRefusal(`depth: this run has ${depth} ancestors, and at most ${tree.depth} are allowed`);
@@ -269,7 +281,7 @@ function prepareChild(
   const turn = agent.kept ? { turn: (known?.turns ?? 0) + 1 } : {};
   const child = { eventId, index, runId, startedAt: now, seenAt: now, ...shared, runs, ...turn };
   if (known !== undefined) return { ok: true, child, begin: { next: nextTurn(state, invocation, agent, child) } };
-  const start = startOf(state, invocation, agent, parentOf(state, { depth: depth + 1, tree: { ...tree, runs }, given }));
+  const start = startOf(state, invocation, agent, asParent(state, { depth: depth + 1, tree: { ...tree, runs }, given }));
   return { ok: true, child, begin: { start: agent.kept ? asSession(start) : start } };
 }
 
@@ -312,24 +324,21 @@ function nextTurn(
     content: requestText(agent, call.arguments),
     runs,
     ...defined({ left: given }),
-    ...(hasChangedPermissions(state) ? { permissions: [...permissionsOf(state)] } : {}),
+    ...points.passesOnLater(state),
   };
 }
 
-function parentOf(
+function asParent(
   state: RunState,
   { given, ...place }: Required<Pick<ParentInput, 'depth' | 'tree'>> & { given: LimitChanges },
 ): ParentInput {
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
-  const permissions = permissionsOf(state);
-  const hooks = inheritedHooks(state.snapshot);
   return {
     runId: state.runId,
     ...place,
     checkMs: childCheckMs,
     ...(Object.keys(given).length === 0 ? {} : { left: given }),
-    ...(permissions.length === 0 ? {} : { permissions: [...permissions] }),
-    ...(hooks.length === 0 ? {} : { hooks }),
+    ...points.passesOn(state),
   };
 }
 
@@ -447,7 +456,9 @@ function heldOf(run: RunState, name: (typeof SHARED)[number]): number {
 // Children: the limits of the tree of runs.
 
 /** Returns the limits that hold for the descendants of a run: its own, and none higher than those of the parent. */
-function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'>): TreeLimits {
+function treeLimitsOf(state: Pick<RunState, 'snapshot' | 'slices'>): TreeLimits {
+  const { snapshot } = state;
+  const parent = parentOf(state);
   const { depth, alive, perTree } = { ...DEFAULT_TREE_LIMITS, ...snapshot.children };
   const above = parent?.tree;
   if (above === undefined) return { depth, alive, runs: perTree - 1 };
@@ -459,7 +470,7 @@ function treeLimitsOf({ snapshot, parent }: Pick<RunState, 'snapshot' | 'parent'
 }
 
 /** Returns the number of runs that may still be started below a run, besides those that its children have been given. */
-function runsLeft(state: Pick<RunState, 'snapshot' | 'parent' | 'slices'>): number {
+function runsLeft(state: Pick<RunState, 'snapshot' | 'slices'>): number {
   const held = agentsOfCalls(state).reduce((sum, { runs }) => sum + 1 + runs, 0);
   return treeLimitsOf(state).runs - (descendants.of(state)?.runs ?? 0) - held;
 }
@@ -474,7 +485,8 @@ function runsToGive(state: Parameters<typeof runsLeft>[0], calls: number): numbe
 
 export const children: Capability<ChildPorts> = {
   name: 'children',
-  slices: [running, kept, endedInStep, descendants],
+  slices: CHILD_SLICES,
+  waitsForPerson: ({ inbox }) => childrenWaiting(inbox).length > 0,
   hasStarted: (state, invocation) => agentOfCall(state, invocation) !== undefined,
   longCalls: (state, ports) => (state.snapshot.tools.some(({ agent }) => agent !== undefined) ? new AgentCalls(state, ports) : undefined),
   recordsBeside(state) {
@@ -493,6 +505,11 @@ export const children: Capability<ChildPorts> = {
       ? used
       : { ...used, usage: addRunUsage(used.usage, others.usage), toolCalls: used.toolCalls + others.toolCalls };
   },
+  limitsGiven(state) {
+    const { runId = '', left } = parentOf(state) ?? {};
+    return left === undefined ? undefined : { by: runId, most: left };
+  },
+  recordParts: (_, __, result) => defined({ childRunId: childOfCall(result) }),
   countParts: (run) => defined({ descendants: descendants.of(run) }),
   statusParts(state) {
     const others = descendants.of(state);

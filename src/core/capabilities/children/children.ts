@@ -3,12 +3,15 @@ import { isToolCall } from '../../domain/content.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Event } from '../../domain/record.ts';
 import type { RunResultFields } from '../../domain/result.ts';
-import { anyObject, listOf, TEXT } from '../../domain/shape.ts';
-import { addNotRun } from '../../domain/tool-calls.ts';
-import { addRunUsage, type SpentByDescendants, withChild } from '../../domain/usage.ts';
+import { PARENT, type ParentRun } from '../../domain/run-input.ts';
+import type { StopReason, TerminalStatus } from '../../domain/run.ts';
+import type { JsonValue } from '../../domain/json.ts';
+import { anyObject, listOf, TEXT, TRUE } from '../../domain/shape.ts';
+import { addNotRun, type FinishReason } from '../../domain/tool-calls.ts';
+import { addRunUsage, type SpentByDescendants, withChild as withUsageOfChild } from '../../domain/usage.ts';
 import type { WaitDeadline } from '../../domain/time.ts';
-import type { ToolInvocation } from '../../kernel/ports.ts';
-import { countToolCalls, type RunState, slice, type WithSlices } from '../../kernel/run-state.ts';
+import type { ToolInvocation, ToolOutcome } from '../../kernel/ports.ts';
+import { countToolCalls, type RunState, type Slice, slice, type WithSlices } from '../../kernel/run-state.ts';
 
 // Children: the wait for one.
 
@@ -161,6 +164,145 @@ export const endedInStep = slice<string[]>('endedChildren', listOf(TEXT));
 /** The amounts that descendants of the run have used. */
 export const descendants = slice<SpentByDescendants>('descendants', anyObject<SpentByDescendants>());
 
+/** The run that a call has started, in the outcome of the call. */
+const started = slice<string>('childRunId', TEXT);
+
+/**
+ * In the outcome of a call: the result of the run that it has started, if it is also the result of this one; or the way in which an agent
+ * of a parallel flow ended, if it did not complete.
+ */
+export const agentEnd = slice<EndOfAgent>('endOfAgent', anyObject<EndOfAgent>());
+
+export interface EndOfAgent {
+  /** The name of the tool. */
+  tool: string;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  output: JsonValue;
+  finishReason?: FinishReason;
+  error?: { code: string; message: string };
+}
+
+/** Returns the id of the run that a call has started; undefined for any other call. */
+export function childOfCall(outcome: WithSlices): string | undefined {
+  return started.of(outcome);
+}
+
+/** Returns the outcome of a call that has started that run. */
+export function withChild(outcome: ToolOutcome, runId: string): ToolOutcome {
+  if (outcome.type === 'lost') return outcome;
+  return started.addTo(outcome, runId);
+}
+
+/** Returns the end of the agent that a call has run, if the run itself has to know it. */
+export function endOfAgent(outcome: WithSlices): EndOfAgent | undefined {
+  return agentEnd.of(outcome);
+}
+
+/** The run that started this one as its child. */
+const parent = slice<ParentRun>(PARENT, anyObject<ParentRun>());
+
+/** Names the run that started a run. */
+export function setParent(run: RunState, by: ParentRun): void {
+  parent.set(run, by);
+}
+
+// Children: what they and the parent have told, in the inbox of a run.
+
+type OfInbox = Required<WithSlices>;
+
+/** The ids of children that have told of their end. */
+const told = slice<string[]>('toldEnds', listOf(TEXT));
+
+/** The ids of children that wait for a person. */
+const waitsForPerson = slice<string[]>('waitingChildren', listOf(TEXT));
+
+/** The children have been told to pause, and not to continue. */
+const paused = slice<true>('childrenPaused', TRUE);
+
+/** The run that is told of the end of this one. */
+const notified = slice<string>('notifyOnEnd', TEXT);
+
+/** Returns the ids of the children that wait for a person. */
+export function childrenWaiting(inbox: WithSlices): readonly string[] {
+  return waitsForPerson.of(inbox) ?? [];
+}
+
+/** Notes that a child has told of its end. */
+export function noteChildEnd(inbox: OfInbox, runId: string): void {
+  add(told, inbox, runId);
+  remove(waitsForPerson, inbox, runId);
+}
+
+/** Notes that a child waits for a person, or that it does not wait any more. */
+export function noteChildWaiting(inbox: OfInbox, runId: string, isWaiting: boolean): void {
+  if (isWaiting) add(waitsForPerson, inbox, runId);
+  else remove(waitsForPerson, inbox, runId);
+}
+
+/** True if the child has told of its end. */
+export function hasChildEnded(inbox: WithSlices, runId: string): boolean {
+  return told.of(inbox)?.includes(runId) === true;
+}
+
+/** Drops what a child has told, once its result is known. */
+export function forgetChild(inbox: OfInbox, runId: string): void {
+  remove(told, inbox, runId);
+  remove(waitsForPerson, inbox, runId);
+}
+
+function add(list: Slice<string[]>, inbox: OfInbox, id: string): void {
+  const before = list.of(inbox) ?? [];
+  if (!before.includes(id)) list.set(inbox, [...before, id]);
+}
+
+function remove(list: Slice<string[]>, inbox: OfInbox, id: string): void {
+  const before = list.of(inbox);
+  if (before === undefined || !before.includes(id)) return;
+  if (before.length === 1) list.clear(inbox);
+  else
+    list.set(
+      inbox,
+      before.filter((one) => one !== id),
+    );
+}
+
+/** True if the children were told to pause, and not told to continue. */
+export function areChildrenPaused(inbox: WithSlices): boolean {
+  return paused.of(inbox) === true;
+}
+
+/** Notes what the children were told: to pause, or to continue. */
+export function noteChildrenPaused(inbox: OfInbox, isPaused: boolean): void {
+  if (isPaused) paused.set(inbox, true);
+  else paused.clear(inbox);
+}
+
+/** Returns the id of the run that is told of the end of this one; undefined if none is. */
+export function notifiedOnEnd(inbox: WithSlices): string | undefined {
+  return notified.of(inbox);
+}
+
+/** Names the run that is told of the end of this one. */
+export function notifyOnEnd(inbox: OfInbox, runId: string): void {
+  notified.set(inbox, runId);
+}
+
+/** All values that children keep, in the state of a run, its inbox, and the outcomes of calls. */
+export const CHILD_SLICES = [
+  running,
+  kept,
+  endedInStep,
+  descendants,
+  started,
+  agentEnd,
+  parent,
+  told,
+  waitsForPerson,
+  paused,
+  notified,
+] as const;
+
 /** Returns the agents that run as children of tool calls. */
 export function agentsOfCalls(run: WithSlices): readonly RunningAgent[] {
   return running.of(run) ?? [];
@@ -230,7 +372,7 @@ const CALLS_OF_DESCENDANTS = '(descendants)';
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
   const { stepsUsed, toolCallsByName, toolCallsNotRun, descendants: below } = child;
   if (state.program === undefined) {
-    descendants.set(state, withChild(descendants.of(state), child));
+    descendants.set(state, withUsageOfChild(descendants.of(state), child));
     return {};
   }
   const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);

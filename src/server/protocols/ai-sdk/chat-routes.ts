@@ -9,13 +9,12 @@ import { isTerminal, type Principal } from '../../../core/domain/run.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import { type Caller, hasScope, recordedName, requireScope, requireStart } from '../../auth/caller.ts';
 import { problemOf, reportedRequest, type ReportError } from '../../problems.ts';
-import { derivedId, requestId, soon } from '../../requests.ts';
+import { derivedId, endUnknown, knownAgent, requestId, soon, startableAgent } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, type Route, wholeNumber } from '../../route.ts';
 import { component } from '../../schemas/values.ts';
 import { emptyBody } from '../../schemas/requests.ts';
 import type { ServerSettings } from '../../server-options.ts';
 import { eventStream, openStream, type OpenStream, type StreamMessage } from '../../streams.ts';
-import { endUnknown, knownAgent, startableAgent } from '../../starting.ts';
 import {
   answerApprovals,
   answeredCalls,

@@ -15,9 +15,8 @@ import { jsonSchemaOf } from '../../../schema/zod-schemas.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { requireAdmission } from '../../limits.ts';
 import { problemOf, type ReportError, RequestError } from '../../problems.ts';
-import { callerTrace, requestDigest, runIdOfKey, whileWaiting } from '../../requests.ts';
+import { callerTrace, memoWith, requestDigest, runIdOfKey, startOnce, type StartOutcome, whileWaiting } from '../../requests.ts';
 import type { McpSettings, ServerSettings } from '../../server-options.ts';
-import { memoWith, startOnce, type StartOutcome } from '../../starting.ts';
 import { untilRefused } from '../../streams.ts';
 
 /** The request that a call is part of. */

@@ -8,11 +8,10 @@ import { errorCode } from '../../../core/domain/errors.ts';
 import type { RunResult } from '../../../core/domain/result.ts';
 import { isTerminal } from '../../../core/domain/run.ts';
 import { hasScope, recordedName } from '../../auth/caller.ts';
-import { valueWithin, whileWaiting } from '../../requests.ts';
+import { knownAgent, valueWithin, whileWaiting } from '../../requests.ts';
 import { defineRoute, flag, type Route, runParams } from '../../route.ts';
 import { agentNameText, jsonObject, list, MOST, runIdText } from '../../schemas/values.ts';
 import type { ServerSettings } from '../../server-options.ts';
-import { knownAgent } from '../../starting.ts';
 import type { StreamMessage } from '../../streams.ts';
 import { invalidValue, lastFinishOf, missing, OpenaiRefusal, runHeaders, unsupported } from './errors.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { IfExists } from '../../../client/client-options.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
-import type { StartOptions } from '../../../client/start.ts';
+import type { StartOptions } from '../../../client/start-workflow.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { defined } from '../../../core/domain/defined.ts';
@@ -10,10 +10,21 @@ import type { RunResult } from '../../../core/domain/result.ts';
 import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { type Caller, requireStart, type Scope } from '../../auth/caller.ts';
 import { reportedRequest, RequestError } from '../../problems.ts';
-import { callerTrace, requestDigest, runIdOfKey, valueWithin } from '../../requests.ts';
+import {
+  callerTrace,
+  endUnknown,
+  knownAgent,
+  memoWith,
+  nearestAgent,
+  readMemo,
+  requestDigest,
+  runIdOfKey,
+  startOnce,
+  type StartOutcome,
+  valueWithin,
+} from '../../requests.ts';
 import type { RouteRequest } from '../../route.ts';
 import type { ServerSettings } from '../../server-options.ts';
-import { endUnknown, knownAgent, memoWith, nearestAgent, readMemo, startOnce, type StartOutcome } from '../../starting.ts';
 import { eventStream, openStream, type StreamMessage } from '../../streams.ts';
 import { modelNotFound, type OpenaiError, openaiErrorOf, runHeaders } from './errors.ts';
 import type { Conversation } from './parameters.ts';

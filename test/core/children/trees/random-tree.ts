@@ -15,6 +15,7 @@ import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { carriedOver } from '../../loop/generated-runs/carried-over.ts';
+import { setParent } from '../../../../src/core/capabilities/children/children.ts';
 
 /** The most that one model call of these trees costs. */
 export const LARGEST_CALL = { promptTokens: 30, completionTokens: 10, totalTokens: 40, costUsd: 0.4 };
@@ -66,7 +67,7 @@ export class RandomTree {
     const clock = { now: () => this.#scheduler.now, uuid: () => `event-${(this.#ids += 1)}` };
     const snapshot = testSnapshot({ limits, tools: this.#tools(), children: this.#plan.tree });
     let state: RunState = newRunState({ runId, snapshot, input: 'Go', startedAt: clock.now() }, clock);
-    if (parent !== undefined) state.parent = parent;
+    if (parent !== undefined) setParent(state, parent);
     let inbox = new Inbox();
     let position = BEGINNING;
     for (let executions = 1; ; executions += 1) {

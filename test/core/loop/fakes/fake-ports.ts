@@ -63,7 +63,7 @@ export interface FakeScript {
     Pick<
       AllPorts,
       | 'summarise'
-      | 'checkGuardrails'
+      | 'askAtPoint'
       | 'abortModelCall'
       | 'authorize'
       | 'notify'

@@ -14,7 +14,7 @@ export function quietPorts(): Pick<
   | 'runChild'
   | 'childRunId'
   | 'summarise'
-  | 'checkGuardrails'
+  | 'askAtPoint'
   | 'abortModelCall'
   | 'authorize'
   | 'notify'
@@ -35,7 +35,7 @@ export function quietPorts(): Pick<
     runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
     childRunId: (prefix) => prefix,
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
-    checkGuardrails: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here checks' }),
+    askAtPoint: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here checks' }),
     abortModelCall: () => undefined,
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),

@@ -1,41 +1,48 @@
 import { describe, expect, test } from 'vitest';
 import type { RunLimits } from '../../../../src/core/domain/limits.ts';
 import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/kernel/limits.ts';
+import { PARENT, type ParentRun } from '../../../../src/core/domain/run-input.ts';
+import type { Slices } from '../../../../src/core/kernel/run-state.ts';
 
 const limits: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };
 const parent = { runId: 'above', depth: 1, checkMs: 1, left: { steps: 8, totalTokens: 100, toolCallsByName: { t: 2 } } };
 
+/** A run with these limits that was started by another one. */
+function child(own: RunLimits, by: ParentRun = parent): { limits: RunLimits; slices: Slices } {
+  return { limits: own, slices: { [PARENT]: by } };
+}
+
 describe('a raise of the limits of a child', () => {
   test('is accepted up to the part that the child was given', () => {
-    expect(abovePart({ limits, parent }, { steps: 8, toolCallsByName: { t: 2, u: 9 }, costUsd: 5 })).toBeUndefined();
-    expect(abovePart({ limits }, { steps: 800 })).toBeUndefined();
+    expect(abovePart(child(limits), { steps: 8, toolCallsByName: { t: 2, u: 9 }, costUsd: 5 })).toBeUndefined();
+    expect(abovePart({ limits, slices: {} }, { steps: 800 })).toBeUndefined();
   });
 
   test('is refused above it, with the names of the limit and of the run above', () => {
-    expect(abovePart({ limits, parent }, { steps: 9 })).toContain(
+    expect(abovePart(child(limits), { steps: 9 })).toContain(
       'limit "steps" is 5, and the run has been given 8 of the limit of run "above"',
     );
-    expect(abovePart({ limits, parent }, { toolCallsByName: { t: 3 } })).toContain('limit "toolCallsByName.t" is 1');
+    expect(abovePart(child(limits), { toolCallsByName: { t: 3 } })).toContain('limit "toolCallsByName.t" is 1');
   });
 
   test('leaves room for the final attempt', () => {
-    expect(abovePart({ limits: { ...limits, finalAttempt: true }, parent }, { steps: 8 })).toContain('given 7');
+    expect(abovePart(child({ ...limits, finalAttempt: true }), { steps: 8 })).toContain('given 7');
   });
 
   test('does not move a deadline that is the one of the run above', () => {
     const left = { ...parent, left: { deadlineMs: 60 } };
-    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 }, parent: left })).toBe(true);
-    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 50 }, parent: left })).toBe(false);
-    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 } })).toBe(false);
-    expect(hasFixedDeadline({ limits })).toBe(true);
+    expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 60 }, left))).toBe(true);
+    expect(hasFixedDeadline(child({ ...limits, onLimit: 'ask', deadlineMs: 50 }, left))).toBe(false);
+    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 }, slices: {} })).toBe(false);
+    expect(hasFixedDeadline({ limits, slices: {} })).toBe(true);
   });
 
   test('is proposed within that part, and not at all if nothing is left of it', () => {
     const reached = { stopReason: 'step_limit' as const, message: 'used', proposal: { steps: 10 } };
-    expect(raisable({ limits, parent }, reached)?.proposal).toEqual({ steps: 8 });
-    expect(raisable({ limits }, reached)?.proposal).toEqual({ steps: 10 });
-    expect(raisable({ limits, parent }, { ...reached, proposal: { totalTokens: 300 } })).toBeUndefined();
-    expect(raisable({ limits, parent }, { ...reached, proposal: { toolCallsByName: { t: 9, u: 1 } } })?.proposal).toEqual({
+    expect(raisable(child(limits), reached)?.proposal).toEqual({ steps: 8 });
+    expect(raisable({ limits, slices: {} }, reached)?.proposal).toEqual({ steps: 10 });
+    expect(raisable(child(limits), { ...reached, proposal: { totalTokens: 300 } })).toBeUndefined();
+    expect(raisable(child(limits), { ...reached, proposal: { toolCallsByName: { t: 9, u: 1 } } })?.proposal).toEqual({
       toolCallsByName: { t: 2, u: 1 },
     });
   });

@@ -111,6 +111,30 @@ describe('a carried state', () => {
   });
 });
 
+describe('a carried state that has passed through other hands', () => {
+  const changed = (slices: object, inbox: object = {}): object => {
+    const state = fullContinuedState();
+    return { ...state, slices: { ...state.slices, ...slices }, inbox: { ...state.inbox, ...inbox } };
+  };
+  const read = (value: unknown): string => {
+    const checked = readContinueAsNewState(value, { isForeign: true });
+    return checked.ok ? 'fits' : checked.problem;
+  };
+
+  it.each([
+    ['is read if nobody has changed it', {}, {}, 'fits'],
+    ['is refused if a slice has another shape', { loadedSkills: ['a', 7] }, {}, 'slice "loadedSkills" does not fit'],
+    ['is refused if a slice is unknown', { wings: true }, {}, 'unknown slice "wings"'],
+    ['is refused if a request has another shape', {}, { slices: { waitingChildren: 'c' } }, 'slice "waitingChildren" does not fit'],
+  ])('%s', (_, slices, inbox, expected) => {
+    expect(read(changed(slices, inbox))).toContain(expected);
+  });
+
+  it('is not looked at further if the execution before has passed it on', () => {
+    expect(problemOf(changed({ wings: true }))).toBe('fits');
+  });
+});
+
 describe('the version of a carried state', () => {
   const remedy = `and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
 

@@ -14,7 +14,7 @@ const found = (id = 'recall-1'): { recalled: Recalled } => ({ recalled: { id, te
 
 /** The model calls that ask the memory. */
 function asked({ modelCalls }: Pick<FakeRun, 'modelCalls'>): number[] {
-  return modelCalls.flatMap(({ recall }, index) => (recall ? [index] : []));
+  return modelCalls.flatMap(({ input }, index) => (input?.['recall'] === true ? [index] : []));
 }
 
 function authors({ events }: Pick<FakeRun, 'events'>): string {

@@ -4,10 +4,11 @@ import type { ReviewedCalls } from '../../../../src/core/domain/activity-message
 import type { AllPorts } from '../../../../src/core/capabilities.ts';
 import type { ToolResultOutcome } from '../../../../src/core/kernel/ports.ts';
 import { approvalViews } from '../../../../src/core/queries/progress.ts';
-import { rewrittenArguments } from '../../../../src/core/kernel/gate.ts';
+import { rewrittenArguments } from '../../../../src/core/kernel/tool-calls.ts';
 import { approves } from '../fakes/callers.ts';
 import { call, type FakeRun, type FakeScript, responded, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+import { withHookAnswers } from '../../../../src/core/capabilities/hooks.ts';
 
 const snapshot = testSnapshot({
   tools: [testTool('pay'), testTool('find')],
@@ -39,11 +40,9 @@ function hooked(reviews: string[] = []): Pick<AllPorts, 'reviewCalls' | 'afterCa
       return Promise.resolve(review);
     },
     afterCall: (_, outcome): Promise<ToolResultOutcome> =>
-      Promise.resolve({
-        ...outcome,
-        content: ['noted', ...outcome.content],
-        hooks: [{ hook: 'note', on: 'post_tool_use', answer: 'modify' }],
-      }),
+      Promise.resolve(
+        withHookAnswers({ ...outcome, content: ['noted', ...outcome.content] }, [{ hook: 'note', on: 'post_tool_use', answer: 'modify' }]),
+      ),
   };
 }
 

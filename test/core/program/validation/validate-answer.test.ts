@@ -9,7 +9,7 @@ import {
   SEMANTIC_TYPES,
   validateAnswer,
   validationFailure,
-} from '../../../../src/core/program/validation.ts';
+} from '../../../../src/core/program/ask.ts';
 
 function messages(answer: JsonValue, asked: AnswerRules): string[] {
   return validateAnswer(answer, asked).violations.map(({ message }) => message);

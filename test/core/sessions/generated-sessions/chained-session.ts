@@ -1,11 +1,11 @@
 import type { Event } from '../../../../src/core/domain/record.ts';
 import type { RunResultFields } from '../../../../src/core/domain/result.ts';
-import type { TurnResultFields } from '../../../../src/core/domain/sessions.ts';
+import { endedTurns, sessionOf as sessionState, type TurnResultFields } from '../../../../src/core/domain/sessions.ts';
 import type { RunPosition } from '../../../../src/core/kernel/next-step.ts';
 import { BEGINNING } from '../../../../src/core/kernel/run-loop.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
-import { beginSession, isSession, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
+import { beginSession, interruptOf, isSession, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
 import { begunWork, runSession, type SessionPorts } from '../../../../src/core/sessions/run-session.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
@@ -50,7 +50,7 @@ export async function chainedSession(plan: PlannedSession, continueDue: Continue
     const ports = { ...clock, ...portsOf(execution, { actors, continueDue: mayContinue, contradictions: chain.contradictions }) };
     const end = await runSession(state, ports, execution.position);
     chain.events.push(...state.context.events);
-    chain.turns.push(...(state.turns ?? []));
+    chain.turns.push(...(endedTurns(state) ?? []));
     if (end.type === 'finished') return { ...chain, result: end.result };
     chain.positions.push(end.position);
     execution = carriedSession({ ...execution, position: end.position, executions: chain.positions.length });
@@ -99,10 +99,10 @@ function portsOf(
     isFull ||= hasActed && continueDue();
     return isFull;
   };
-  const isInterrupted = (): boolean => inbox.turnInterrupt !== undefined;
+  const isInterrupted = (): boolean => interruptOf(inbox) !== undefined;
   const check = (moment: string): void => {
     const isIdle = state.status === 'idle';
-    if (isIdle !== (state.session?.turn === undefined)) contradictions.push(`${moment}: ${state.status}`);
+    if (isIdle !== (sessionState(state)?.turn === undefined)) contradictions.push(`${moment}: ${state.status}`);
   };
   actors.act = () => acted(actors.say(run));
   return {

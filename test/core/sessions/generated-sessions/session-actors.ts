@@ -6,8 +6,8 @@ import type { SummaryOutcome, SummaryRequest } from '../../../../src/core/capabi
 import type { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../../../src/core/kernel/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
-import type { InterruptReceipt } from '../../../../src/core/domain/sessions.ts';
-import { isSession, limitsOf } from '../../../../src/core/sessions/open-session.ts';
+import { type InterruptReceipt, sessionOf } from '../../../../src/core/domain/sessions.ts';
+import { interruptOf, isSession, limitsOf } from '../../../../src/core/sessions/open-session.ts';
 import { call, message, tokens } from '../../loop/fakes/fake-ports.ts';
 import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
 import type { PlannedAnswer, PlannedRequest, PlannedSession } from './planned-session.ts';
@@ -52,7 +52,7 @@ export class SessionActors extends FakeScheduler {
     const answer = this.#planned(index);
     this.#ask(run, answer.during);
     const text = 't'.repeat(answer.chars);
-    if ((this.cancelled || run.inbox.turnInterrupt !== undefined) && !answer.isInTime) {
+    if ((this.cancelled || interruptOf(run.inbox) !== undefined) && !answer.isInTime) {
       // Its worker dies while it is aborted.
       if (answer.type === 'failed') return { type: 'failed', code: 'model_timeout', message: 'no heartbeat' };
       if (!answer.hasPartial) return { type: 'cancelled' };
@@ -83,7 +83,7 @@ export class SessionActors extends FakeScheduler {
     const answer = this.#answers.get(toolCallId);
     this.#ask(run, answer?.duringCalls ?? []);
     await new Promise((resolve) => setImmediate(resolve));
-    if (this.cancelled || run.inbox.turnInterrupt !== undefined) return { type: 'cancelled' };
+    if (this.cancelled || interruptOf(run.inbox) !== undefined) return { type: 'cancelled' };
     return { type: 'result', status: 'success', content: ['r'.repeat(answer?.chars ?? 1)], durationMs: 1 };
   }
 
@@ -130,7 +130,7 @@ export class SessionActors extends FakeScheduler {
         const newest = this.accepted.at(-1)?.id;
         if (newest === undefined) return;
         const receipt = this.#update(run, 'send', { id: newest, content: newest }) as MessageReceipt;
-        const { turns = 0, turn } = run.state.session ?? {};
+        const { turns = 0, turn } = sessionOf(run.state) ?? {};
         this.repeated.push({ id: newest, turn: receipt.turn, ended: turn === undefined ? turns : turns - 1 });
         return;
       }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json.ts';
-import { ContextError, UnitContext } from '../../../../src/core/program/scope.ts';
+import { ContextError, UnitContext } from '../../../../src/core/program/references.ts';
 import { CaseProblem, list, text } from '../fields.ts';
 
 /** An action on a context. `expected` tells only in which notation a case writes a snapshot. */

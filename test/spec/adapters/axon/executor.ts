@@ -7,7 +7,7 @@ import type { StepError } from '../../../../src/core/domain/verdicts.ts';
 import type { UnitResult } from '../../../../src/core/domain/program-run.ts';
 import { thoughtOf } from '../../../../src/core/kernel/next-step.ts';
 import { failureText, formatError } from '../../../../src/core/program/step-errors.ts';
-import { FAILURE_CONTEXT } from '../../../../src/core/program/ask-prompt.ts';
+import { FAILURE_CONTEXT } from '../../../../src/core/program/ask.ts';
 import { interpolate, type Lookup, outputAt } from '../../../../src/core/program/references.ts';
 import { traceOf } from '../../../../src/core/program/trace.ts';
 import type { TraceSpan } from '../../../../src/core/domain/trace.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json.ts';
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/step-errors.ts';
-import { type AnswerRules, requireValid, validateAnswer } from '../../../../src/core/program/validation.ts';
+import { type AnswerRules, requireValid, validateAnswer } from '../../../../src/core/program/ask.ts';
 import type { Operation } from '../adapter.ts';
 import { list, number, object, text } from '../fields.ts';
 
