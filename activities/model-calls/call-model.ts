@@ -78,17 +78,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
     ...defined({ readFile: fileReader(runtime) }),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
-    const known = {
-      // Items of the provider belong to the model that answered.
-      snapshot: askingModel(snapshot, model),
-      outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
-      knownCallIds: callIds(window),
-      // The same in every attempt, and no other answer of the run has it.
-      replyId: `call_${input.through}`,
-      mostItemBytes: runtime.payloadStore && STORED_ITEM_BYTES,
-      eventId,
-      uuid: randomUUID,
-    };
+    const known = { ...contextOfAnswer(runtime, input, askingModel(snapshot, model)), knownCallIds: callIds(window), eventId };
     const scope = { runtime, run: input, snapshot: hooked, signal };
     const { answer: given, records } = await afterResponse(scope, answer);
     const interpreted = interpretReply(given, known, input.final === true);
@@ -111,6 +101,22 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   const details = { ...receivedAt, ...prepared.recalled, ...defined({ failedAttempts }) };
   return { type: 'response', response: { ...result, ...details } };
+}
+
+/** Returns what an answer is interpreted with. `snapshot`: with the model that has given it, whose items come with it. */
+function contextOfAnswer(
+  { registry, payloadStore }: ActivityRuntime,
+  { through }: CallModelInput,
+  snapshot: AgentSnapshot,
+): Omit<Parameters<typeof interpretReply>[1], 'knownCallIds' | 'eventId'> {
+  return {
+    snapshot,
+    outputZod: registry.outputZod(toolOwner(snapshot)),
+    // The same in every attempt, and no other answer of the run has it.
+    replyId: `call_${through}`,
+    mostItemBytes: payloadStore && STORED_ITEM_BYTES,
+    uuid: randomUUID,
+  };
 }
 
 /** Returns what follows a call while it is made: its stream, and its span. */

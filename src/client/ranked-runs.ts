@@ -78,9 +78,9 @@ async function amountsOf(client: Client, { runId, startTime, endTime }: RunListE
   const cached = endTime === null ? undefined : known.get(key);
   if (cached !== undefined) return cached;
   try {
-    const amounts = endTime === null ? await recordedAmounts(client, runId) : await resultAmounts(client, runId);
-    if (endTime !== null) known.set(key, amounts);
-    return amounts;
+    const used = endTime === null ? await recordedAmounts(client, runId) : await resultAmounts(client, runId);
+    if (endTime !== null) known.set(key, used);
+    return used;
   } catch (error) {
     if (['run_not_found', 'history_removed', 'not_a_run'].includes(errorCode(error) ?? '')) return {};
     throw error;

@@ -53,8 +53,8 @@ function paged<Filter extends z.ZodObject>(
       problems: ['invalid_cursor', 'invalid_input'],
     },
     async ({ query: given, caller, client }) => {
-      const { limit = DEFAULT_PAGE_SIZE, cursor, ...rest } = given as { limit?: number; cursor?: string };
-      const filtered = rest as z.output<Filter>;
+      const { limit = DEFAULT_PAGE_SIZE, cursor, ...conditions } = given as { limit?: number; cursor?: string };
+      const filtered = conditions as z.output<Filter>;
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
       try {
