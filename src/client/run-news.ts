@@ -88,6 +88,7 @@ class RunNews {
       else {
         const here = this.#cursorOf(next);
         if (cursor !== undefined) yield { type: 'gap', cursor: here };
+        // The map may change between two of them.
         const waiting = [...this.#waiting.values()];
         for (const run of waiting) yield { type: 'waiting', run, cursor: here };
       }
