@@ -106,23 +106,11 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  {
-    asked,
-    newId = randomUUID,
-    beginStream,
-    beginSpan,
-    patience,
-    governed,
-    mayBeEmpty = false,
-    tags,
-    secret,
-    cache,
-    readFile,
-    ...options
-  }: ModelCallOptions,
+  options: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
-  const known = defined({ tags, secret, cache, readFile });
+  const { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false } = options;
+  const known = knownOf(options);
   const order = new ModelOrder(asked, known, patience.call);
   let call = new CallOfModel(order.current, known, lastDetails());
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
@@ -130,7 +118,6 @@ export async function askModel<Result>(
     let span: ModelSpan | undefined;
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
-    let hasCost = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         try {
@@ -139,10 +126,9 @@ export async function askModel<Result>(
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
-          const { pace, sentAt, spent } = call;
+          const { pace, sentAt } = call;
           if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
-          hasCost ||= spent.current !== undefined;
           stream.reset();
         }
       }
@@ -160,7 +146,7 @@ export async function askModel<Result>(
         return { type: 'aborted', ...partialResponse(spent, isSent, { id: stream.eventId, ...order.partialOrigin }) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
       // call of its own.
-      if (hasCost || spent.current !== undefined) current.heartbeat(retryDetails(patience, spent));
+      if (call.hasCost) current.heartbeat(retryDetails(patience, spent));
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call knows only now which limit has counted it.
       const { pace, sentAt, askedMs } = order.soonest(error) ?? { pace: call.pace, sentAt: call.sentAt, askedMs: thrownWaitMs(error) };
@@ -173,6 +159,11 @@ export async function askModel<Result>(
       stream.end();
     }
   });
+}
+
+/** Returns what a client is told of a call besides its request. */
+function knownOf({ tags, secret, cache, readFile }: ModelCallOptions): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
+  return defined({ tags, secret, cache, readFile });
 }
 
 /** A request to a model, and what it has cost so far. */
@@ -215,6 +206,7 @@ class CallOfModel {
   readonly #model: AskedModel;
   readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>;
   #permit: Permit | undefined;
+  #hasCostBefore = false;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
@@ -228,6 +220,7 @@ class CallOfModel {
   /** Returns the call with a permit, of the model that is asked now: this one, or another one after it, with what has been spent so far. */
   of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
     const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
+    call.#hasCostBefore = this.hasCost;
     call.#permit = permit;
     return call;
   }
@@ -236,6 +229,11 @@ class CallOfModel {
   get pace(): Pace | undefined {
     if (this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
+  }
+
+  /** True if this attempt has cost something, with this model or with one before. */
+  get hasCost(): boolean {
+    return this.#hasCostBefore || this.spent.current !== undefined;
   }
 
   get isSent(): boolean {
