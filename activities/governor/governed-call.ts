@@ -90,14 +90,17 @@ export class GovernedCall {
   }
 }
 
-/** Returns what a model call of a run needs besides its models: the facts for its provider, and its governor, if the worker has limits. */
-export function governedContext(
-  runtime: ActivityRuntime,
-  run: OfRun,
-  snapshot: AgentSnapshot,
-): ReturnType<typeof providerContext> & { governed?: GovernedCall } {
+/** What a model call of a run needs besides its models. */
+interface CallContext extends ReturnType<typeof providerContext> {
+  heartbeatMs: number;
+  /** Present if the worker has limits. */
+  governed?: GovernedCall;
+}
+
+/** Returns what a model call of a run needs besides its models: the facts for its provider, its heartbeats, and its limits. */
+export function callContext(runtime: ActivityRuntime, run: OfRun, snapshot: AgentSnapshot): CallContext {
   const { governor } = runtime;
-  const context = providerContext(runtime, snapshot);
+  const context = { ...providerContext(runtime, snapshot), heartbeatMs: snapshot.timing.heartbeatMs };
   return governor === undefined ? context : { ...context, governed: new GovernedCall(governor, run, snapshot) };
 }
 

@@ -23,7 +23,7 @@ import type { ModelDelta } from '../../src/core/domain/stream.ts';
 import type { Permit } from '../../src/governor/provider-permits.ts';
 import { readCallsInText, ReasoningSplitter, requireAnswer, splitReasoning } from '../../src/model/answer-text.ts';
 import { withoutPlaces } from '../../src/model/check-sources.ts';
-import { type AbortRegistry, type Attempt, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
+import { type AbortRegistry, type AttemptOptions, lastDetails, runAttempt } from '../attempts/attempt.ts';
 import { failingAs, NO_CHANGE, type SerializableFailure, toFailure, withStack } from '../attempts/failure.ts';
 import { ParkedAttempt } from '../attempts/parked-attempt.ts';
 import type { GovernedCall } from '../governor/governed-call.ts';
@@ -106,10 +106,11 @@ type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false, ...options }: ModelCallOptions,
+  options: ModelCallOptions,
   read: (given: GivenAnswer) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
-  const known = knownOfCall(options);
+  const { asked, newId = randomUUID, beginStream, beginSpan, patience, governed, mayBeEmpty = false } = options;
+  const known = knownOf(options);
   const order = new ModelOrder(asked, known, patience.call);
   let call = new CallOfModel(order.current, known, lastDetails());
   return runAttempt(aborts, { ...options, details: () => retryDetails(patience, call.spent) }, async (current) => {
@@ -117,7 +118,6 @@ export async function askModel<Result>(
     let span: ModelSpan | undefined;
     const begin = (eventId: string): ReturnType<BeginStream> => beginStream?.(current, eventId);
     const stream = new AnswerStream(newId, begin, () => span?.piece());
-    let hasCost = false;
     const answer = async (): Promise<ModelResponse> => {
       for (;;) {
         try {
@@ -126,10 +126,9 @@ export async function askModel<Result>(
           const bounds = { signal, limitMs: order.limitMs, mayBeEmpty };
           return await inSpan(span, { signal, spent: call.spent, send: () => call.send(patience, stream, bounds) });
         } catch (error) {
-          const { pace, sentAt, spent } = call;
+          const { pace, sentAt } = call;
           if (signal.aborted || error instanceof ParkedAttempt || !order.moveOn(error, { pace, sentAt })) throw error;
           span?.movedOn(order.current.name);
-          hasCost ||= spent.current !== undefined;
           stream.reset();
         }
       }
@@ -139,52 +138,32 @@ export async function askModel<Result>(
       const given = { answer: await answer(), signal, eventId: stream.eventId, model: order.current.name, origin: order.answered() };
       return { type: 'answered', result: await read(given), ...failedAttempts(call.spent) };
     } catch (error) {
+      const { spent, isSent, isAnswered } = call;
+      if (error instanceof ParkedAttempt) throw error;
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && current.isCancelled() && !(error instanceof ParkedAttempt))
-        return { type: 'aborted', ...partialResponse(call.spent, call.isSent, { id: stream.eventId, ...order.partialOrigin }) };
-      throw failureOf(error, { current, call, order, patience, hasCost });
+      if (signal.aborted && current.isCancelled())
+        return { type: 'aborted', ...partialResponse(spent, isSent, { id: stream.eventId, ...order.partialOrigin }) };
+      // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
+      // call of its own.
+      if (call.hasCost) current.heartbeat(retryDetails(patience, spent));
+      if (signal.aborted) throw signal.reason;
+      // A client that chooses its key during the call knows only now which limit has counted it.
+      const { pace, sentAt, askedMs } = order.soonest(error) ?? { pace: call.pace, sentAt: call.sentAt, askedMs: thrownWaitMs(error) };
+      if (isSent) patience.failed(pace, sentAt, askedMs);
+      // The next answer may pass the filter of the provider: one of an earlier attempt did not, and no request was refused.
+      const isRetryable = isAnswered && errorCode(error) === 'content_filter';
+      // An answer that cannot be interpreted is not paid for again.
+      throw toFailure(order.failure(error), isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
     } finally {
       stream.end();
     }
   });
 }
 
-/** Returns what a call tells the clients of its models. */
-function knownOfCall({
-  tags,
-  secret,
-  cache,
-  readFile,
-}: Partial<ModelCallContext>): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
+/** Returns what a client is told of a call besides its request. */
+function knownOf({ tags, secret, cache, readFile }: ModelCallOptions): Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'> {
   return defined({ tags, secret, cache, readFile });
-}
-
-/** An attempt that has failed. */
-interface FailedAttempt {
-  current: Attempt;
-  call: CallOfModel;
-  order: ModelOrder;
-  patience: Patience;
-  /** A model that the attempt has asked before has cost something. */
-  hasCost: boolean;
-}
-
-/** Returns what to throw for the error of an attempt. Its cost, and what it says about waiting, go with it. */
-function failureOf(error: unknown, { current, call, order, patience, hasCost }: FailedAttempt): unknown {
-  const { spent, isSent, isAnswered } = call;
-  if (error instanceof ParkedAttempt) return error;
-  // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
-  // call of its own.
-  if (hasCost || spent.current !== undefined) current.heartbeat(retryDetails(patience, spent));
-  if (current.signal.aborted) return current.signal.reason;
-  // A client that chooses its key during the call knows only now which limit has counted it.
-  const { pace, sentAt, askedMs } = order.soonest(error) ?? { pace: call.pace, sentAt: call.sentAt, askedMs: thrownWaitMs(error) };
-  if (isSent) patience.failed(pace, sentAt, askedMs);
-  // The next answer may pass the filter of the provider: one of an earlier attempt did not, and no request was refused.
-  const isRetryable = isAnswered && errorCode(error) === 'content_filter';
-  // An answer that cannot be interpreted is not paid for again.
-  return toFailure(order.failure(error), isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
 }
 
 /** A request to a model, and what it has cost so far. */
@@ -227,6 +206,7 @@ class CallOfModel {
   readonly #model: AskedModel;
   readonly #context: Pick<ModelCallContext, 'tags' | 'secret' | 'cache' | 'readFile'>;
   #permit: Permit | undefined;
+  #hasCostBefore = false;
   #phase: 'waiting' | 'sent' | 'answered' = 'waiting';
   #hasFailed = false;
 
@@ -240,6 +220,7 @@ class CallOfModel {
   /** Returns the call with a permit, of the model that is asked now: this one, or another one after it, with what has been spent so far. */
   of({ current: model }: ModelOrder, permit: Permit | undefined): CallOfModel {
     const call = model === this.#model ? this : new CallOfModel(model, this.#context, this.spent.details);
+    call.#hasCostBefore = this.hasCost;
     call.#permit = permit;
     return call;
   }
@@ -248,6 +229,11 @@ class CallOfModel {
   get pace(): Pace | undefined {
     if (this.#permit !== undefined) return undefined;
     return paceOf(this.#model.client, this.#model.request, this.#context);
+  }
+
+  /** True if this attempt has cost something, with this model or with one before. */
+  get hasCost(): boolean {
+    return this.#hasCostBefore || this.spent.current !== undefined;
   }
 
   get isSent(): boolean {

@@ -27,7 +27,7 @@ import { interpretReply } from '../../src/model/reply-formats.ts';
 import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
-import { governedContext } from '../governor/governed-call.ts';
+import { callContext } from '../governor/governed-call.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf, runKey } from '../run-queries/query-run.ts';
@@ -68,15 +68,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
   const cache = promptCache(runKey(input).chain, snapshot, input);
-  const options = {
-    ...streamed,
-    mayBeEmpty,
-    heartbeatMs: snapshot.timing.heartbeatMs,
-    interruptibleBy: input.run ?? '',
-    ...governedContext(runtime, input, snapshot),
-    cache,
-    ...defined({ readFile: fileReader(runtime) }),
-  };
+  const facts = { mayBeEmpty, cache, interruptibleBy: input.run ?? '', ...defined({ readFile: fileReader(runtime) }) };
+  const options = { ...streamed, ...facts, ...callContext(runtime, input, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = { ...contextOfAnswer(runtime, input, askingModel(snapshot, model)), knownCallIds: callIds(window), eventId };
     const scope = { runtime, run: input, snapshot: hooked, signal };

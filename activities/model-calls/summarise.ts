@@ -9,7 +9,7 @@ import type { ModelRequest } from '../../src/core/domain/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
-import { governedContext } from '../governor/governed-call.ts';
+import { callContext } from '../governor/governed-call.ts';
 import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
@@ -36,7 +36,6 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
     hooks = hooked.records;
     return hooked.request;
   };
-  const { heartbeatMs } = snapshot.timing;
   const names = summaryModelsOf(snapshot);
   const models = names.map((name): AskedModel => {
     const client = runtime.registry.provider(name);
@@ -49,7 +48,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   const beginSpan = runtime.telemetry && (await modelSpans(runtime.telemetry, traced));
   const outcome = await askModel(
     runtime.aborts,
-    { asked, beginSpan, patience, heartbeatMs, ...governedContext(runtime, input, snapshot) },
+    { asked, beginSpan, patience, ...callContext(runtime, input, snapshot) },
     ({ answer: { content, usage }, eventId, model, origin: { answeredBy } }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);

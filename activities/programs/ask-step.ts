@@ -27,7 +27,7 @@ import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
-import { governedContext } from '../governor/governed-call.ts';
+import { callContext } from '../governor/governed-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
@@ -90,9 +90,8 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     beginStream,
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
     patience,
-    heartbeatMs: timing.heartbeatMs,
     mayBeEmpty: lenient,
-    ...governedContext(runtime, input, snapshot),
+    ...callContext(runtime, input, snapshot),
   };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, eventId }) => {
     const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
