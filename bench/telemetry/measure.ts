@@ -108,9 +108,8 @@ export async function measureTelemetry(
     await reported.flush();
     const secondsOf = (side: 'plain' | 'traced'): number => median(sides[side].map(({ seconds }) => seconds));
     say(`${runs} runs of ${steps} steps on each side`);
-    const size = async ({ runId }: EndedRun): Promise<{ bytes: number; events: number }> => sizeOf(client, runId);
-    const plain = await size(sides.plain[0] ?? { runId: '', seconds: 0 });
-    const traced = await size(sides.traced[0] ?? { runId: '', seconds: 0 });
+    const plain = await sizeOfRuns(client, sides.plain);
+    const traced = await sizeOfRuns(client, sides.traced);
     const problems = traceProblems(receiver.spans);
     const spans = receiver.spans.length;
     const replayed = await measureReplay(client, sides.traced, { count: histories, reported, receiver, say });
@@ -144,6 +143,12 @@ async function runOne(client: LonghaulClient, taskQueue: string, steps: number):
   const begun = performance.now();
   await client.run(agent, { input: promptFor(steps), runId, taskQueue });
   return { runId, seconds: (performance.now() - begun) / 1_000 };
+}
+
+/** Returns the size of the history of a run, in the median. */
+async function sizeOfRuns(client: LonghaulClient, runs: readonly EndedRun[]): Promise<{ bytes: number; events: number }> {
+  const sizes = await Promise.all(runs.map(({ runId }) => sizeOf(client, runId)));
+  return { bytes: median(sizes.map(({ bytes }) => bytes)), events: median(sizes.map(({ events }) => events)) };
 }
 
 /** Returns the size of a history without what differs from run to run: numbers, and the ids of runs and events. */
