@@ -158,6 +158,8 @@ export interface TelemetryBenchOptions {
   steps: number;
   /** Runs on each side. */
   runs: number;
+  /** Histories that are replayed. */
+  histories: number;
   quiet: boolean;
 }
 
@@ -192,7 +194,7 @@ export const USAGE = `Usage:
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
-  npm run bench -- telemetry [--steps 20] [--runs 20] [--json]
+  npm run bench -- telemetry [--steps 20] [--runs 20] [--histories 200] [--json]
 ${GOVERNOR_USAGE}
   npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
   npm run bench -- providers [--rounds 11] [--json]
@@ -225,6 +227,7 @@ const FLAGS = {
   tier: { type: 'string', default: 'remote' },
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
+  histories: { type: 'string', default: '200' },
   cached: { type: 'string', default: '50' },
   calls: { type: 'string' },
   'compact-every': { type: 'string' },
@@ -317,7 +320,13 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     case 'fallback':
       return { command, runs: count('runs', values.runs ?? '100'), outage: outageOf(values.outage), quiet };
     case 'telemetry':
-      return { command, steps: steps('20'), runs: count('runs', values.runs ?? '20'), quiet };
+      return {
+        command,
+        steps: steps('20'),
+        runs: count('runs', values.runs ?? '20'),
+        histories: count('histories', values.histories),
+        quiet,
+      };
     case 'governor':
       return { ...governorOptions(values), quiet };
     case 'cache': {

@@ -21,7 +21,6 @@ import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
 
 const SPANS_MEASURED = 20_000;
-const HISTORIES = 200;
 const RESULT_CHARS = 200;
 
 /** Runs of each worker that are not measured: code is compiled, and connections are made. */
@@ -70,7 +69,10 @@ interface EndedRun {
 }
 
 /** Measures runs of a worker with telemetry and of one without, by turns. */
-export async function measureTelemetry({ steps, runs }: TelemetryBenchOptions, say: (line: string) => void): Promise<TelemetryFigures> {
+export async function measureTelemetry(
+  { steps, runs, histories }: TelemetryBenchOptions,
+  say: (line: string) => void,
+): Promise<TelemetryFigures> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   await using receiver = await OtlpReceiver.listen();
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = receiver.url;
@@ -106,12 +108,11 @@ export async function measureTelemetry({ steps, runs }: TelemetryBenchOptions, s
     await reported.flush();
     const secondsOf = (side: 'plain' | 'traced'): number => median(sides[side].map(({ seconds }) => seconds));
     say(`${runs} runs of ${steps} steps on each side`);
-    const size = async ({ runId }: EndedRun): Promise<{ bytes: number; events: number }> => sizeOf(client, runId);
-    const plain = await size(sides.plain[0] ?? { runId: '', seconds: 0 });
-    const traced = await size(sides.traced[0] ?? { runId: '', seconds: 0 });
+    const plain = await sizeOfRuns(client, sides.plain);
+    const traced = await sizeOfRuns(client, sides.traced);
     const problems = traceProblems(receiver.spans);
     const spans = receiver.spans.length;
-    const replayed = await measureReplay(client, sides.traced, { reported, receiver, say });
+    const replayed = await measureReplay(client, sides.traced, { count: histories, reported, receiver, say });
     return {
       stepRatio: rounded(secondsOf('traced') / secondsOf('plain'), 3),
       usPerSpan: await microsecondsOfSpan(),
@@ -122,7 +123,7 @@ export async function measureTelemetry({ steps, runs }: TelemetryBenchOptions, s
       ...replayed,
       spans,
       dropped: reported.dropped,
-      histories: HISTORIES,
+      histories,
       steps,
       runs,
       machine: await describeMachine(client.temporal),
@@ -142,6 +143,12 @@ async function runOne(client: LonghaulClient, taskQueue: string, steps: number):
   const begun = performance.now();
   await client.run(agent, { input: promptFor(steps), runId, taskQueue });
   return { runId, seconds: (performance.now() - begun) / 1_000 };
+}
+
+/** Returns the size of the history of a run, in the median. */
+async function sizeOfRuns(client: LonghaulClient, runs: readonly EndedRun[]): Promise<{ bytes: number; events: number }> {
+  const sizes = await Promise.all(runs.map(({ runId }) => sizeOf(client, runId)));
+  return { bytes: median(sizes.map(({ bytes }) => bytes)), events: median(sizes.map(({ events }) => events)) };
 }
 
 /** Returns the size of a history without what differs from run to run: numbers, and the ids of runs and events. */
@@ -195,7 +202,7 @@ async function microsecondsOfSpan(): Promise<number> {
 async function measureReplay(
   client: LonghaulClient,
   runs: readonly EndedRun[],
-  { reported, receiver, say }: { reported: Telemetry; receiver: OtlpReceiver; say: (line: string) => void },
+  { count, reported, receiver, say }: { count: number; reported: Telemetry; receiver: OtlpReceiver; say: (line: string) => void },
 ): Promise<{ replayRatio: number; exportedByReplay: number }> {
   const histories = await Promise.all(
     runs.map(async ({ runId }) => {
@@ -211,19 +218,19 @@ async function measureReplay(
   const before = receiver.spans.length;
   const replay = async (given: { telemetry?: Telemetry }): Promise<number> => {
     const plugins = [new LonghaulPlugin({ agents: [], providers: {}, ...given })];
-    const all = Array.from({ length: HISTORIES }, (_, index) => histories[index % histories.length]).flatMap((one) => one ?? []);
+    const all = Array.from({ length: count }, (_, index) => histories[index % histories.length]).flatMap((one) => one ?? []);
     const begun = performance.now();
     for await (const { error } of Worker.runReplayHistories({ workflowBundle, plugins }, all)) if (error !== undefined) throw error;
     return performance.now() - begun;
   };
   await replay({});
   const times: Record<'plain' | 'traced', number[]> = { plain: [], traced: [] };
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     for (const side of round % 2 === 0 ? (['plain', 'traced'] as const) : (['traced', 'plain'] as const))
       times[side].push(await replay(side === 'plain' ? {} : { telemetry: reported }));
   }
   await reported.flush();
-  say(`${HISTORIES} histories were replayed 4 times on each side`);
+  say(`${count} histories were replayed twice on each side`);
   return {
     replayRatio: rounded(Math.min(...times.traced) / Math.min(...times.plain), 3),
     exportedByReplay: receiver.spans.length - before,

@@ -3,7 +3,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { z } from 'zod';
 import { openai } from '../../../activities/models/openai/openai.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import { createWorker } from '../../../worker/index.ts';
+import { createWorker, prometheusMetrics, telemetry } from '../../../worker/index.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
@@ -18,6 +18,7 @@ const {
   TEST_HEARTBEAT_MS = '1500',
   TEST_GRACE_MS = '20000',
   TEST_STICKY_MS = '1000',
+  OTEL_EXPORTER_OTLP_ENDPOINT = '',
 } = process.env;
 
 const work = defineTool({
@@ -36,6 +37,7 @@ const work = defineTool({
 const agent = defineAgent({ name: 'worker_agent', model: 'fake/model-1', instructions: 'Work.', tools: [work] });
 
 const worker = await createWorker({
+  ...(OTEL_EXPORTER_OTLP_ENDPOINT === '' ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),
   address: TEST_ADDRESS,
   taskQueue: TEST_TASK_QUEUE,
   agents: [agent],

@@ -1,0 +1,49 @@
+import { expect, inject, test } from 'vitest';
+import { connect } from '../../../src/client/index.ts';
+import { traceProblems } from '../../crash/checks/trace-check.ts';
+import { OtlpReceiver } from '../../telemetry/otlp-receiver.ts';
+import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
+import { until } from '../testbed/until.ts';
+
+test('an attempt whose worker was killed is reported by the next one, and its trace is complete', { timeout: 60_000 }, async () => {
+  await using collector = await OtlpReceiver.listen();
+  let isHeld = true;
+  const tools = await startToolServer(async (path) => {
+    // The first attempt gets no answer before its worker is dead.
+    while (isHeld && path === '/work/1') await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  const model = await startWorkingModel(async () => undefined);
+  const taskQueue = `killed-${process.pid}`;
+  const environment = {
+    TEST_BUNDLE: inject('workflowBundlePath'),
+    TEST_ADDRESS: inject('temporalAddress'),
+    TEST_TASK_QUEUE: taskQueue,
+    TEST_MODEL_URL: model.url,
+    TEST_TOOL_URL: tools.url,
+    TEST_HEARTBEAT_MS: '300',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  };
+  const client = await connect({ address: inject('temporalAddress') });
+  let worker = await startWorkerProcess(environment);
+  try {
+    const run = await client.start('worker_agent', { input: 'Q', taskQueue });
+    await until(() => tools.calls.includes('/work/1'), 'the call that is cut off', 20);
+    await killProcess(worker);
+    isHeld = false;
+    worker = await startWorkerProcess(environment);
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+    const place = await run.traceContext();
+    await until(() => collector.spans.some(({ spanId }) => spanId === place.spanId), 'the span of the run');
+    const lost = collector.spans.filter(({ values }) => values['error.type'] === 'worker_lost');
+    expect(lost).toMatchObject([{ name: 'execute_tool work', parentSpanId: place.spanId, values: { 'longhaul.attempt': '1' } }]);
+    const [loss] = lost;
+    const attempts = collector.spans.filter(({ values }) => values['gen_ai.tool.call.id'] === loss?.values['gen_ai.tool.call.id']);
+    expect(attempts.map(({ values }) => values['longhaul.attempt']).toSorted()).toEqual(['1', '2']);
+    expect(traceProblems(collector.spans)).toEqual([]);
+  } finally {
+    await killProcess(worker);
+    await client.close();
+    await tools.close();
+    await model.close();
+  }
+});
