@@ -90,7 +90,7 @@ async function amountsOf(client: Client, { runId, startTime, endTime }: RunListE
 async function resultAmounts(client: Client, runId: string): Promise<RunAmounts> {
   try {
     const { stepsUsed, usage } = await runOutcome(client, runId);
-    return amounts(stepsUsed, usage);
+    return amountsIn(stepsUsed, usage);
   } catch (error) {
     // It was ended from outside, and has no result.
     if (!['run_terminated', 'run_timed_out', 'internal'].includes(errorCode(error) ?? '')) throw error;
@@ -100,10 +100,10 @@ async function resultAmounts(client: Client, runId: string): Promise<RunAmounts>
 
 async function recordedAmounts(client: Client, runId: string): Promise<RunAmounts> {
   const { session, currentStep, usage } = statusFrom(runId, { status: 'RUNNING' }, await new RunReader(client, runId).recordedRun());
-  return amounts(currentStep, session?.spent.usage ?? usage);
+  return amountsIn(currentStep, session?.spent.usage ?? usage);
 }
 
-function amounts(steps: number, usage: AggregatedUsage): RunAmounts {
+function amountsIn(steps: number, usage: AggregatedUsage): RunAmounts {
   return { steps, tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0), ...defined({ cost: dollarsSpent(usage) }) };
 }
 

@@ -88,7 +88,9 @@ class RunNews {
       else {
         const here = this.#cursorOf(next);
         if (cursor !== undefined) yield { type: 'gap', cursor: here };
-        for (const run of [...this.#waiting.values()]) yield { type: 'waiting', run, cursor: here };
+        // The map may change between two of them.
+        const waiting = [...this.#waiting.values()];
+        for (const run of waiting) yield { type: 'waiting', run, cursor: here };
       }
       for (;;) {
         signal.throwIfAborted();

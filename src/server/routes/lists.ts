@@ -58,8 +58,8 @@ function paged<Filter extends z.ZodObject>(
       const list = { name, principal: caller.principal, filter: filtered };
       const after = cursor === undefined ? {} : { after: positionOf(list, cursor) };
       try {
-        const { items, next, ...rest } = await read(client, filtered, { pageSize: limit, ...after });
-        return { status: 200, body: { [name]: items, ...rest, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
+        const { items, next, ...facts } = await read(client, filtered, { pageSize: limit, ...after });
+        return { status: 200, body: { [name]: items, ...facts, ...(next === undefined ? {} : { next: cursorOf(list, next) }) } };
       } catch (error) {
         // The filter was accepted for the page before, so the position is wrong.
         if (cursor === undefined || errorCode(error) !== 'invalid_input') throw error;
