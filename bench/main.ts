@@ -19,6 +19,7 @@ import { measureServe } from './stream/served/measure.ts';
 import { measureSession } from './session/measure.ts';
 import { measureStream } from './stream/measure.ts';
 import { measureProgram } from './program/measure.ts';
+import { measureStudio } from './studio/measure.ts';
 import { measureTelemetry } from './telemetry/measure.ts';
 import { measureTuning } from './tuning/tuning.ts';
 import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
@@ -47,6 +48,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'fallback') return measureFallback(asked, say);
   if (asked.command === 'telemetry') return measureTelemetry(asked, say);
+  if (asked.command === 'studio') return measureStudio(asked, say);
   if (asked.command === 'governor') return measureGovernor(asked, say);
   if (asked.command === 'cache') return measureCache(asked, say);
   if (asked.command === 'providers') return measureProviders(asked, say);

@@ -5,6 +5,7 @@ import { count, oneOf } from '../../test/processes/option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
 import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
 import { SERVE_FLAGS, SERVE_USAGE, serveOptions, type ServeBenchOptions } from '../stream/served/serve-options.ts';
+import { STUDIO_FLAGS, STUDIO_USAGE, type StudioBenchOptions, studioOptions } from '../studio/studio-options.ts';
 import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '../stream/stream-options.ts';
 
 /** The options of a command line, checked. */
@@ -21,6 +22,7 @@ export type BenchOptions =
   | FallbackOptions
   | TelemetryBenchOptions
   | GovernorBenchOptions
+  | StudioBenchOptions
   | CacheOptions
   | ProvidersOptions
   | SessionBenchOptions
@@ -196,6 +198,7 @@ export const USAGE = `Usage:
   npm run bench -- fallback [--runs 100] [--outage 0.5] [--json]
   npm run bench -- telemetry [--steps 20] [--runs 20] [--histories 200] [--json]
 ${GOVERNOR_USAGE}
+${STUDIO_USAGE}
   npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
   npm run bench -- providers [--rounds 11] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
@@ -250,6 +253,7 @@ const FLAGS = {
   'fan-out': { type: 'string' },
   ...STREAM_FLAGS,
   ...GOVERNOR_FLAGS,
+  ...STUDIO_FLAGS,
   ...SERVE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
@@ -327,6 +331,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         histories: count('histories', values.histories),
         quiet,
       };
+    case 'studio':
+      return { ...studioOptions(values), quiet };
     case 'governor':
       return { ...governorOptions(values), quiet };
     case 'cache': {

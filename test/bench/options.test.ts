@@ -49,6 +49,14 @@ describe('the command line of the bench of the governor', () => {
   });
 });
 
+describe('the command line of the bench of readers', () => {
+  it('has defaults, and refuses a part that is none', () => {
+    const defaults = { part: 'request', steps: 1_000, readers: 100, runs: 1_000 };
+    expect(parseOptions(['studio'])).toEqual({ command: 'studio', ...defaults, quiet: false });
+    expect(() => parseOptions(['studio', '--part', 'page'])).toThrow('--part has "page": choose of request, feed');
+  });
+});
+
 describe('the command line of the benches of caches and of packages', () => {
   it('has defaults, and a window that is full every few steps', () => {
     expect(parseOptions(['cache'])).toEqual({ command: 'cache', steps: 40, calls: 1, compactEvery: undefined, quiet: false });

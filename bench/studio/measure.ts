@@ -1,0 +1,213 @@
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { openai } from '../../activities/models/openai/openai.ts';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { chatStream, says } from '../../test/fakes/openai-answers.ts';
+import { type FakeOpenAI, startFakeOpenAI } from '../../test/fakes/openai-server.ts';
+import { createWorker } from '../../worker/index.ts';
+import { describeMachine, type Machine } from '../figures/machine.ts';
+import { median, percentile, rounded } from '../figures/statistics.ts';
+import { AS_PUBLISHED } from '../sides/as-published.ts';
+import type { StudioBenchOptions } from './studio-options.ts';
+
+const TASK_QUEUE = 'bench-studio';
+
+/** Rounds of which the median counts. */
+const ROUNDS = 3;
+
+/** Requests that are compared with those on the wire. */
+const COMPARED = 50;
+
+/** Milliseconds for which the questions to the server are counted. */
+const COUNTED_MS = 20_000;
+
+/** Runs whose way to a reader is measured. */
+const TIMED_RUNS = 20;
+
+const page = defineTool({
+  name: 'read_page',
+  description: 'Reads a page',
+  parameters: z.object({ page: z.int() }),
+  execute: ({ page: number }) => `page ${number}`,
+});
+const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), approval: 'always', execute: () => 'paid' });
+
+/** The figures of `--part request`. */
+interface RequestFigures {
+  eventsMs: number;
+  requestMs: number;
+  ratio: number;
+  equalPct: number;
+  compared: number;
+}
+
+/** The figures of `--part feed`. */
+interface FeedFigures {
+  /** Questions to the server within the same time, of one reader and of all. */
+  questionsOfOne: number;
+  questionsOfAll: number;
+  ratio: number;
+  /** From the record of the wait to the reader. */
+  waitingMsP95: number;
+}
+
+/** Measures what readers of runs cost, as a page asks for it. */
+export async function measureStudio(
+  options: StudioBenchOptions,
+  say: (line: string) => void,
+): Promise<(RequestFigures | FeedFigures) & Omit<StudioBenchOptions, 'command' | 'quiet'> & { machine: Machine }> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const { part, steps, readers, runs } = options;
+  const dev = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const { address, namespace } = dev;
+  const client = await connect({ address, namespace });
+  const connection = await NativeConnection.connect({ address });
+  const fake = await startFakeOpenAI((reply, request) => {
+    const messages = request.body['messages'] as unknown[];
+    const done = (messages.length - 1) / 2;
+    if (part === 'request' && done >= steps) return says('done')(reply, request);
+    const call = { name: part === 'request' ? 'read_page' : 'pay', arguments: part === 'request' ? `{"page":${done}}` : '{}' };
+    return chatStream([{ tool_calls: [{ index: 0, id: `c${done}`, function: call }] }], 'tool_calls')(reply, request);
+  });
+  const model = 'openai/m';
+  const limits = { steps: steps + 10, toolCalls: steps + 10, totalTokens: 1_000_000_000 };
+  const window = { maxTokens: 10_000_000 };
+  const reader = defineAgent({ name: 'reader', model, tools: [page], limits, window });
+  const payer = defineAgent({ name: 'payer', model, tools: [pay] });
+  const providers = { openai: openai({ baseURL: fake.url, api: 'chat' }) };
+  const worker = await createWorker({
+    agents: [reader, payer],
+    providers,
+    connection,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    shutdownGrace: 1_000,
+    worker: { bundlerOptions: AS_PUBLISHED },
+  });
+  const running = worker.run();
+  try {
+    const figures =
+      part === 'request'
+        ? await measureRequests(
+            { client, fake, start: () => client.start(reader, { input: 'Q', taskQueue: TASK_QUEUE }), providers },
+            steps,
+          )
+        : await measureFeed(client, { readers, runs }, () => client.start(payer, { input: 'Q', taskQueue: TASK_QUEUE }));
+    return { ...figures, part, steps, readers, runs, machine: await describeMachine(client.temporal) };
+  } finally {
+    worker.shutdown();
+    await running;
+    await fake.close();
+    await connection.close();
+    await client.close();
+    await dev.stop();
+  }
+}
+
+interface AskedRun {
+  client: LonghaulClient;
+  fake: FakeOpenAI;
+  start: () => Promise<{ runId: string; result(): Promise<unknown> }>;
+  providers: { openai: ReturnType<typeof openai> };
+}
+
+async function measureRequests({ client, fake, start, providers }: AskedRun, steps: number): Promise<RequestFigures> {
+  const run = await start();
+  await run.result();
+  const handle = client.handle(run.runId);
+  const sent = fake.requests.map(({ text }) => text);
+  const last = sent.length;
+  const eventsMs: number[] = [];
+  const requestMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    eventsMs.push(await msOf(() => Array.fromAsync(handle.events())));
+    requestMs.push(await msOf(() => handle.request(last, { providers })));
+  }
+  const every = Math.max(1, Math.floor(last / COMPARED));
+  let [compared, equal] = [0, 0];
+  for (let step = last; step >= 1; step -= every) {
+    const { wire } = await handle.request(step, { providers });
+    compared += 1;
+    if (JSON.stringify(wire?.body) === sent[step - 1]) equal += 1;
+  }
+  if (last !== steps + 1) throw new Error(`The run has ${last} steps, not ${steps + 1}`);
+  const [ofEvents, ofRequest] = [median(eventsMs), median(requestMs)];
+  return {
+    eventsMs: rounded(ofEvents, 1),
+    requestMs: rounded(ofRequest, 1),
+    ratio: rounded(ofRequest / ofEvents, 2),
+    equalPct: rounded((100 * equal) / compared, 1),
+    compared,
+  };
+}
+
+async function msOf(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+/** Runs that are started at once. */
+const AT_ONCE = 20;
+
+async function measureFeed(
+  client: LonghaulClient,
+  { readers, runs }: { readers: number; runs: number },
+  start: () => Promise<{ runId: string }>,
+): Promise<FeedFigures> {
+  for (let begun = 0; begun < runs; begun += AT_ONCE) await Promise.all(Array.from({ length: Math.min(AT_ONCE, runs - begun) }, start));
+  const service: unknown = client.temporal.workflowService;
+  const counted = service as { listWorkflowExecutions: (...given: unknown[]) => unknown };
+  const list = counted.listWorkflowExecutions.bind(service);
+  let questions = 0;
+  counted.listWorkflowExecutions = (...given) => {
+    questions += 1;
+    return list(...given);
+  };
+  const questionsOf = async (count: number): Promise<number> => {
+    const stop = new AbortController();
+    const own = client.as({ tenant: randomUUID() });
+    const all = Array.from({ length: count }, () => drained(own, stop.signal));
+    questions = 0;
+    await new Promise((resolve) => setTimeout(resolve, COUNTED_MS));
+    const asked = questions;
+    stop.abort();
+    await Promise.all(all);
+    return asked;
+  };
+  const [questionsOfOne, questionsOfAll] = [await questionsOf(1), await questionsOf(readers)];
+  const waits: number[] = [];
+  const stop = new AbortController();
+  const started = new Map<string, number>();
+  const listening = (async (): Promise<void> => {
+    for await (const item of client.feed({ waiting: true, signal: stop.signal })) {
+      const began = item.type === 'waiting' ? started.get(item.run.runId) : undefined;
+      if (began === undefined) continue;
+      waits.push(performance.now() - began);
+      if (waits.length === TIMED_RUNS) return;
+    }
+  })();
+  for (let begun = 0; begun < TIMED_RUNS; begun += 1) {
+    const { runId } = await start();
+    while ((await client.handle(runId).approvals()).pending.length === 0);
+    started.set(runId, performance.now());
+  }
+  await listening;
+  return {
+    questionsOfOne,
+    questionsOfAll,
+    ratio: rounded(questionsOfAll / questionsOfOne, 2),
+    waitingMsP95: rounded(percentile(waits, 95), 0),
+  };
+}
+
+async function drained(client: LonghaulClient, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _ of client.feed({ signal }));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

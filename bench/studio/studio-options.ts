@@ -1,0 +1,43 @@
+import { count, oneOf } from '../../test/processes/option-values.ts';
+
+export const STUDIO_PARTS = ['request', 'feed'] as const;
+
+/** The options of `studio`. */
+export interface StudioBenchOptions {
+  command: 'studio';
+  part: (typeof STUDIO_PARTS)[number];
+  /** Steps of the run whose requests are read. */
+  steps: number;
+  /** Those who follow all runs at once. */
+  readers: number;
+  /** Runs that wait meanwhile. */
+  runs: number;
+  quiet: boolean;
+}
+
+/** The usage of the command. */
+export const STUDIO_USAGE = '  npm run bench -- studio [--part request|feed] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
+
+/** The flags of the command that no other one has. */
+export const STUDIO_FLAGS = { part: { type: 'string', default: 'request' } } as const;
+
+interface StudioValues {
+  part: string;
+  steps?: string | undefined;
+  runs?: string | undefined;
+  readers: string;
+}
+
+/** The readers of a flag that nobody has written: those of another command. */
+const UNWRITTEN_READERS = '200';
+
+/** Reads the options of `studio`. Throws an error whose message describes the mistake. */
+export function studioOptions({ part, steps = '1000', runs = '1000', readers }: StudioValues): Omit<StudioBenchOptions, 'quiet'> {
+  return {
+    command: 'studio',
+    part: oneOf('part', part, STUDIO_PARTS),
+    steps: count('steps', steps),
+    readers: count('readers', readers === UNWRITTEN_READERS ? '100' : readers),
+    runs: count('runs', runs),
+  };
+}
