@@ -5,6 +5,7 @@ import { guardrailsInWorker } from './guardrails/run-guardrails.ts';
 import { hooksInWorker } from './hooks/run-hooks.ts';
 import { memoryInWorker } from './memory/memory-tools.ts';
 import { permissionsInWorker } from './permissions/pin-permissions.ts';
+import { tierInWorker } from './batch/pin-tier.ts';
 import { quietHoursInWorker } from './quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { skillsInWorker } from './skills/skill-tool.ts';
@@ -19,6 +20,7 @@ export const WORKER_PARTS: readonly WorkerPart[] = [
   quietHoursInWorker,
   hooksInWorker,
   guardrailsInWorker,
+  tierInWorker,
 ];
 
 /** What capabilities add to a snapshot, by their names. */

@@ -5,6 +5,7 @@ import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { decisionActivities } from './approvals/decision-hooks.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
+import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { hookActivities } from './hooks/hook-activities.ts';
@@ -42,6 +43,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     ...programActivities(runtime),
     ...stepActivities(runtime),
     ...relatedRunActivities,
+    ...batchActivities(runtime),
   };
   const activities: Activities = Object.fromEntries(
     Object.entries(own).map(([name, activity]) => [name, checked<never, unknown>(activity)]),

@@ -31,6 +31,7 @@ import { Telemetry } from '../src/telemetry/telemetry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
 import { AbortRegistry } from './attempts/attempt.ts';
 import { MissingNames } from './attempts/failure.ts';
+import { type BatchOptions, WorkerBatches } from './batch/worker-batches.ts';
 import { WorkerStreams } from './streams/worker-streams.ts';
 import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
 import { createAgentExecutor } from './executors/create-executor.ts';
@@ -55,6 +56,11 @@ export interface RuntimeOptions {
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;
+  /**
+   * Collects model calls of runs with the tier `batch` into batches of their provider, by the name of the provider:
+   * `{ openai: { window: '5m' } }`. Default: none.
+   */
+  batch?: Readonly<Record<string, BatchOptions>>;
   /** Programs that runs may name. */
   programs?: readonly AnyProgram[];
   /** Tools that the steps of programs may name, besides those that the programs of the worker were defined with. */
@@ -161,6 +167,8 @@ export interface RuntimeOptions {
 interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
+  /** False: there is no server to wait with, so calls of every tier are made at once. Default true. */
+  batches?: boolean;
 }
 
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
@@ -174,8 +182,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
-  // Discovered at run time, it would cost a run.
-  for (const agent of agents) requireMeansOfParts(`agent "${agent.name}"`, agent, options);
+  requireMeans(agents, options);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const transcripts = new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE);
@@ -194,6 +201,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     payloadStore: options.payloadStore,
     archive: options.archive,
     ...optionalParts(options, secrets, log),
+    ...defined({ batches: batchesOf(options, agents, context) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: checkedFunction('authorize', options.authorize),
     notify: checkedFunction('notify', options.notify),
@@ -219,6 +227,23 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     logOnce: onceOnly(log),
     searchAttributes,
   };
+}
+
+/** Throws a UsageError for an agent that the worker could not run: discovered at run time, it would cost a run. */
+function requireMeans(agents: readonly AnyAgent[], options: RuntimeOptions): void {
+  for (const agent of agents) requireMeansOfParts(`agent "${agent.name}"`, agent, options);
+}
+
+/** Returns the batches of a worker. Throws a UsageError for options that cannot work, and for an agent whose tier it cannot serve. */
+function batchesOf(
+  { batch = {}, providers }: RuntimeOptions,
+  agents: readonly AnyAgent[],
+  context: RuntimeContext,
+): WorkerBatches | undefined {
+  if (context.batches === false) return undefined;
+  const batches = new WorkerBatches(batch, providers);
+  batches.requireFor(agents);
+  return batches;
 }
 
 /** Returns what the worker reports of its runs. Throws a UsageError for a value that is no telemetry, and for content without it. */

@@ -12,6 +12,7 @@ import type { PayloadStore } from '../src/stores/payload-store.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { AbortRegistry } from './attempts/attempt.ts';
 import type { MissingNames } from './attempts/failure.ts';
+import type { WorkerBatches } from './batch/worker-batches.ts';
 import type { NamespaceCache } from './code/namespace.ts';
 import type { CreateExecutor } from './executors/create-executor.ts';
 import type { WorkerGovernor } from './governor/worker-governor.ts';
@@ -49,6 +50,8 @@ export interface ActivityRuntime {
   archiveTimeoutMs: number;
   /** Carries the live output of runs to readers. */
   streams?: WorkerStreams | undefined;
+  /** The batches of its providers. Absent: calls of every tier are made at once, as in the test kit, which has no server to wait with. */
+  batches?: WorkerBatches;
   /** Reports spans and metrics. */
   telemetry?: WorkerTelemetry | undefined;
   /** Keeps the calls of models within the limits of their providers. Absent: there are none. */

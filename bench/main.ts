@@ -1,4 +1,5 @@
 import { measureCrowd } from './endless/crowd.ts';
+import { measureBatch } from './batch/measure.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
@@ -52,6 +53,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'governor') return measureGovernor(asked, say);
   if (asked.command === 'cache') return measureCache(asked, say);
   if (asked.command === 'providers') return measureProviders(asked, say);
+  if (asked.command === 'batch') return measureBatch(asked, say);
   if (asked.command === 'memory') return measureMemory(asked, say);
   if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);

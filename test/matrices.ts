@@ -20,6 +20,7 @@ const IN_TURN = [
   'test/server/client/removal/forget.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
+  'test/server/batch/killed-batches.test.ts',
   'test/server/client/stream/killed-processes.test.ts',
   'test/server/archive/forgotten-history.test.ts',
   'test/server/queries/queries-storm.test.ts',

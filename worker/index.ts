@@ -1,8 +1,24 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../src/node-version/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/encryption.ts';
-export { type ApiKey, type GivenKey, type KeyContext, openai, type OpenAIOptions } from '../activities/models/openai/openai.ts';
+export {
+  type ApiKey,
+  type GivenKey,
+  type KeyContext,
+  openai,
+  openaiBatch,
+  type OpenAIOptions,
+} from '../activities/models/openai/openai.ts';
+export type { BatchOptions } from '../activities/batch/worker-batches.ts';
+export type { BatchClient, BatchContext, BatchItem, BatchResult, BatchStatus, NewBatch } from '../src/core/domain/model.ts';
 export { aiSdk, type AiSdkOptions } from '../activities/models/ai-sdk/ai-sdk.ts';
+export {
+  type AiSdkBatch,
+  aiSdkBatch,
+  type AiSdkBatchOptions,
+  anthropicBatch,
+  type CreateAiSdkBatch,
+} from '../activities/models/ai-sdk/ai-sdk-batches.ts';
 export type { CreateAiSdkModel, CreateModelContext } from '../activities/models/ai-sdk/created-models.ts';
 export type { AiSdkModel } from '../activities/models/ai-sdk/language-model.ts';
 export { type OpenAICapabilities } from '../activities/models/openai/capabilities.ts';

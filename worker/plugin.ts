@@ -65,6 +65,7 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   memory: true,
   embed: true,
   providers: true,
+  batch: true,
   resources: true,
   secrets: true,
   payloadStore: true,

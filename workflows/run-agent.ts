@@ -8,6 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { FlowInput, ModelSettings } from '../src/core/domain/agent.ts';
+import type { Tier } from '../src/core/domain/batch.ts';
 import type { ContentPart } from '../src/core/domain/content.ts';
 import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage } from '../src/core/domain/errors.ts';
@@ -181,6 +182,8 @@ interface StartedRun {
   tags?: readonly string[];
   /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
   live?: boolean;
+  /** `batch`: the model calls of the run and its children wait for batches of the provider, at half the price. */
+  tier?: Tier;
 }
 
 /**
@@ -188,7 +191,7 @@ interface StartedRun {
  * invalid limit or deadline.
  */
 function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
-  const { deps, flow, principal, model, settings, tags, live } = options;
+  const { deps, flow, principal, model, settings, tags, live, tier } = options;
   const limits = plainLimitsOf(agent, options);
   return {
     agent,
@@ -198,7 +201,7 @@ function runInputOf(agent: string, input: RunAgentInput, options: RunInputOption
     ...defined({ principal }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...overridesIn({
-      ...defined({ model, settings }),
+      ...defined({ model, settings, tier }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       ...(live === true ? { live } : {}),
     }),

@@ -58,6 +58,8 @@ export async function programRun(rawInput: ProgramInput | ContinuedInput): Promi
   return runWorkflow(rawInput, readProgramInput);
 }
 
+export { batchCollector } from './batch-collector.ts';
+
 const { longhaul } = proxySinks<LonghaulSinks>();
 
 /**

@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { isInstance } from '../../src/core/domain/errors.ts';
 import { attemptInfo } from './attempt-info.ts';
 
@@ -20,9 +20,13 @@ export class ParkedAttempt extends Error {
   /** Milliseconds until the next attempt. */
   readonly waitMs: number;
 
+  /** What the next attempt reads, and a reader of the status. */
+  readonly details: object;
+
   /** `message`: why the call waits, for a person. */
-  constructor(message: string, waitMs: number) {
+  constructor(message: string, waitMs: number, details: object = {}) {
     super(message);
+    this.details = details;
     this.waitMs = Math.max(1, Math.min(LONGEST_PARK_MS, Math.ceil(waitMs)));
   }
 }
@@ -34,8 +38,9 @@ export function mayPark(): boolean {
 }
 
 /** Returns the failure with which the server makes the next attempt later. */
-export function parkedFailure({ message, waitMs }: ParkedAttempt): ApplicationFailure {
-  return ApplicationFailure.create({ type: PARKED, message, nonRetryable: false, nextRetryDelay: waitMs });
+export function parkedFailure({ message, waitMs, details }: ParkedAttempt): ApplicationFailure {
+  const parts = { type: PARKED, message, nonRetryable: false, nextRetryDelay: waitMs, category: ApplicationFailureCategory.BENIGN };
+  return ApplicationFailure.create(Object.keys(details).length === 0 ? parts : { ...parts, details: [details] });
 }
 
 /** True for the failure of an attempt that was parked: it counts nowhere. */

@@ -28,6 +28,7 @@ import { requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { callContext } from '../governor/governed-call.ts';
+import { parkForBatch } from '../batch/park-call.ts';
 import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf, runKey } from '../run-queries/query-run.ts';
@@ -51,6 +52,35 @@ export function callModelActivity(runtime: ActivityRuntime): (input: CallModelIn
 }
 
 async function callModel(runtime: ActivityRuntime, input: CallModelInput, patience: Patience): Promise<CallModelOutput> {
+  const call = await readyModelCall(runtime, input, patience);
+  const { snapshot, asked, prepared } = call;
+  if (snapshot.tier === 'batch' && !input.unbatched) {
+    const recall = (signal: AbortSignal): Promise<Recalled | undefined> => prepared.recall(signal);
+    await parkForBatch(runtime, { activity: 'callModel', input, snapshot, asked, key: patience.call, recall });
+  }
+  return answerModelCall(runtime, call, asked);
+}
+
+/** A model call whose requests are made, before one of them is sent. */
+export interface ReadyModelCall {
+  input: CallModelInput;
+  patience: Patience;
+  snapshot: AgentSnapshot;
+  /** With the hooks of a model call alone. */
+  hooked: AgentSnapshot;
+  window: Window;
+  asked: AskedModels;
+  prepared: PreparedRequest;
+  checkAnswer: CheckAnswer;
+}
+
+/** Makes the requests of a call. `known`: what an earlier part of a call of a batch has prepared. */
+export async function readyModelCall(
+  runtime: ActivityRuntime,
+  input: CallModelInput,
+  patience: Patience,
+  known: KnownRequest = {},
+): Promise<ReadyModelCall> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
   const clients = clientsOf(runtime, snapshot);
@@ -62,8 +92,17 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.conversations.window(input, input);
   const events = await withReadItems(runtime, window.events);
-  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events });
+  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events }, known);
   const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
+  return { input, patience, snapshot, hooked, window, asked, prepared, checkAnswer };
+}
+
+/** Asks the models, and makes of the answer what the run records. */
+export async function answerModelCall(
+  runtime: ActivityRuntime,
+  { input, patience, snapshot, hooked, window, prepared, checkAnswer }: ReadyModelCall,
+  asked: AskedModels,
+): Promise<CallModelOutput> {
   const streamed = { asked, ...(await observers(runtime, input, snapshot)), patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
@@ -233,6 +272,14 @@ interface RequestingCall {
   events: readonly WindowEvent[];
 }
 
+/** What is known of the request of a call whose answer comes from a batch. */
+export interface KnownRequest {
+  /** What the memory had. */
+  recalled?: Recalled;
+  /** What was recorded about the request, which was sent. */
+  records?: HookRecord[] | undefined;
+}
+
 /** The requests of an attempt: one for each model that is asked. */
 class PreparedRequest {
   /** The answers of the hooks about the last request. */
@@ -243,10 +290,26 @@ class PreparedRequest {
   readonly #sent = new Map<string, ModelRequest>();
   readonly #runtime: ActivityRuntime;
   readonly #call: RequestingCall;
+  readonly #known: KnownRequest;
 
-  constructor(runtime: ActivityRuntime, call: RequestingCall) {
+  constructor(runtime: ActivityRuntime, call: RequestingCall, known: KnownRequest) {
     this.#runtime = runtime;
     this.#call = call;
+    this.#known = known;
+    this.#recalled = known.recalled;
+  }
+
+  /** What is recorded about the request. */
+  get records(): HookRecord[] {
+    return this.hooks;
+  }
+
+  /** Asks the memory if the call says so. */
+  async recall(signal: AbortSignal): Promise<Recalled | undefined> {
+    const { run, snapshot, events } = this.#call;
+    if (!run.recall || this.#known.recalled !== undefined) return this.#recalled;
+    this.#recalled = await (this.#recall ??= recallEntries(this.#runtime, { run, snapshot, events, signal }));
+    return this.#recalled;
   }
 
   /** Returns the request for a model before the memory and the hooks have had a part in it. */
@@ -258,9 +321,13 @@ class PreparedRequest {
 
   /** Asks the memory if the call says so, once for all models, then the hooks. Returns the request that is sent. */
   async prepare(model: string, signal: AbortSignal): Promise<ModelRequest> {
-    const { run, snapshot, events } = this.#call;
-    if (run.recall) this.#recalled = await (this.#recall ??= recallEntries(this.#runtime, { run, snapshot, events, signal }));
-    const built = this.#recalled === undefined ? this.requestFor(model) : this.#built(model, this.recallEvents);
+    const { run, snapshot } = this.#call;
+    const recalled = this.#known.records === undefined ? await this.recall(signal) : this.#recalled;
+    const built = recalled === undefined ? this.requestFor(model) : this.#built(model, this.recallEvents);
+    if (this.#known.records !== undefined) {
+      this.hooks = this.#known.records;
+      return built;
+    }
     const about = { model, step: run.step ?? 0 };
     const { records, request } = await beforeRequest({ runtime: this.#runtime, run, snapshot, signal }, about, built);
     this.hooks = records;

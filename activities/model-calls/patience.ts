@@ -101,6 +101,7 @@ export class Patience {
     const waitedMs = Math.round(queuedMs + performance.now() - this.#begun + parked.waitMs);
     const noted = withUncountedAttempts(skippedAttempts() + 1, {
       ...(isJsonObject(known) ? known : {}),
+      ...parked.details,
       refused: { count, queuedMs: waitedMs },
     });
     // Reaches the server together with the failure.

@@ -28,11 +28,13 @@ import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../attempts/failure.ts';
 import { callContext } from '../governor/governed-call.ts';
+import { parkForBatch } from '../batch/park-call.ts';
 import { withFiles } from '../model-calls/answer-files.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
 import { logWarnings } from '../model-calls/call-model.ts';
 import { buildRequest } from '../../src/model/build-request.ts';
+import type { AskedModels } from '../model-calls/fallback.ts';
 import type { Patience } from '../model-calls/patience.ts';
 import { runIdOf } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
@@ -61,6 +63,31 @@ function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Pro
 }
 
 async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
+  const call = await readyAsk(runtime, input, patience);
+  const { asked, snapshot, step } = call;
+  const isBatched = (step.ask?.tier ?? snapshot.tier) === 'batch' && !input.unbatched;
+  if (isBatched) await parkForBatch(runtime, { activity: 'askStep', input, snapshot, asked, key: patience.call });
+  return answerAsk(runtime, call, asked);
+}
+
+/** A model call of a step whose request is made, before it is sent. */
+export interface ReadyAsk {
+  input: AskStepInput;
+  patience: Patience;
+  snapshot: AgentSnapshot;
+  /** The snapshot of an agent that makes just this call. */
+  own: AgentSnapshot;
+  address: StepAddress;
+  step: IndexedStep['step'];
+  context: UnitContext;
+  anchors: ReturnType<ActivityRuntime['anchors']['named']>;
+  lenient: boolean;
+  prompt: string;
+  asked: AskedModels;
+}
+
+/** Makes the request of a step. */
+export async function readyAsk(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<ReadyAsk> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const { program, timing } = snapshot;
   patience.bind(timing);
@@ -80,12 +107,22 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     content: [{ type: 'message' as const, role, content }],
   }));
   const request = { ...buildRequest(own, conversation, false), ...defined({ failureContext: failure }) };
+  // A program names one model for each step, and a step that fails is tried again by its `refine`.
+  const asked = { models: [{ name: own.model, client, request }] };
+  return { input, patience, snapshot, own, address, step, context, anchors, lenient, prompt, asked };
+}
+
+/** Asks the model, and makes of the answer what the run records. */
+export async function answerAsk(
+  runtime: ActivityRuntime,
+  { input, patience, snapshot, own, address, step, context, anchors, lenient, prompt }: ReadyAsk,
+  asked: AskedModels,
+): Promise<AskStepOutput> {
   const beginStream = modelStream(runtime, { run: input, snapshot, callId: input.step, anchors });
   const traced = { run: input, agentName: snapshot.name, call: activityCall(), through: 0 };
   // In AXON, an empty answer is a failed attempt of its step.
   const options = {
-    // A program names one model for each step, and a step that fails is tried again by its `refine`.
-    asked: { models: [{ name: own.model, client, request }] },
+    asked,
     newId: shortId,
     beginStream,
     beginSpan: runtime.telemetry && (await modelSpans(runtime.telemetry, traced)),
@@ -103,7 +140,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   });
   if (outcome.type === 'aborted') return outcome;
   const { response, verdict } = outcome.result;
-  const output = answerOf(response, step.ask);
+  const output = answerOf(response, step.ask ?? {});
   if (output !== undefined) runtime.stepValues.add(input, response.id, output);
   return {
     response: { ...briefResponse(response), ...defined({ failedAttempts: outcome.failedAttempts }) },

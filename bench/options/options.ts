@@ -25,6 +25,7 @@ export type BenchOptions =
   | StudioBenchOptions
   | CacheOptions
   | ProvidersOptions
+  | BatchBenchOptions
   | SessionBenchOptions
   | IdleSessionsOptions
   | StreamOptions
@@ -183,6 +184,15 @@ export interface ProvidersOptions {
   quiet: boolean;
 }
 
+/** The options of `batch`. */
+export interface BatchBenchOptions {
+  command: 'batch';
+  runs: number;
+  /** How often a worker is killed meanwhile. */
+  kills: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--reasoning-chars 0] [--rounds 3] [--json]
@@ -201,6 +211,7 @@ ${GOVERNOR_USAGE}
 ${STUDIO_USAGE}
   npm run bench -- cache [--steps 40] [--calls 1] [--compact-every STEPS] [--json]
   npm run bench -- providers [--rounds 11] [--json]
+  npm run bench -- batch [--runs 1000] [--kills 20] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
 ${STREAM_USAGE}
@@ -239,6 +250,7 @@ const FLAGS = {
   entries: { type: 'string', default: '10000' },
   'other-entries': { type: 'string', default: '0' },
   dimensions: { type: 'string', default: '0' },
+  kills: { type: 'string', default: '20' },
   outage: { type: 'string', default: '0.5' },
   sessions: { type: 'string', default: '2000' },
   messages: { type: 'string', default: '10000' },
@@ -342,6 +354,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     }
     case 'providers':
       return { command, rounds: values.rounds === undefined ? PROVIDER_ROUNDS : rounds, quiet };
+    case 'batch':
+      return { command, runs: count('runs', values.runs ?? '1000'), kills: count('kills', values.kills, 0), quiet };
     case 'session': {
       const idleSeconds = count('idle-seconds', values['idle-seconds']);
       return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };

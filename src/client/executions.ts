@@ -4,6 +4,8 @@ import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import { isOwnActivity, traitsOf } from '../core/activity-requests/contracts.ts';
 import type { ApprovalView, RememberedDecision } from '../core/domain/approvals.ts';
+import { batchedCallKey, type CallPlace, registrationIn } from '../core/domain/batch.ts';
+import { COLLECTOR_QUERIES, collectorId } from '../core/protocol-names.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { activityDetails, type Missing } from '../core/domain/missing-definitions.ts';
@@ -88,10 +90,17 @@ export class RunChain {
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
 /** Returns the calls of a run that are in progress, as the server knows them: with the progress of their last heartbeat, and the attempt. */
-export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecutionDescription, 'raw'>): Promise<RunningCall[]> {
+export async function runningCalls(client: Client, { raw, runId = '', taskQueue = '' }: DescribedExecution): Promise<RunningCall[]> {
   const pending = (raw.pendingActivities ?? []).filter(({ activityType }) => isCall(activityType?.name ?? ''));
-  return Promise.all(pending.map((one) => runningCall(client, one)));
+  return Promise.all(pending.map((one) => runningCall(client, { runId, taskQueue }, one)));
 }
+
+/** An execution as the server describes it. */
+interface DescribedExecution
+  extends Pick<WorkflowExecutionDescription, 'raw'>, Partial<Pick<WorkflowExecutionDescription, 'runId' | 'taskQueue'>> {}
+
+/** The facts about an execution that its calls do not have. */
+type OfExecution = Pick<WorkflowExecutionDescription, 'runId' | 'taskQueue'>;
 
 /** The server's state of an activity that no worker executes now: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
 const WAITS = 1;
@@ -101,7 +110,7 @@ function isCall(name: string): boolean {
   return !isOwnActivity(name) || traitsOf(name).progress !== undefined;
 }
 
-async function runningCall(client: Client, pending: Pending): Promise<RunningCall> {
+async function runningCall(client: Client, execution: OfExecution, pending: Pending): Promise<RunningCall> {
   const { activityType, attempt, heartbeatDetails, lastFailure } = pending;
   const converter = client.options.loadedDataConverter;
   const name = activityType?.name ?? '';
@@ -115,6 +124,7 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
     ...(progress === undefined || progress === null ? {} : { progress: progress as NonNullable<RunningCall['progress']> }),
     ...defined({ lastFailure: failure?.message }),
     ...refusedModelCall(pending, failure),
+    ...(await batchedModelCall(client, execution, pending, failure)),
   };
 }
 
@@ -127,6 +137,24 @@ function refusedModelCall({ state, scheduledTime }: Pending, failure: unknown): 
   return {
     refused: { code: failure.type ?? 'model_error', times: count, ...defined({ nextAttemptAt: next }), givesUpAt },
   };
+}
+
+/** Tells, for a model call that waits for a batch, for which one: its collector knows it. */
+async function batchedModelCall(
+  client: Client,
+  { runId, taskQueue }: OfExecution,
+  { state, activityId }: Pending,
+  failure: unknown,
+): Promise<Pick<RunningCall, 'waitsForBatch'>> {
+  if (state !== WAITS || !(failure instanceof ApplicationFailure)) return {};
+  const registered = registrationIn(failure.details?.[0]);
+  if (registered === undefined) return {};
+  const collector = collectorId(registered.provider, registered.collector, taskQueue);
+  const key = batchedCallKey({ runId, activityId: activityId ?? '' });
+  const place = await queryRun<CallPlace>(client, collector, COLLECTOR_QUERIES.call, key).catch(() => undefined);
+  const since = new Date(registered.since).toISOString();
+  if (place?.state !== 'in_batch') return { waitsForBatch: { collector, since } };
+  return { waitsForBatch: { collector, since, batch: place.seq, ...defined({ id: place.id }) } };
 }
 
 /** The time limit of a query, after which history is read instead: without a worker a query does not return. */

@@ -83,6 +83,7 @@ export type {
   ContextPage,
   PostponedCall,
   RefusedCall,
+  WaitingForBatch,
   RunningCall,
   DecisionReceipt,
   MessageReceipt,

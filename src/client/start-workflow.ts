@@ -3,6 +3,7 @@ import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol }
 import { type SearchAttributePair, TypedSearchAttributes, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { ModelSettings } from '../core/domain/agent.ts';
+import type { Tier } from '../core/domain/batch.ts';
 import { jsonBytes } from '../core/domain/byte-budgets.ts';
 import { defined } from '../core/domain/defined.ts';
 import { depsProblem, startStateProblem } from '../core/domain/deps.ts';
@@ -37,6 +38,7 @@ import { checkProgramInput, checkRunInput } from '../core/input-checks.ts';
 import { type AnyAgent, type DepsOption, parseDeps } from '../define/agent-definition.ts';
 import { checkOverrides, withOverrides } from '../define/model-settings.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
+import { checkedTier } from '../define/tier.ts';
 import { checkRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { AWAIT_OPTIONS, checkIfExists, type IfExists } from './client-options.ts';
@@ -78,6 +80,8 @@ export interface CommonStart extends WorkflowOptions {
   live?: boolean;
   /** The place of the caller in a trace, as W3C Trace Context writes it (`00-<trace id>-<span id>-01`): the spans of the run are below it. Stored once. */
   traceparent?: string;
+  /** `batch`: the model calls of the run and its children wait for batches of the provider, at half the price. The worker needs `batch` for it. Default: the agent's own, or `interactive`. */
+  tier?: Tier;
 }
 
 /** The options of the start of a run without the deps and without the conversation that it begins with. */
@@ -100,6 +104,7 @@ export const SESSION_START_OPTIONS: OptionTable<SessionStart> = {
   tags: true,
   live: true,
   traceparent: true,
+  tier: true,
   taskQueue: true,
   searchAttributes: true,
   memo: true,
@@ -269,7 +274,7 @@ type RunInputOptions = Partial<RunOpening> &
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, state, principal, session, model, settings, tags, live, traceparent } = options;
+  const { input, messages, deps, state, principal, session, model, settings, tags, live, tier, traceparent } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const limits = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -277,7 +282,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   const inClaims = claimsProblem(principal);
   if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
   // Converted to JSON and back, as they are sent.
-  const overrides = JSON.parse(JSON.stringify({ model, settings, tags, live: liveOf(live) })) as RunOverrides;
+  const overrides = JSON.parse(JSON.stringify({ model, settings, tags, live: liveOf(live), tier: tierOf(tier) })) as RunOverrides;
   requireUsable(agent, overrides);
   const checked = checkRunInput(
     stripUndefined({
@@ -330,6 +335,11 @@ export function plainState(state: unknown): JsonObject {
   const problem = startStateProblem(state);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   return JSON.parse(JSON.stringify(state)) as JsonObject;
+}
+
+/** Returns the tier if it is one. Throws a UsageError. */
+export function tierOf(tier: Tier | undefined): Tier | undefined {
+  return tier === undefined ? undefined : checkedTier('the run cannot start: "tier"', tier);
 }
 
 /** Returns a flag as it is sent: only if it is set. */
@@ -547,7 +557,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { deps, state, principal, tags, live, traceparent, resume } = options;
+  const { deps, state, principal, tags, live, tier, traceparent, resume } = options;
   const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
@@ -562,6 +572,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       live: liveOf(live),
+      tier: tierOf(tier),
       ...defined({ traceparent: checkedTraceparent(traceparent) }),
       ...defined({ resume }),
     }),

@@ -116,3 +116,16 @@ export const SIGNALS = {
   interrupt: 'interrupt',
   close: 'close',
 } as const;
+
+/** The type of the workflow that collects calls into batches, and the names of its Signal and its queries. */
+export const BATCH_COLLECTOR = 'batchCollector';
+export const COLLECTOR_SIGNALS = { register: 'register' } as const;
+export const COLLECTOR_QUERIES = { batch: 'batch', call: 'call' } as const;
+
+/**
+ * Returns the workflow id of a collector. Calls register with the first one that has room. Each task queue has separate ones, because
+ * its workers alone have the agents.
+ */
+export function collectorId(provider: string, number: number, taskQueue: string): string {
+  return ['longhaul-batch', provider, ...(taskQueue === DEFAULT_TASK_QUEUE ? [] : [taskQueue]), number].join('/');
+}

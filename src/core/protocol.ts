@@ -55,6 +55,7 @@ export type {
   RunningCall,
   StatusView,
   StepsPage,
+  WaitingForBatch,
 } from './domain/views.ts';
 
 export type {

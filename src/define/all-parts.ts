@@ -13,12 +13,14 @@ import {
 } from './permissions.ts';
 import { type AgentQuietHours, type QuietHoursFields, quietHoursPart } from './quiet-hours.ts';
 import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type AgentSkills } from './skills.ts';
+import { type AgentTier, type TierFields, tierPart } from './tier.ts';
 
 /** The options of an agent that belong to capabilities. */
-export interface PartOptions extends AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
+export interface PartOptions extends AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails, AgentTier {}
 
 /** The fields of an agent that belong to capabilities. */
-export interface PartFields extends PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
+export interface PartFields
+  extends PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields, TierFields {}
 
 /** The options of an agent that belong to capabilities, in the order in which errors list them. */
 export const PART_OPTIONS: OptionReference<PartOptions> = {
@@ -28,6 +30,7 @@ export const PART_OPTIONS: OptionReference<PartOptions> = {
   ...memoryPart.options,
   ...hookPart.options,
   ...guardrailPart.options,
+  ...tierPart.options,
 };
 
 /** The capabilities that are parts of an agent, in the order in which their options are checked. */
@@ -38,6 +41,7 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   quietHoursPart,
   guardrailPart,
   hookPart,
+  tierPart,
 ];
 
 /** The options of a bundle that belong to capabilities. */

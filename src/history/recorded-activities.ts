@@ -84,7 +84,9 @@ export class RecordedActivities {
     this.#running.add(request);
     const { output, failure }: ActivityEnd<unknown> = await this.#tasks.endOf(recorded, wait);
     this.#running.delete(request);
-    return failure === undefined ? request.returned(output as Output) : request.failed(failure);
+    if (failure !== undefined) return request.failed(failure);
+    const again = request.again?.(output as Output);
+    return again === undefined ? request.returned(output as Output) : this.#outcomeOf({ ...request, input: again }, wait);
   }
 
   #take<Input>({ name, key, input }: ActivityRequest<Input, never, unknown>): RecordedActivity<unknown, unknown> | undefined {

@@ -36,12 +36,12 @@ describe('the bundle of a worker without workflows of its own', async () => {
   });
 
   test('has one workflow type', () => {
-    expect(bundle.workflowTypes).toEqual(['agentRun', 'programRun']);
+    expect(bundle.workflowTypes).toEqual(['agentRun', 'batchCollector', 'programRun']);
   });
 });
 
 test("a user's workflows are bundled beside agentRun, with their imports", async () => {
   const bundle = await bundleWorkflows(root, userWorkflows);
-  expect(bundle.workflowTypes).toEqual(['agentRun', 'measure', 'programRun']);
+  expect(bundle.workflowTypes).toEqual(['agentRun', 'batchCollector', 'measure', 'programRun']);
   expect(bundle.packages).toEqual([...PACKAGES, 'zod']);
 }, 60_000);

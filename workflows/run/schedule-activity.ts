@@ -48,6 +48,7 @@ function showTurn(run: LiveRun): void {
 function hostOf(run: LiveRun): Omit<ActivityHost, 'start' | 'ended'> {
   return {
     read: readOutcome,
+    again: inputAgain,
     isCancelled: () => CancellationScope.current().consideredCancelled,
     now: () => Date.now(),
     pause: (ms, summary) => sleep(ms, { summary }),
@@ -76,6 +77,12 @@ export function readOutcome<Output, Outcome>(
   return failed(
     ApplicationFailure.create({ type: 'UnreadableResult', message: `The result of "${name}" cannot be read: ${why}`, nonRetryable: true }),
   );
+}
+
+/** Returns the input with which an activity is scheduled once more, if its raw result asks for it. */
+function inputAgain<Input, Output>({ again }: Pick<ActivityRequest<Input, Output, never>, 'again'>, raw: Output): Input | undefined {
+  const output = decodedValue(raw);
+  return whyUnreadable(output) === undefined ? again?.(output as Output) : undefined;
 }
 
 /** Starts the activity: its result is raw, and its failure is Temporal's own. */

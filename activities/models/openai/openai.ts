@@ -9,6 +9,7 @@ import { errorCode, errorMessage, ModelCallError, UsageError } from '../../../sr
 import type { HostedTool } from '../../../src/core/domain/hosted.ts';
 import type { JsonObject } from '../../../src/core/domain/json.ts';
 import type {
+  BatchClient,
   ConversationEvent,
   DescribedRequest,
   ModelCallContext,
@@ -42,6 +43,7 @@ import {
 } from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { responsesTool, unknownTool } from './hosted-tools.ts';
+import { OpenAIBatches } from './openai-batches.ts';
 import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
 import { type Api, withinRules } from './request-rules.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
@@ -91,18 +93,28 @@ const OPTIONS: OptionTable<OpenAIOptions> = {
   tooLong: true,
 };
 
+/** Returns the batches of OpenAI, or of a server with its API. Those of `openai()` with the same options are the same. */
+export function openaiBatch(options: OpenAIOptions = {}): BatchClient {
+  return new OpenAIModelClient(...clientArguments(options, 'openaiBatch')).batches;
+}
+
 /**
  * Creates a model client for OpenAI and for every server with its API (vLLM, Ollama, llama.cpp, gateways). Reads and
  * opens nothing before the first call. Throws a `UsageError` for invalid options.
  */
 export function openai(options: OpenAIOptions = {}): ModelClient {
-  requireKnown('openai', options, OPTIONS);
+  return new OpenAIModelClient(...clientArguments(options, 'openai'));
+}
+
+function clientArguments(options: OpenAIOptions, owner: string): ConstructorParameters<typeof OpenAIModelClient> {
+  requireKnown(owner, options, OPTIONS);
   const url = parseUrl(options.baseURL || process.env['OPENAI_BASE_URL'] || OPENAI_URL);
-  return new OpenAIModelClient(options, url, timerMilliseconds(options.timeout ?? '5m', 'openai: "timeout"'));
+  return [options, url, timerMilliseconds(options.timeout ?? '5m', `${owner}: "timeout"`)];
 }
 
 class OpenAIModelClient implements ModelClient {
   readonly capabilities: OpenAICapabilities;
+  readonly batches: BatchClient;
   readonly #options: OpenAIOptions;
   readonly #url: URL;
   readonly #timeoutMs: number;
@@ -122,6 +134,23 @@ class OpenAIModelClient implements ModelClient {
     this.#api = options.api ?? (this.#isOpenAI ? 'responses' : 'chat');
     this.#tooLong = checkTooLong('openai: "tooLong"', options.tooLong ?? []);
     this.capabilities = openaiCapabilities(this.#isOpenAI, options.capabilities);
+    this.batches = new OpenAIBatches({
+      api: this.#api,
+      host: url.host,
+      byTags: typeof options.apiKey === 'function',
+      connect: async (model, context) => {
+        const key = await keyFor(options.apiKey, model, context);
+        return { client: this.#connect(model, key), account: this.#account(key), key };
+      },
+      body: (request, account) =>
+        this.#learned.bodyOf({
+          request,
+          capabilities: this.capabilities,
+          account,
+          build: this.#api === 'chat' ? chatRequest : responsesRequest,
+        }),
+      classify: (error, model, key) => this.#classified(error, model, key),
+    });
   }
 
   async call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {

@@ -7,7 +7,7 @@ import { defined } from '../../core/domain/defined.ts';
 import { errorCode } from '../../core/domain/errors.ts';
 import { isTerminal } from '../../core/domain/run.ts';
 import { printable, printableLine, shellCommand } from '../../core/domain/text.ts';
-import type { RefusedCall, RunningCall } from '../../core/protocol.ts';
+import type { RefusedCall, RunningCall, WaitingForBatch } from '../../core/protocol.ts';
 import { findUi, runLink, serverOptions, withRun } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { type Fact, factLines, type Output, tableLines } from '../output.ts';
@@ -177,10 +177,11 @@ export function progressText({ name, attempt, progress }: RunningCall): string {
 
 /** Returns the lines for a running call, with the failure of the attempt before. */
 export function runningLines(call: RunningCall): string[] {
-  const { lastFailure, refused } = call;
+  const { lastFailure, refused, waitsForBatch } = call;
   return [
     progressText(call),
-    ...(lastFailure === undefined ? [] : [printable(`the attempt before failed: ${lastFailure}`)]),
+    ...(waitsForBatch === undefined ? [] : [printable(batchText(waitsForBatch))]),
+    ...(lastFailure === undefined || waitsForBatch !== undefined ? [] : [printable(`the attempt before failed: ${lastFailure}`)]),
     ...(refused === undefined ? [] : [printable(refusedCallText(refused))]),
   ];
 }
@@ -188,6 +189,11 @@ export function runningLines(call: RunningCall): string[] {
 function refusedCallText({ code, times, nextAttemptAt, givesUpAt }: RefusedCall): string {
   const next = nextAttemptAt === undefined ? '' : `tried again at ${nextAttemptAt}, `;
   return `refused by the provider ${times === 1 ? 'once' : `${times} times`} (${code}): ${next}given up at ${givesUpAt}`;
+}
+
+function batchText({ collector, since, batch, id }: WaitingForBatch): string {
+  if (batch === undefined) return `waits since ${since} for a batch of "${collector}", which is not full yet`;
+  return `waits since ${since} for batch ${batch} of "${collector}"${id === undefined ? '' : ` (${id})`}`;
 }
 
 /** The part of a run handle that reports progress. */

@@ -39,6 +39,8 @@ export interface ActivityRequest<Input, Output, Outcome> {
   isNoProgress?: true;
   /** For a local activity: returns the same request as a remote activity, for another worker. */
   remotely?: () => ActivityRequest<Input, Output, Outcome>;
+  /** Returns the input with which the activity is scheduled once more, if its output asks for it. Absent: it never does. */
+  again?: (output: Output) => Input | undefined;
   returned: (output: Output) => Outcome;
   failed: (error: unknown) => Outcome;
 }
@@ -144,6 +146,11 @@ export function activityProblem(error: unknown): ActivityProblem {
     return { type: 'failed', code: isErrorCode(cause.type) ? cause.type : undefined, message: cause.message };
   }
   return { type: 'failed', code: undefined, message: errorMessage(cause) };
+}
+
+/** Returns the input of a model call whose batch has not answered it: it is made once more, at once. */
+export function withoutBatch<Input extends object>(input: Input, output: object): (Input & { unbatched: true }) | undefined {
+  return 'type' in output && output.type === 'unbatched' ? { ...input, unbatched: true } : undefined;
 }
 
 /** Returns the outcome of a tool call that completed. */

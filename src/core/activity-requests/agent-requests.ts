@@ -17,7 +17,7 @@ import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
 import type { SummaryOutcome, SummaryRequest } from '../capabilities/compaction.ts';
 import type { HandoffPorts } from '../capabilities/handoffs.ts';
-import type { CallModelOutput, ResolveAgentInput, ResolveAgentOutput, RunInput, SummariseOutput } from '../protocol.ts';
+import type { CallModelInput, CallModelOutput, ResolveAgentInput, ResolveAgentOutput, RunInput, SummariseOutput } from '../protocol.ts';
 import type { SessionPorts } from '../sessions/run-session.ts';
 import {
   activityCause,
@@ -32,6 +32,7 @@ import {
   type RequestOf,
   runReference,
   SCHEDULE_TO_CLOSE,
+  withoutBatch,
 } from './activity-request.ts';
 import { type Spent, spentIn } from '../domain/usage.ts';
 import { missingIn } from '../domain/missing-definitions.ts';
@@ -79,6 +80,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): RequestO
       ...leftOf(parent),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
       ...inheritedRules(parent),
+      ...defined({ ofTier: parent?.tier }),
       ...(principal === undefined ? {} : { principal: true }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
@@ -125,7 +127,7 @@ interface LaterAgent {
 }
 
 function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent): RequestOf<'resolveAgent', Resolved> {
-  const { name: from, tags, live } = run.snapshot;
+  const { name: from, tags, live, tier } = run.snapshot;
   const { deps = {}, principal } = run.state ?? {};
   const parent = parentOf(run.state ?? {});
   return {
@@ -141,6 +143,7 @@ function laterRequest(run: RequestingRun, { agent, summary, terms }: LaterAgent)
       ...terms,
       ...pricedBy(sessionOf(run.state ?? {})),
       ...inheritedRules(parent),
+      ...defined({ ofTier: tier }),
       ...(principal === undefined ? {} : { principal: true }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
@@ -185,24 +188,26 @@ function notifiesEnd(error: unknown): boolean {
 
 export function modelRequest(run: RequestingRun, call: ModelCall): RequestOf<'callModel', ModelCallOutcome> {
   const { snapshot } = run;
+  const input: CallModelInput = {
+    ...runReference(run),
+    agent: snapshot.digest,
+    through: call.through,
+    lastEventId: call.lastEventId,
+    ...defined({ results: call.resultIds, earlierIds: call.earlierIds, skipped: call.skippedEvents, news: call.news }),
+    ...(call.firstStep ? { firstStep: true } : {}),
+    ...(call.final ? { final: true } : defined({ withoutHosted: call.withoutHosted })),
+    ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
+    ...defined({ paused: call.paused, hasRested: call.hasRested }),
+    ...call.input,
+    ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
+  };
   return {
     name: 'callModel',
     key: ({ through }) => String(through),
     tier: 'remote',
     options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
-    input: {
-      ...runReference(run),
-      agent: snapshot.digest,
-      through: call.through,
-      lastEventId: call.lastEventId,
-      ...defined({ results: call.resultIds, earlierIds: call.earlierIds, skipped: call.skippedEvents, news: call.news }),
-      ...(call.firstStep ? { firstStep: true } : {}),
-      ...(call.final ? { final: true } : defined({ withoutHosted: call.withoutHosted })),
-      ...(call.shortened && snapshot.fallback !== undefined ? { shortened: true } : {}),
-      ...defined({ paused: call.paused, hasRested: call.hasRested }),
-      ...call.input,
-      ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
-    },
+    input,
+    ...(snapshot.tier === undefined ? {} : { again: (output) => withoutBatch(input, output) }),
     returned: modelOutcome,
     failed: (error) => modelFailure(snapshot.model, error),
   };
@@ -255,7 +260,7 @@ function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions
 }
 
 /** Returns the options of an activity that calls a model. `besideMs`: the time that it may take in addition to the call. */
-export function modelOptions({ timing, fallback }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
+export function modelOptions({ timing, fallback, tier }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,
     // An answer that has been paid for must not be lost to slow hooks. Each model of a list has the whole time.
@@ -264,7 +269,7 @@ export function modelOptions({ timing, fallback }: AgentSnapshot, summary: strin
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { ...(timing.parks ? {} : { maximumAttempts: mostAttempts(timing) }), ...LOST_DELAY },
+    retry: { ...(timing.parks || tier === 'batch' ? {} : { maximumAttempts: mostAttempts(timing) }), ...LOST_DELAY },
   };
 }
 
@@ -285,8 +290,15 @@ function mostAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS 
 
 /** Returns the outcome of a model call that completed. */
 export function modelOutcome(output: CallModelOutput): ModelCallOutcome {
-  if (output.type === 'response') return output;
-  return { type: 'cancelled', ...defined({ partial: output.partial }) };
+  switch (output.type) {
+    case 'response':
+    case 'failed':
+      return output;
+    case 'aborted':
+      return { type: 'cancelled', ...defined({ partial: output.partial }) };
+    case 'unbatched':
+      return { type: 'failed', code: 'internal', message: 'A call that is made at once has waited for a batch' };
+  }
 }
 
 /** Returns the outcome of a summary that completed. */

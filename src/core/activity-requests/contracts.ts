@@ -10,6 +10,7 @@ import type {
 } from '../domain/activity-messages.ts';
 import type { AgentSnapshot, FlowInput } from '../domain/agent.ts';
 import type { ApprovalRequirement, DecidedCall, PendingApproval } from '../domain/approvals.ts';
+import type { BatchEnd, CompleteBatchOutput, OfBatch, PollBatchInput, PollBatchOutput, SubmitBatchOutput } from '../domain/batch.ts';
 import type { CheckParentInput, CheckParentOutput, ChildInputAnswer, ReadCallInput, ReadResultInput } from '../domain/children.ts';
 import type { HookRecord, HookSnapshot } from '../domain/hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
@@ -48,6 +49,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides, InheritedRules {
   limits?: LimitChanges;
   /** The session has a limit in dollars: the prices of the models must be known. */
   priced?: true;
+  /** The tier of the parent, or of the agent that hands the run over: for an agent that has none. */
+  ofTier?: 'batch';
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
   /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */
@@ -87,10 +90,12 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */
   step?: number;
+  /** No batch has answered the call, so it is made at once. Only for runs of the tier `batch`. */
+  unbatched?: true;
 }
 
 /** Result of `callModel`. */
-export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
+export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse } | BatchEnd;
 
 /** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
 export interface SummariseInput extends OfRun {
@@ -303,6 +308,10 @@ export const CONTRACTS = {
     endsLoop: 'status',
   }),
   readCallInput: contract<ReadCallInput, string>(),
+  // Those of the collectors of batches, which are no runs.
+  submitBatch: contract<OfBatch, SubmitBatchOutput>(),
+  pollBatch: contract<PollBatchInput, PollBatchOutput>(),
+  completeBatch: contract<OfBatch, CompleteBatchOutput>(),
 };
 
 /** The name of one of Longhaul's own activities. */

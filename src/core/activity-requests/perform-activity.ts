@@ -11,6 +11,8 @@ export interface ActivityHost {
   start<Input, Output>(call: ActivityCall<Input>): Promise<Output>;
   /** Returns the outcome of an activity that has returned this. */
   read<Output, Outcome>(call: Pick<ActivityRequest<never, Output, Outcome>, 'name' | 'returned' | 'failed'>, output: Output): Outcome;
+  /** Returns the input with which an activity is performed once more, if what it has returned asks for it. Absent: none does. */
+  again?<Input, Output>(call: Pick<ActivityRequest<Input, Output, never>, 'again'>, output: Output): Input | undefined;
   /** Called at each end of an activity. */
   ended(): void;
   isCancelled(): boolean;
@@ -43,7 +45,8 @@ export function performActivity<Input, Output, Outcome>(
   return host.start<Input, Output>(call).then(
     (output) => {
       ended();
-      return host.read(call, output);
+      const again = call.again === undefined ? undefined : host.again?.(call, output);
+      return again === undefined ? host.read(call, output) : performActivity(host, { ...call, input: again });
     },
     (error: unknown) => {
       ended();

@@ -26,8 +26,9 @@ import {
   RETRY_LOST,
   runReference,
   SCHEDULE_TO_CLOSE,
+  withoutBatch,
 } from './activity-request.ts';
-import { modelFailure, modelOptions, RESOLVE, unresolved } from './agent-requests.ts';
+import { modelFailure, modelOptions, modelOutcome, RESOLVE, unresolved } from './agent-requests.ts';
 
 /** The ports of the steps of a program. */
 export function programPorts(
@@ -46,7 +47,7 @@ export function programPorts(
 /** Asks a worker to check a program and to pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
-  { program, limits, tags, live, parent }: ProgramInput,
+  { program, limits, tags, live, tier, parent }: ProgramInput,
 ): RequestOf<'resolveProgram', Resolved> {
   const name = typeof program === 'string' ? program : program.name;
   return {
@@ -57,7 +58,7 @@ export function resolveProgramRequest(
     input: {
       ...runReference(run),
       ...(typeof program === 'string' ? { program } : {}),
-      ...defined({ limits, left: parent?.left, tags, live }),
+      ...defined({ limits, left: parent?.left, tags, live, tier: tier ?? parent?.tier }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: withDocument(snapshot, program) }),
     failed: (error) => unresolved(`Program "${name}"`, error),
@@ -71,18 +72,18 @@ function withDocument(snapshot: AgentSnapshot, program: ProgramInput['program'])
 
 /** Returns one attempt of an `ask` as an activity: `sort · Kind · attempt 2`. */
 export function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askStep', AskOutcome> {
-  const { address, attempt, outputs, failureId, edited, timeoutMs, model } = call;
-  const options = modelOptions(run.snapshot, stepSummary(address, attempt));
+  const { address, attempt, outputs, failureId, edited, timeoutMs, model, isBatched } = call;
+  const { tier: _, ...snapshot } = run.snapshot;
+  const options = modelOptions({ ...snapshot, ...(isBatched ? { tier: 'batch' } : {}) }, stepSummary(address, attempt));
+  const input: AskStepInput = { ...ofStep(run, address, attempt, outputs), ...defined({ failure: failureId, edited }) };
   return {
     name: 'askStep',
     key: attemptKey,
     tier: 'remote',
     // The attempts of the activity are one attempt of the step: they share its time.
     options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
-    input: {
-      ...ofStep(run, address, attempt, outputs),
-      ...defined({ failure: failureId, edited }),
-    },
+    input,
+    ...(isBatched ? { again: (output) => withoutBatch(input, output) } : {}),
     returned: askOutcome,
     failed: (error) => modelFailure(model, error),
   };
@@ -90,9 +91,15 @@ export function askRequest(run: RequestingRun, call: AskCall): RequestOf<'askSte
 
 /** Returns the outcome of an attempt that completed. */
 function askOutcome(output: AskStepOutput): AskOutcome {
-  if ('type' in output) return { type: 'cancelled', ...defined({ partial: output.partial }) };
+  if ('type' in output) return endWithoutAnswer(output);
   const { response, verdict = {}, promptLength } = output;
   return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
+}
+
+function endWithoutAnswer(output: Extract<AskStepOutput, { type: string }>): AskOutcome {
+  const outcome = modelOutcome(output);
+  if (outcome.type === 'failed') return outcome;
+  return { type: 'cancelled', ...(outcome.type === 'cancelled' ? defined({ partial: outcome.partial }) : {}) };
 }
 
 export function memoryRequest(

@@ -204,6 +204,8 @@ export interface AgentSnapshot {
   permissions?: Permissions[];
   /** The hours in which calls that communicate wait. Absent: none. */
   quietHours?: QuietHours;
+  /** Model calls wait for batches of their provider. Absent: they are made at once. */
+  tier?: 'batch';
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
   /** The way in which the agent uses the memory of its worker. Absent: it does not. */

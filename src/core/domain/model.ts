@@ -4,7 +4,7 @@ import { jsonBytes } from './byte-budgets.ts';
 import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
-import { UsageError } from './errors.ts';
+import { type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
 import { type CallReview, type HookRecord, inlineHooks } from './hooks.ts';
 import type { HostedCall, HostedTool } from './hosted.ts';
@@ -174,6 +174,8 @@ export interface ModelCapabilities {
  */
 export interface ModelClient {
   readonly capabilities: ModelCapabilities;
+  /** The batches of its provider, with the same access. Absent: it has none. */
+  readonly batches?: BatchClient;
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
   /**
    * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
@@ -205,6 +207,65 @@ export interface DescribedRequest {
   body: JsonObject;
   /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
   accounts: readonly string[];
+}
+
+/** A request of a batch. */
+export interface BatchItem {
+  /** 32 hexadecimal digits, different for every call. The provider returns it with the result. */
+  id: string;
+  request: ModelRequest;
+}
+
+/** A batch that is about to be submitted. */
+export interface NewBatch {
+  /** Names the batch: the same each time that its submission is tried, and different for every batch. */
+  key: string;
+  /** The time before which it has not been submitted, in milliseconds since the epoch. */
+  since: number;
+  /** Makes the requests, if the provider does not have the batch yet. An empty list: there is nothing to submit. */
+  items: () => Promise<BatchItem[]>;
+}
+
+/** The result of one request of a batch. */
+export type BatchResult =
+  | { id: string; type: 'answered'; answer: ModelResponse }
+  | { id: string; type: 'failed'; error: ModelCallError }
+  /** The provider has not answered it before the end of the batch, or the batch was cancelled. It costs nothing. */
+  | { id: string; type: 'expired' };
+
+/** The signal and the facts of one operation. */
+export interface BatchContext extends Pick<ModelCallContext, 'signal' | 'tags' | 'secret'> {
+  /** The provider's own name of the model of all requests of the batch. */
+  model: string;
+}
+
+/** The state of a batch. */
+export interface BatchStatus {
+  /** No more results follow. */
+  hasEnded: boolean;
+  /** Why the provider has refused the batch as a whole: it has no results. */
+  error?: ModelCallError;
+}
+
+/**
+ * The port to the batches of a provider. Each method rejects with a `ModelCallError` if it fails, whose code decides if it is tried again,
+ * and with the reason of the signal if that is aborted.
+ */
+export interface BatchClient {
+  /** What the provider takes in one batch. */
+  readonly limits: { readonly items: number; readonly bytes: number };
+  /** True if the key of the provider depends on the tags of runs: calls with other tags go into other batches. */
+  readonly byTags?: boolean;
+  /**
+   * Submits a batch, and returns the id that the provider has given it; undefined if there was nothing to submit. A provider that can name
+   * batches is first asked for one with this key, which an earlier attempt has submitted: its calls are then not paid for twice.
+   */
+  submit(batch: NewBatch, context: BatchContext): Promise<string | undefined>;
+  status(id: string, context: BatchContext): Promise<BatchStatus>;
+  /** Yields the results of a batch that has ended, in any order. */
+  results(id: string, context: BatchContext): AsyncIterable<BatchResult>;
+  /** Asks the provider to answer no further requests. Does nothing for a batch that has ended. */
+  cancel(id: string, context: BatchContext): Promise<void>;
 }
 
 /** Returns the id of a hosted tool of a request that its provider does not know; undefined if it knows all. A client that cannot say knows none. */
@@ -255,6 +316,8 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
+  /** The provider has made it in a batch, at the price of one. */
+  inBatch?: true;
   output?: OutputVerdict;
   /** The checks of the answer of an `ask` with tools. Absent for a response with further tool calls. */
   verdict?: AnswerVerdict;

@@ -1,3 +1,4 @@
+import type { Tier } from './batch.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitOptions } from './limits.ts';
 import * as s from './shape.ts';
@@ -142,6 +143,8 @@ export interface AskDocument {
   effort?: string;
   /** Settings of the model call. */
   settings?: JsonObject;
+  /** `batch`: the call waits for a batch of its provider. Default: the tier of the run. */
+  tier?: Tier;
   /** Names of tools of the worker that the model may call, as often as it needs, before it answers. */
   tools?: string[];
   /** With `tools`: the limits of one attempt. `steps` counts its model calls (default 10). */

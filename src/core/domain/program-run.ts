@@ -1,5 +1,6 @@
 import type { OfRun } from './activity-messages.ts';
 import type { Decision } from './approvals.ts';
+import type { BatchEnd } from './batch.ts';
 import { cutText, jsonBytes, type JsonPiece } from './byte-budgets.ts';
 import type { SpilledContent } from './content.ts';
 import { defined } from './defined.ts';
@@ -203,6 +204,7 @@ const INPUT_MEMBERS = {
   ...RUN_ORIGIN,
   tags: OVERRIDES.tags,
   live: OVERRIDES.live,
+  tier: OVERRIDES.tier,
 };
 
 /** The input of the run of a program, the same from every client. */
@@ -216,7 +218,7 @@ export interface ReadProgramInput extends OfRun {
 }
 
 /** Input of `resolveProgram`. A document is in the history already: the activity queries it from the run. */
-export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags' | 'live'> {
+export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags' | 'live' | 'tier'> {
   /** The name of the program; absent for a document. */
   program?: string;
   limits?: LimitChanges;
@@ -242,12 +244,15 @@ export interface AskStepInput extends OfStep {
   failure?: string;
   /** A person has edited the prompt. */
   edited?: true;
+  /** No batch has answered the call, so it is made at once. */
+  unbatched?: true;
 }
 
 /** Result of `askStep`: an answer with its checks, or the part of it that had arrived when the call was cancelled. It is kept short, because each step stores one. */
 export type AskStepOutput =
   | { response: BriefResponse; verdict?: AnswerVerdict; promptLength: number }
-  | { type: 'aborted'; partial?: RecordedResponse };
+  | { type: 'aborted'; partial?: RecordedResponse }
+  | BatchEnd;
 
 /** Input of `useMemory`. */
 export interface UseMemoryInput extends OfStep {

@@ -1,4 +1,5 @@
 import { AGENT_DOCUMENT, FLOW_INPUT, MODEL_NAME, MODEL_SETTINGS } from './agent.ts';
+import { TIERS } from './batch.ts';
 import { CONTENT_ITEM, type ContentItem, type ContentPart, MESSAGE_CONTENT, outputText } from './content.ts';
 import { defined } from './defined.ts';
 import { HOOK_SNAPSHOT } from './hooks.ts';
@@ -19,6 +20,8 @@ export const OVERRIDES = {
   tags: s.optional(s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { maxItems: 20 })),
   /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
   live: s.optional(s.TRUE),
+  /** `batch`: model calls wait for batches of their provider. */
+  tier: s.optional(s.oneOf(...TIERS)),
 };
 
 /** Settings of one run that override its agent or add to it. Plain JSON, in the input of the run. */
@@ -79,6 +82,8 @@ const PARENT_MEMBERS = {
   kept: s.optional(s.TRUE),
   /** The policies that hold for the parent: each call of the child must pass them too. */
   permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  /** The tier of the parent, for an agent that has none. Absent: `interactive`. */
+  tier: s.optional(s.constant('batch')),
 };
 
 /** The run that started a run as its child. */
@@ -200,8 +205,8 @@ export function openingText({ input, messages = [] }: RunOpening): string {
 }
 
 /** Returns the overrides that are set, for the input of an activity. */
-export function overridesIn({ model, settings, tags, live }: RunOverrides): RunOverrides {
-  return defined({ model, settings, tags, live });
+export function overridesIn({ model, settings, tags, live, tier }: RunOverrides): RunOverrides {
+  return defined({ model, settings, tags, live, tier });
 }
 
 /** The maximum number of ancestors of a run that a program starts. A program that runs itself ends there. */

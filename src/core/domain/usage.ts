@@ -144,9 +144,14 @@ export function costOf(
 }
 
 /** Adds the price of a model, `provider/model`, to usage, if it is known. */
-export function priced<Usage extends UsageStats>(prices: Record<string, ModelPrice> | undefined, model: string, usage: Usage): Usage {
+export function priced<Usage extends UsageStats>(
+  prices: Record<string, ModelPrice> | undefined,
+  model: string,
+  usage: Usage,
+  tier: CallTier = {},
+): Usage {
   const price = prices?.[model];
-  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price, tier) };
 }
 
 /** Returns the cost of attempts with the price of the model that made them, if it is known. */

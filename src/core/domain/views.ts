@@ -22,6 +22,20 @@ const REFUSED_CALL = s.object({
 /** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
 export interface RefusedCall extends s.ValueOf<typeof REFUSED_CALL> {}
 
+const BATCHED_CALL = s.object({
+  /** The workflow that collects the calls of the provider into batches. */
+  collector: s.TEXT,
+  /** The time since which the call waits, ISO 8601. */
+  since: s.TIMESTAMP,
+  /** The number of the batch among those of the collector. Absent: the call is in no batch yet. */
+  batch: s.optional(s.NUMBER),
+  /** The id that the provider has given the batch. */
+  id: s.optional(s.TEXT),
+});
+
+/** A model call that waits for a batch of its provider. */
+export interface WaitingForBatch extends s.ValueOf<typeof BATCHED_CALL> {}
+
 const RUNNING_CALL = s.object({
   /**
    * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
@@ -36,6 +50,8 @@ const RUNNING_CALL = s.object({
   lastFailure: s.optional(s.TEXT),
   /** Set while a model call waits for its next attempt because the provider has refused it. */
   refused: s.optional(s.shape<RefusedCall>(REFUSED_CALL)),
+  /** Set while a model call waits for a batch. */
+  waitsForBatch: s.optional(s.shape<WaitingForBatch>(BATCHED_CALL)),
 });
 
 /** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */

@@ -214,15 +214,18 @@ interface SpentCall {
   /** The answer, or the part of it that arrived. */
   answer: unknown;
   failedAttempts?: Spent | undefined;
+  /** The provider has answered in a batch. */
+  inBatch?: true | undefined;
 }
 
 /**
  * Adds the cost of a model call and its failed attempts to the usage of the run, and returns it for the event. Usage that the
  * provider did not report is estimated.
  */
-export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
-  const estimated = usage === null ? priced(state.snapshot.prices, model, estimateOf(state, answer)) : undefined;
-  const reported = usage === null ? null : priced(state.snapshot.prices, model, usage);
+export function spend(state: RunState, { model, usage, answer, failedAttempts, inBatch }: SpentCall): Spending {
+  const tier = defined({ inBatch });
+  const estimated = usage === null ? priced(state.snapshot.prices, model, estimateOf(state, answer), tier) : undefined;
+  const reported = usage === null ? null : priced(state.snapshot.prices, model, usage, tier);
   addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
   return {
     usage: reported,

@@ -194,7 +194,8 @@ interface Responded {
 function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedResponse, { final, after }: Responded): NextStep {
   const { id, content, providerItems, sources, notices, finishReason, failedAttempts, answeredBy } = arrived;
   const { model, name: author } = state.snapshot;
-  const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts });
+  const { inBatch } = arrived;
+  const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts, inBatch });
   const usage = spending.usage ?? null;
   const made = points.madeParts(state, arrived);
   const recorded = points.responseArrives(state, ports, arrived);

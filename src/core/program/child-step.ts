@@ -123,7 +123,7 @@ function commonInput<Limits extends LimitChanges>(
 
 function asParent(
   { state, ports }: ProgramRun,
-  { name, timeout }: StepDocument,
+  { name, timeout, ask }: StepDocument,
   { depth, given }: { depth: number; given: LimitChanges },
 ): ParentInput {
   const { limits, startedAt } = state;
@@ -137,6 +137,7 @@ function asParent(
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
     ...inheritedRules(parentOf(state)),
+    ...((ask?.tier ?? state.snapshot.tier) === 'batch' ? { tier: 'batch' as const } : {}),
   };
 }
 

@@ -367,6 +367,8 @@ export interface AskCall {
   timeoutMs?: number;
   /** `provider/model`. */
   model: string;
+  /** The call waits for a batch of its provider. */
+  isBatched?: true;
 }
 
 /** The outcome of one attempt of an `ask`. */

@@ -328,6 +328,7 @@ async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument
     ...(approved?.arguments === undefined ? {} : { edited: true as const }),
     ...(step.timeout === undefined ? {} : { timeoutMs: milliseconds(step.timeout, `step "${at}": "timeout"`) }),
     model,
+    ...((step.ask.tier ?? run.state.snapshot.tier) === 'batch' ? { isBatched: true as const } : {}),
   });
   run.endModelCall();
   const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
@@ -379,7 +380,7 @@ function recordAskAnswer(
   const { state: runState } = run;
   const { response, verdict, promptLength } = outcome;
   const { id, content, providerItems, sources, notices } = response;
-  const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
+  const spending = spend(runState, { ...response, model, answer: content });
   incrementStep(runState.context);
   const text = thoughtOf(content) ?? '';
   const event = {

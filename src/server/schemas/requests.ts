@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TIERS } from '../../core/domain/batch.ts';
 import type { ProgramDocument } from '../../core/domain/program-document.ts';
 import {
   BEFORE_TURN_RECEIPT,
@@ -102,6 +103,10 @@ const startFields = {
     .boolean()
     .exactOptional()
     .describe('True: shows output as it is written if the workers carry it in heartbeats, which costs requests to the Temporal server.'),
+  tier: z
+    .enum(TIERS)
+    .exactOptional()
+    .describe('`batch`: the model calls wait for batches of the provider, at half the price. Default: that of the agent.'),
   traceparent: z
     .string()
     .min(55)

@@ -44,6 +44,7 @@ export class MemoryWorker {
     const runtime = createRuntime(options, {
       log: () => undefined,
       upgradeOnContinueAsNew: false,
+      batches: false,
       searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     });
     const worker = new MemoryWorker(runtime);

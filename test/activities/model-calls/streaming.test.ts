@@ -41,7 +41,8 @@ function streaming(model: ModelClient, { agent = plain, publish, ...options }: S
 
 /** The id of the event that records an output. */
 function eventIdOf(output: CallModelOutput): string | undefined {
-  return output.type === 'response' ? output.response.id : output.partial?.id;
+  if (output.type === 'response') return output.response.id;
+  return output.type === 'aborted' ? output.partial?.id : undefined;
 }
 
 test('an attempt announces itself, and streams its answer under the id of its event', async () => {

@@ -339,6 +339,7 @@ function asParent(
     checkMs: childCheckMs,
     ...(Object.keys(given).length === 0 ? {} : { left: given }),
     ...points.passesOn(state),
+    ...defined({ tier: state.snapshot.tier }),
   };
 }
 

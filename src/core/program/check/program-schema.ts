@@ -1,3 +1,4 @@
+import { TIERS } from '../../domain/batch.ts';
 import type { JsonObject } from '../../domain/json.ts';
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
 
@@ -95,6 +96,7 @@ export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
       anchors: NAMES,
       effort: TEXT,
       settings: OBJECT,
+      tier: { enum: [...TIERS] },
       tools: { ...NAMES, minItems: 1 },
       limits: LIMITS,
     },

@@ -1,0 +1,144 @@
+import { type BatchPolicy, ON_EXPIRED, type OnExpired } from '../../src/core/domain/batch.ts';
+import type { BatchClient } from '../../src/core/domain/model.ts';
+import { UsageError } from '../../src/core/domain/errors.ts';
+import { agentModels } from '../../src/core/domain/agent.ts';
+import type { ModelClient } from '../../src/core/domain/model.ts';
+import { didYouMean } from '../../src/core/domain/text.ts';
+import { type Duration, milliseconds } from '../../src/core/domain/time.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { type OptionTable, requireKnown, wholeNumber } from '../../src/define/option-checks.ts';
+import { missingOnWorker } from '../attempts/failure.ts';
+
+/** How a worker collects the model calls of a provider into batches. Every field is optional. */
+export interface BatchOptions {
+  /** The longest time that a call waits for others before its batch is submitted. Default 5 minutes. */
+  window?: Duration;
+  /** The most calls of a batch. Default 10,000, or less if the provider takes less. */
+  most?: number;
+  /** The time after which a batch is cancelled, and its open calls are expired. Default 24 hours. */
+  deadline?: Duration;
+  /** What happens to expired calls: they are made at once, wait for another batch, or fail. Default `interactive`. */
+  onExpired?: OnExpired;
+  /** The batches of the provider. Default: those of its client, which `openai()` has. */
+  client?: BatchClient;
+}
+
+const OPTIONS: OptionTable<BatchOptions> = { window: true, most: true, deadline: true, onExpired: true, client: true };
+
+const METHODS = ['submit', 'status', 'results', 'cancel'] as const;
+
+/** A longer batch would outlast the activity of its calls, which the server ends after a week. */
+const LONGEST_DEADLINE_MS = 5 * 24 * 60 * 60 * 1_000;
+
+const DEFAULT_MOST = 10_000;
+
+/** The batches of one provider of a worker. */
+export interface ProviderBatches {
+  provider: string;
+  client: BatchClient;
+  policy: BatchPolicy;
+}
+
+/** The batches of a worker, by its providers. */
+export class WorkerBatches {
+  readonly #providers = new Map<string, ProviderBatches>();
+  /** The collectors that had room last, by provider. */
+  readonly #collectors = new Map<string, number>();
+
+  /** Throws a UsageError for an option that cannot work. */
+  constructor(options: Readonly<Record<string, BatchOptions>>, providers: Readonly<Record<string, ModelClient>>) {
+    if (typeof options !== 'object' || options === null || Array.isArray(options))
+      throw new UsageError(`the worker: "batch" is ${JSON.stringify(options)}: write { openai: { window: "5m" } }`);
+    for (const [provider, given] of Object.entries(options)) this.#providers.set(provider, checkedBatches(provider, given, providers));
+  }
+
+  /** Throws a UsageError for an agent whose tier this worker cannot serve. */
+  requireFor(agents: readonly AnyAgent[]): void {
+    for (const agent of agents) {
+      if (agent.tier !== 'batch') continue;
+      const [model = agent.model] = agentModels(agent);
+      const problem = this.problem(model);
+      if (problem !== undefined) throw new UsageError(`agent "${agent.name}" has the tier "batch": ${problem}`);
+    }
+  }
+
+  /** Returns why calls of a model cannot be batched; undefined if they can. */
+  problem(model: string): string | undefined {
+    const provider = providerOf(model);
+    if (this.#providers.has(provider)) return undefined;
+    return `the worker has no batches of the provider "${provider}" (it has: ${this.#names()}): add batch: { ${JSON.stringify(provider)}: { window: "5m" } }`;
+  }
+
+  /** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another one may. */
+  of(model: string): ProviderBatches {
+    const provider = providerOf(model);
+    const found = this.#providers.get(provider);
+    if (found !== undefined) return found;
+    const known = [...this.#providers.keys()];
+    throw missingOnWorker('unknown_provider', `No batches of provider "${provider}" in this worker`, {
+      kind: 'provider',
+      name: provider,
+      known,
+    });
+  }
+
+  /** The number of the collector that calls of a provider register with. */
+  collectorOf(provider: string): number {
+    return this.#collectors.get(provider) ?? 0;
+  }
+
+  /** Notes that a collector takes no more calls. Returns the number of the next one. */
+  isFull(provider: string, collector: number): number {
+    const next = Math.max(this.collectorOf(provider), collector + 1);
+    this.#collectors.set(provider, next);
+    return next;
+  }
+
+  #names(): string {
+    return [...this.#providers.keys()].map((name) => `"${name}"`).join(', ') || 'none';
+  }
+}
+
+function checkedBatches(provider: string, given: BatchOptions, providers: Readonly<Record<string, ModelClient>>): ProviderBatches {
+  const owner = `the worker: "batch.${provider}"`;
+  if (!Object.hasOwn(providers, provider)) {
+    const known = Object.keys(providers);
+    const names = known.map((name) => `"${name}"`).join(', ') || 'none';
+    throw new UsageError(`${owner}: the worker has no provider "${provider}" (it has: ${names})${didYouMean(provider, known)}`);
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new UsageError(`${owner} is ${JSON.stringify(given)}: write { window: "5m" }, or {} for the defaults`);
+  requireKnown(owner, given, OPTIONS);
+  const { window = '5m', most, deadline = '24h', onExpired = 'interactive' } = given;
+  const client = checkedClient(owner, provider, given.client ?? providers[provider]?.batches);
+  const windowMs = milliseconds(window, `${owner}: "window"`);
+  const deadlineMs = milliseconds(deadline, `${owner}: "deadline"`, { most: LONGEST_DEADLINE_MS });
+  if (deadlineMs < windowMs)
+    throw new UsageError(`${owner}: "deadline" is shorter than "window": a batch would expire before it is submitted. Write a longer one`);
+  if (!ON_EXPIRED.includes(onExpired))
+    throw new UsageError(`${owner}: "onExpired" is ${JSON.stringify(onExpired)}: write "interactive", "retry" or "fail"`);
+  const { items, bytes } = client.limits;
+  if (most !== undefined && wholeNumber(`${owner}: "most"`, most, 1) > items)
+    throw new UsageError(`${owner}: "most" is ${most}: the provider takes at most ${items} calls in a batch`);
+  return {
+    provider,
+    client,
+    policy: { windowMs, most: most ?? Math.min(DEFAULT_MOST, items), mostBytes: bytes, deadlineMs, onExpired },
+  };
+}
+
+function checkedClient(owner: string, provider: string, client: BatchClient | undefined): BatchClient {
+  if (client === undefined) {
+    throw new UsageError(
+      `${owner}: the client of provider "${provider}" has no batches: give "client", such as openaiBatch(), anthropicBatch(…) or aiSdkBatch(…)`,
+    );
+  }
+  const missing = METHODS.find((name) => typeof (client as Partial<BatchClient> | null)?.[name] !== 'function');
+  if (missing === undefined) return client;
+  throw new UsageError(`${owner}: "client" has no "${missing}": write openaiBatch(), or an object with ${METHODS.join(', ')} and "limits"`);
+}
+
+/** Returns the part before the first slash. */
+function providerOf(model: string): string {
+  return model.slice(0, Math.max(0, model.indexOf('/')));
+}

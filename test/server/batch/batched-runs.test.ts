@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { RunHandle } from '../../../src/client/index.ts';
+import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
+import { agentTool, defineAgent, defineHook, defineTool } from '../../../src/index.ts';
+import { type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
+import { historyOf, Testbed, until } from '../testbed/testbed.ts';
+
+const MODEL = 'openai/gpt-4.1';
+
+const look = defineTool({
+  name: 'look',
+  description: 'Looks',
+  parameters: z.object({ at: z.string() }),
+  execute: ({ at }) => `seen ${at}`,
+});
+const clerk = defineAgent({ name: 'clerk', model: MODEL, tools: [look] });
+const plain = defineAgent({ name: 'plain', model: MODEL });
+const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
+const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
+const polite = defineHook({ name: 'polite', on: 'pre_request', run: () => ({ inject: 'Be polite.' }) });
+const hooked = defineAgent({ name: 'hooked', model: MODEL, hooks: [polite] });
+const asking = defineProgram({
+  name: 'asking',
+  model: MODEL,
+  units: [unit('u', {}, [ask('First', 'one', { tier: 'batch' }), ask('Second', 'two {{First.output}}')])],
+});
+
+/** The tool call of a question, then its answer. */
+const lookAndTell: BatchApiOptions['answer'] = (line) =>
+  lastText(line).startsWith('Q')
+    ? completion('', [{ name: 'look', arguments: { at: lastText(line) } }])
+    : completion(`found ${lastText(line)}`);
+
+interface Scene extends AsyncDisposable {
+  testbed: Testbed;
+  api: BatchApi;
+  start: (agent: typeof plain, input: string) => Promise<RunHandle<unknown>>;
+}
+
+async function begun(options: BatchApiOptions, batch: BatchOptions = {}, more: object = {}): Promise<Scene> {
+  const testbed = await Testbed.open();
+  const api = await startBatchApi(options);
+  await testbed.work({
+    agents: [clerk, plain, parent, hooked],
+    programs: [asking],
+    providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
+    batch: { openai: { window: 400, ...batch } },
+    ...more,
+  });
+  return {
+    testbed,
+    api,
+    start: (agent, input) => testbed.client.start(agent, { input, tier: 'batch', taskQueue: testbed.taskQueue }),
+    [Symbol.asyncDispose]: async () => {
+      await testbed[Symbol.asyncDispose]();
+      await api.close();
+    },
+  };
+}
+
+async function callsIn(testbed: Testbed, run: RunHandle<unknown>): Promise<string[]> {
+  const history = await historyOf(testbed, run);
+  return history.flatMap(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name ?? []);
+}
+
+/** Waits until the provider has a batch. */
+async function posted({ api }: Scene, count = 1): Promise<void> {
+  await until(() => api.batches.length >= count, 'the batch is submitted');
+}
+
+test('a run of the tier "batch" gets its answers from batches, with the events and the usage of any other, at half the price', async () => {
+  await using scene = await begun({ answer: lookAndTell });
+  const { api, testbed } = scene;
+  const runs = await Promise.all(Array.from({ length: 5 }, (_, index) => scene.start(clerk, `Q${index}`)));
+  const results = await Promise.all(runs.map((run) => run.result()));
+  expect(results.map(({ status, output, error }) => [status, output, error])).toEqual(
+    results.map((_, index) => ['completed', `found seen Q${index}`, null]),
+  );
+  expect(results[0]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 2_000, completionTokens: 200 });
+  // Half of what 2,000 and 200 tokens cost.
+  expect(results[0]?.usage.costUsd).toBeCloseTo((2_000 * 2 + 200 * 8) / 1_000_000 / 2, 9);
+  expect([...api.paid.values()]).toEqual(Array.from({ length: 10 }, () => 1));
+  for (const id of api.paid.keys()) expect(id).toMatch(/^[0-9a-f]{32}$/);
+  expect(api.batches.length).toBeLessThanOrEqual(4);
+  for (const { key } of api.batches) expect(key).toMatch(/^longhaul-batch\/openai\//);
+  expect((await callsIn(testbed, runs[0] as RunHandle<unknown>)).filter((name) => name === 'callModel')).toHaveLength(2);
+});
+
+test('a batch is full at "most" calls, whatever is left of the window', async () => {
+  await using scene = await begun({}, { window: '5s', most: 2 });
+  const runs = await Promise.all(['a', 'b', 'c', 'd'].map((input) => scene.start(plain, input)));
+  expect((await Promise.all(runs.map((run) => run.result()))).map(({ output }) => output)).toEqual([
+    'answer to a',
+    'answer to b',
+    'answer to c',
+    'answer to d',
+  ]);
+  expect(scene.api.batches.map(({ lines }) => lines.length)).toEqual([2, 2]);
+});
+
+test('children inherit the tier, a step of a program chooses it, and hooks act on requests of batches', async () => {
+  const answer: BatchApiOptions['answer'] = (line) =>
+    lastText(line) === 'delegate' ? completion('', [{ name: 'child', arguments: { request: 'sub' } }]) : completion(`[${lastText(line)}]`);
+  await using scene = await begun({ answer });
+  const { api, testbed } = scene;
+  const ofParent = await testbed.client.start(parent, { input: 'delegate', taskQueue: testbed.taskQueue });
+  const ofProgram = await testbed.client.startProgram(asking, { taskQueue: testbed.taskQueue });
+  const ofHook = await scene.start(hooked, 'hello');
+  expect(await ofParent.result()).toMatchObject({ status: 'completed', output: '[[sub]]' });
+  expect(await ofProgram.result()).toMatchObject({ status: 'completed', error: null, output: 'at once: two [one]' });
+  expect(await ofHook.result()).toMatchObject({ status: 'completed', output: '[hello]' });
+  expect(api.paid.size).toBe(5);
+  expect(api.requests.filter((one) => one === 'POST /chat/completions')).toHaveLength(1);
+  const [line] = api.batches.flatMap(({ lines }) => lines).filter((one) => lastText(one) === 'hello');
+  expect(JSON.stringify(line?.body)).toContain('Be polite.');
+});
+
+test('a call that waits is shown with its batch, and ends at once if its run is cancelled: its answer is paid for, and counted', async () => {
+  const page = prometheusMetrics();
+  await using scene = await begun({ delayMs: 60_000 }, {}, { telemetry: await telemetry({ tracerProvider: 'none', meterProvider: page }) });
+  const { api } = scene;
+  const [first, second] = await Promise.all([scene.start(plain, 'kept'), scene.start(plain, 'given up')]);
+  await posted(scene);
+  const waiting = await first.status();
+  expect(waiting.running).toMatchObject([{ name: 'callModel', waitsForBatch: { batch: 0, id: 'batch_1' } }]);
+  await second.cancel('done');
+  expect(await second.result()).toMatchObject({ status: 'cancelled' });
+  // It is in no batch that is submitted later.
+  const third = await scene.start(plain, 'late');
+  const fourth = await scene.start(plain, 'left out');
+  await until(async () => (await fourth.status()).running?.[0]?.waitsForBatch !== undefined, 'the call is registered');
+  await fourth.cancel('done');
+  await posted(scene, 2);
+  expect(api.batches[1]?.lines.map(lastText)).toEqual(['late']);
+  api.options.delayMs = 0;
+  expect([(await first.result()).output, (await third.result()).output]).toEqual(['answer to kept', 'answer to late']);
+  await until(() => page.text().includes('longhaul_batch_age_seconds_count'), 'the end of the batch is measured');
+  expect(page.text()).toMatch(/longhaul_batch_waiting\{[^}]*provider_name="openai"[^}]*\} 0/);
+});
+
+test.each([
+  { onExpired: 'interactive', calls: 2, result: { status: 'completed', output: 'at once: Q' } },
+  { onExpired: 'retry', calls: 1, result: { status: 'completed', output: 'second try' } },
+  { onExpired: 'fail', calls: 1, result: { status: 'error', errorCode: 'model_timeout' } },
+] as const)('a call that its batch has not answered in time: $onExpired', async ({ onExpired, calls, result }) => {
+  let isFirst = true;
+  const answer = (): ReturnType<NonNullable<BatchApiOptions['answer']>> => (isFirst ? 'expired' : completion('second try'));
+  await using scene = await begun({ answer }, { onExpired });
+  const run = await scene.start(plain, 'Q');
+  await posted(scene);
+  await until(() => scene.api.requests.filter((one) => one === 'GET /files/:id/content').length >= 2, 'the results are read');
+  isFirst = false;
+  expect(await run.result()).toMatchObject(result);
+  expect((await callsIn(scene.testbed, run)).filter((name) => name === 'callModel')).toHaveLength(calls);
+});
+
+test('a batch that is not done by its deadline is cancelled', async () => {
+  await using scene = await begun({ delayMs: 3_600_000 }, { window: 200, deadline: '1s' });
+  const run = await scene.start(plain, 'Q');
+  expect(await run.result()).toMatchObject({ status: 'completed', error: null, output: 'at once: Q' });
+  expect(scene.api.batches[0]?.isCancelled).toBe(true);
+});
+
+test('an item that failed is tried in the next batch if its error passes, and fails its call otherwise', async () => {
+  let refusals = 0;
+  await using scene = await begun({
+    answer: (line) => {
+      if (lastText(line) === 'bad') return { status: 400, body: { error: { message: 'no such thing', type: 'invalid_request_error' } } };
+      if (lastText(line) === 'busy' && scene.api.batches.length === 1 && (refusals += 1) > 0)
+        return { status: 429, body: { error: { message: 'slow down' } } };
+      return completion('well');
+    },
+  });
+  const [bad, busy] = await Promise.all([scene.start(plain, 'bad'), scene.start(plain, 'busy')]);
+  expect(await bad.result()).toMatchObject({ status: 'error', errorCode: 'model_bad_request' });
+  expect(await busy.result()).toMatchObject({ status: 'completed', output: 'well' });
+  expect(scene.api.batches).toHaveLength(2);
+  expect(refusals).toBeGreaterThan(0);
+});
+
+test('a message that interrupts ends a call that waits, and the next call has the message', async () => {
+  await using scene = await begun({ delayMs: 60_000 });
+  const run = await scene.start(plain, 'first');
+  await posted(scene);
+  await run.send('rather this', { mode: 'interrupt' });
+  await posted(scene, 2);
+  scene.api.options.delayMs = 0;
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'answer to rather this' });
+});
+
+test('a start with the tier "batch" fails at once if the worker has no batches of the provider', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [plain], providers: { openai: openai({ baseURL: 'http://127.0.0.1:9', apiKey: 'key' }) } });
+  const run = await testbed.client.start(plain, { input: 'Q', tier: 'batch', taskQueue: testbed.taskQueue });
+  const { errorCode, error } = await run.result();
+  expect([errorCode, error]).toEqual(['invalid_agent', expect.stringContaining('the worker has no batches of the provider "openai"')]);
+});

@@ -1,0 +1,315 @@
+import {
+  ActivityCancellationType,
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ActivityFunctions } from '../src/core/activity-requests/contracts.ts';
+import {
+  batchedCallKey,
+  type BatchedCall,
+  type BatchView,
+  type CallPlace,
+  type CollectorInput,
+  type FilledBatch,
+  type WaitingCall,
+} from '../src/core/domain/batch.ts';
+import { COLLECTOR_QUERIES, COLLECTOR_SIGNALS } from '../src/core/protocol-names.ts';
+import { jsonBytes } from '../src/core/domain/byte-budgets.ts';
+import { HEARTBEAT_TIMEOUT } from '../src/core/activity-requests/activity-request.ts';
+
+/** They are tried until they succeed: the calls that wait for them have deadlines of their own. */
+const { submitBatch, pollBatch, completeBatch } = proxyActivities<Pick<ActivityFunctions, 'submitBatch' | 'pollBatch' | 'completeBatch'>>({
+  startToCloseTimeout: '2 hours',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** The bytes of the calls that one collector keeps: they go to its next execution in one payload. */
+const MOST_BYTES = 1_400_000;
+
+/** The events of an execution after which the collector continues as new. */
+const MOST_EVENTS = 4_000;
+
+/** The waits between two polls: each is twice as long as the one before. */
+const POLL_MS = { least: 250, first: 30_000, longest: 300_000 };
+
+/** The wait after an activity of a batch that has failed, although it is tried again and again. */
+const AFTER_FAILURE_MS = 60_000;
+
+const register = defineSignal<[BatchedCall]>(COLLECTOR_SIGNALS.register);
+const batchQuery = defineQuery<BatchView, [number]>(COLLECTOR_QUERIES.batch);
+const callQuery = defineQuery<CallPlace, [string]>(COLLECTOR_QUERIES.call);
+
+/**
+ * Collects the model calls of one provider into batches: fills a batch by time or size, has it submitted, polls it, and has its calls
+ * completed by their ids. It keeps references to calls alone, and continues as new.
+ */
+export async function batchCollector(input: CollectorInput): Promise<void> {
+  const collector = new Collector(input);
+  setHandler(register, (call) => collector.add(call));
+  setHandler(batchQuery, (seq) => collector.view(seq));
+  setHandler(callQuery, (key) => collector.placeOf(key));
+  await collector.collect();
+  await condition(allHandlersFinished);
+  await continueAsNew<typeof batchCollector>(collector.state);
+}
+
+class Collector {
+  readonly #input: CollectorInput;
+  #waiting: WaitingCall[];
+  readonly #filled: FilledBatch[];
+  readonly #known = new Set<string>();
+  #bytes = 0;
+  #seq: number;
+  #policy: CollectorInput['policy'];
+  /** The activities of batches in progress: the execution does not end before they have. */
+  #inProgress = 0;
+
+  constructor(input: CollectorInput) {
+    this.#input = input;
+    this.#policy = input.policy;
+    this.#seq = input.seq ?? 0;
+    this.#waiting = [...(input.waiting ?? [])];
+    this.#filled = [...(input.filled ?? [])];
+    for (const { call } of this.#waiting) this.#note(call);
+    for (const { calls } of this.#filled) for (const call of calls) this.#note(call);
+  }
+
+  /** Takes a call, unless it has it or is full: the next attempt of the call finds out. Ignores anything else that was sent. */
+  add(call: BatchedCall): void {
+    if (!isCall(call) || this.#known.has(batchedCallKey(call)) || this.#isFull) return;
+    this.#note(call);
+    this.#waiting.push({ call, since: Date.now() });
+  }
+
+  /** Fills batches, and follows each of them until its calls are complete. Returns once the execution has to end. */
+  async collect(): Promise<void> {
+    for (const batch of this.#filled) this.#begin(batch);
+    while (!this.#mustContinue) {
+      const dueAt = this.#nextDueAt;
+      if (dueAt === undefined) await condition(() => this.#waiting.length > 0 || this.#mustContinue);
+      else if (dueAt > Date.now()) await condition(() => this.#fullGroup !== undefined || this.#mustContinue, dueAt - Date.now());
+      this.#fill();
+    }
+    await condition(() => this.#inProgress === 0);
+  }
+
+  /** The input of the next execution. */
+  get state(): CollectorInput {
+    const first = this.#first;
+    return { ...this.#input, policy: this.#policy, seq: this.#seq, first, waiting: this.#waiting, filled: this.#filled };
+  }
+
+  view(seq: number): BatchView {
+    const batch = this.#filled.find((one) => one.seq === seq);
+    if (batch === undefined) throw new TypeError(`The collector has no batch ${seq}`);
+    return { ...batch, provider: this.#input.provider, policy: this.#policy, key: `${workflowInfo().workflowId}/${this.#first}-${seq}` };
+  }
+
+  placeOf(key: string): CallPlace {
+    const waiting = this.#waiting.find(({ call }) => batchedCallKey(call) === key);
+    if (waiting !== undefined) return { state: 'waiting', since: waiting.since };
+    const batch = this.#filled.find(({ calls }) => calls.some((call) => batchedCallKey(call) === key));
+    if (batch === undefined) return { state: 'unknown', isFull: this.#isFull };
+    const { seq, id, submittedAt, filledAt } = batch;
+    return { state: 'in_batch', since: submittedAt ?? filledAt, seq, ...(id === undefined ? {} : { id }) };
+  }
+
+  /** Tells the batches of this collector from those of another one with the same id. */
+  get #first(): string {
+    return this.#input.first ?? workflowInfo().firstExecutionRunId.slice(0, 8);
+  }
+
+  get #isFull(): boolean {
+    return this.#bytes > MOST_BYTES;
+  }
+
+  get #mustContinue(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return continueAsNewSuggested || historyLength > MOST_EVENTS;
+  }
+
+  /** The time at which the first call has waited for the whole window. */
+  get #nextDueAt(): number | undefined {
+    const [first] = this.#waiting;
+    return first === undefined ? undefined : this.#fullGroup === undefined ? first.since + this.#policy.windowMs : 0;
+  }
+
+  /** The first group of calls that fill a batch. */
+  get #fullGroup(): string | undefined {
+    const sizes = new Map<string, { calls: number; bytes: number }>();
+    const { most, mostBytes } = this.#policy;
+    for (const { call } of this.#waiting) {
+      const group = groupOf(call);
+      const { calls, bytes } = sizes.get(group) ?? { calls: 0, bytes: 0 };
+      const size = { calls: calls + 1, bytes: bytes + call.bytes };
+      if (size.calls >= most || size.bytes >= mostBytes) return group;
+      sizes.set(group, size);
+    }
+    return undefined;
+  }
+
+  #note(call: BatchedCall): void {
+    this.#known.add(batchedCallKey(call));
+    this.#bytes += jsonBytes(call);
+  }
+
+  #forget(call: BatchedCall): void {
+    if (this.#known.delete(batchedCallKey(call))) this.#bytes -= jsonBytes(call);
+  }
+
+  /** Makes batches of the calls that fill one, and of those of which one has waited for the whole window. */
+  #fill(): void {
+    for (;;) {
+      const group = this.#fullGroup ?? this.#dueGroup;
+      if (group === undefined) return;
+      const calls = this.#take(group);
+      const batch: FilledBatch = { seq: this.#seq, calls, filledAt: Date.now() };
+      this.#seq += 1;
+      this.#filled.push(batch);
+      this.#begin(batch);
+    }
+  }
+
+  get #dueGroup(): string | undefined {
+    const due = this.#waiting.find(({ since }) => since + this.#policy.windowMs <= Date.now());
+    return due === undefined ? undefined : groupOf(due.call);
+  }
+
+  /** Takes the calls of a group that fit into one batch, the oldest first. */
+  #take(group: string): BatchedCall[] {
+    const taken: BatchedCall[] = [];
+    let bytes = 0;
+    const { most, mostBytes } = this.#policy;
+    for (const { call } of this.#waiting) {
+      if (groupOf(call) !== group) continue;
+      if (taken.length > 0 && (taken.length >= most || bytes + call.bytes > mostBytes)) break;
+      bytes += call.bytes;
+      taken.push(call);
+    }
+    const keys = new Set(taken.map(batchedCallKey));
+    this.#waiting = this.#waiting.filter(({ call }) => !keys.has(batchedCallKey(call)));
+    return taken;
+  }
+
+  /** Follows a batch in the background, and begins again if that fails. */
+  #begin(batch: FilledBatch): void {
+    this.#follow(batch).catch(async () => {
+      if (CancellationScope.current().consideredCancelled) return;
+      await sleep(AFTER_FAILURE_MS, { summary: `after a failure of batch ${batch.seq}` }).catch(() => undefined);
+      if (!this.#mustContinue) this.#begin(batch);
+    });
+  }
+
+  async #follow(batch: FilledBatch): Promise<void> {
+    const { seq } = batch;
+    if (batch.id === undefined && batch.failure === undefined) {
+      const { id, gone = [], later = [], records, failure, policy } = await this.#during(() => submitBatch({ seq }));
+      this.#policy = policy;
+      this.#leaveOut(batch, gone);
+      this.#retry(
+        batch,
+        later.map((key) => ({ key, isNew: true as const })),
+      );
+      Object.assign(batch, { submittedAt: Date.now(), ...(records === undefined ? {} : { records }) });
+      if (id !== undefined) batch.id = id;
+      else if (failure !== undefined) batch.failure = failure;
+      if (batch.calls.length === 0 || (id === undefined && failure === undefined)) return this.#end(batch);
+    }
+    for (let wait = this.#firstPollMs; batch.failure === undefined && !batch.hasEnded; wait = this.#nextPollMs(wait)) {
+      await condition(() => this.#mustContinue, wait);
+      if (this.#mustContinue) return;
+      const isOver = Date.now() > (batch.submittedAt ?? batch.filledAt) + this.#policy.deadlineMs;
+      const { hasEnded, failure } = await this.#during(() => pollBatch({ seq, ...(isOver ? { isOver } : {}), ...this.#amounts }));
+      if (hasEnded) batch.hasEnded = true;
+      if (failure !== undefined) batch.failure = failure;
+    }
+    if (this.#mustContinue) return;
+    const { again = [] } = await this.#during(() => completeBatch({ seq }));
+    this.#retry(batch, again);
+    this.#end(batch);
+  }
+
+  get #firstPollMs(): number {
+    return Math.max(POLL_MS.least, Math.min(POLL_MS.first, this.#policy.windowMs / 10));
+  }
+
+  #nextPollMs(wait: number): number {
+    return Math.min(wait * 2, Math.max(POLL_MS.least, Math.min(POLL_MS.longest, this.#policy.windowMs)));
+  }
+
+  get #amounts(): { waiting: number; filled: number; oldestMs: number } {
+    const oldest = Math.min(Date.now(), ...this.#filled.map(({ submittedAt, filledAt }) => submittedAt ?? filledAt));
+    return { waiting: this.#waiting.length, filled: this.#filled.length, oldestMs: Date.now() - oldest };
+  }
+
+  async #during<Output>(work: () => Promise<Output>): Promise<Output> {
+    this.#inProgress += 1;
+    try {
+      return await work();
+    } finally {
+      this.#inProgress -= 1;
+    }
+  }
+
+  #leaveOut(batch: FilledBatch, keys: readonly string[]): void {
+    const left = new Set(keys);
+    for (const call of batch.calls) if (left.has(batchedCallKey(call))) this.#forget(call);
+    batch.calls = batch.calls.filter((call) => !left.has(batchedCallKey(call)));
+  }
+
+  /** Lets calls of a batch wait for the next one. */
+  #retry(batch: FilledBatch, again: readonly { key: string; spent?: BatchedCall['spent']; isNew?: true }[]): void {
+    const byKey = new Map(again.map((one) => [one.key, one]));
+    const left: BatchedCall[] = [];
+    for (const call of batch.calls) {
+      const one = byKey.get(batchedCallKey(call));
+      if (one === undefined) left.push(call);
+      else {
+        this.#forget(call);
+        const { tries = 0, ...same } = call;
+        const next = {
+          ...same,
+          ...(one.isNew && tries === 0 ? {} : { tries: tries + (one.isNew ? 0 : 1) }),
+          ...(one.spent === undefined ? {} : { spent: one.spent }),
+        };
+        this.#note(next);
+        this.#waiting.push({ call: next, since: Date.now() });
+      }
+    }
+    batch.calls = left;
+  }
+
+  #end(batch: FilledBatch): void {
+    for (const call of batch.calls) this.#forget(call);
+    const index = this.#filled.indexOf(batch);
+    if (index >= 0) this.#filled.splice(index, 1);
+  }
+}
+
+/** The calls of one batch have the same model and the same key of the provider. */
+function groupOf({ model, tags = [] }: BatchedCall): string {
+  return [model, ...tags].join('\n');
+}
+
+/** Anybody can send a Signal. */
+function isCall(call: unknown): call is BatchedCall {
+  if (typeof call !== 'object' || call === null) return false;
+  const { workflowId, runId, activityId, activity, model, digest, bytes, input } = call as Partial<Record<keyof BatchedCall, unknown>>;
+  return (
+    [workflowId, runId, activityId, model, digest].every((one) => typeof one === 'string' && one !== '') &&
+    (activity === 'callModel' || activity === 'askStep') &&
+    typeof bytes === 'number' &&
+    typeof input === 'object' &&
+    input !== null
+  );
+}
