@@ -1,4 +1,5 @@
 import type { AgentOptionsAround, AgentPart, BundledPart, WorkerMeans } from './agent-part.ts';
+import { type AgentBursts, type BurstFields, burstPart } from './bursts.ts';
 import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
 import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks } from './hooks.ts';
 import { type MemoryFields, type AgentMemory, memoryPart } from './memory.ts';
@@ -15,10 +16,12 @@ import { type AgentQuietHours, type QuietHoursFields, quietHoursPart } from './q
 import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type AgentSkills } from './skills.ts';
 
 /** The options of an agent that belong to capabilities. */
-export interface PartOptions extends AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
+export interface PartOptions
+  extends AgentBursts, AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails {}
 
 /** The fields of an agent that belong to capabilities. */
-export interface PartFields extends PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
+export interface PartFields
+  extends BurstFields, PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields {}
 
 /** The options of an agent that belong to capabilities, in the order in which errors list them. */
 export const PART_OPTIONS: OptionReference<PartOptions> = {
@@ -28,6 +31,7 @@ export const PART_OPTIONS: OptionReference<PartOptions> = {
   ...memoryPart.options,
   ...hookPart.options,
   ...guardrailPart.options,
+  ...burstPart.options,
 };
 
 /** The capabilities that are parts of an agent, in the order in which their options are checked. */
@@ -38,6 +42,7 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   quietHoursPart,
   guardrailPart,
   hookPart,
+  burstPart,
 ];
 
 /** The options of a bundle that belong to capabilities. */

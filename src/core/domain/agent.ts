@@ -204,6 +204,8 @@ export interface AgentSnapshot {
   permissions?: Permissions[];
   /** The hours in which calls that communicate wait. Absent: none. */
   quietHours?: QuietHours;
+  /** Quick steps run in one activity. Absent: each call is an activity. */
+  burst?: BurstPolicy;
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
   /** The way in which the agent uses the memory of its worker. Absent: it does not. */
@@ -248,6 +250,16 @@ export interface AgentSnapshot {
   childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
+}
+
+/** The bounds of a burst, which makes several steps of a run in one activity. Each is checked before a model call that is not its first. */
+export interface BurstPolicy {
+  /** Model calls. */
+  steps: number;
+  /** Bytes of JSON of the outcomes of its calls. */
+  bytes: number;
+  /** Seconds since it began. */
+  seconds: number;
 }
 
 /** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */

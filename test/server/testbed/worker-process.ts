@@ -18,6 +18,7 @@ const {
   TEST_HEARTBEAT_MS = '1500',
   TEST_GRACE_MS = '20000',
   TEST_STICKY_MS = '1000',
+  TEST_BURST = '',
 } = process.env;
 
 const work = defineTool({
@@ -33,7 +34,14 @@ const work = defineTool({
   },
 });
 
-const agent = defineAgent({ name: 'worker_agent', model: 'fake/model-1', instructions: 'Work.', tools: [work] });
+const agent = defineAgent({
+  name: 'worker_agent',
+  model: 'fake/model-1',
+  instructions: 'Work.',
+  tools: [work],
+  limits: { steps: 100 },
+  ...(TEST_BURST === '' ? {} : { burst: JSON.parse(TEST_BURST) as { steps: number } }),
+});
 
 const worker = await createWorker({
   address: TEST_ADDRESS,
