@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from '../src/core/domain/agent.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import { burstsInWorker } from './bursts/pin-bursts.ts';
 import { handoffsInWorker } from './agents/handoffs.ts';
 import { guardrailsInWorker } from './guardrails/run-guardrails.ts';
 import { hooksInWorker } from './hooks/run-hooks.ts';
@@ -21,6 +22,7 @@ export const WORKER_PARTS: readonly WorkerPart[] = [
   hooksInWorker,
   guardrailsInWorker,
   tierInWorker,
+  burstsInWorker,
 ];
 
 /** What capabilities add to a snapshot, by their names. */

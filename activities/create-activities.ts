@@ -7,6 +7,7 @@ import { decisionActivities } from './approvals/decision-hooks.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
+import { runBurstActivity } from './bursts/run-burst.ts';
 import { runCodeActivity } from './code/run-code.ts';
 import { hookActivities } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
@@ -36,6 +37,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     resolveAgent: resolveAgentActivity(runtime),
     callModel: callModelActivity(runtime),
     summarise: summariseActivity(runtime),
+    runBurst: runBurstActivity(runtime, checked),
     runCode: runCodeActivity(runtime),
     verifyCall: verifyCallActivity(runtime),
     ...hookActivities(runtime),

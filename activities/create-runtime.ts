@@ -164,7 +164,8 @@ export interface RuntimeOptions {
 }
 
 /** Parts of the runtime that the worker provides. */
-interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
+interface RuntimeContext
+  extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'>, Partial<Pick<ActivityRuntime, 'isStopping'>> {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
   /** False: there is no server to wait with, so calls of every tier are made at once. Default true. */
@@ -172,6 +173,13 @@ interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upg
 }
 
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
+
+function conversationsOf({
+  transcriptCacheSize = DEFAULT_TRANSCRIPT_CACHE_SIZE,
+}: RuntimeOptions): Pick<ActivityRuntime, 'transcripts' | 'conversations'> {
+  const transcripts = new TranscriptCache(transcriptCacheSize);
+  return { transcripts, conversations: new CachedConversations(transcripts) };
+}
 
 /**
  * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
@@ -183,9 +191,8 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
   requireMeans(agents, options);
-  const { log, searchAttributes, upgradeOnContinueAsNew } = context;
+  const { log, searchAttributes, upgradeOnContinueAsNew, isStopping = () => false } = context;
   const secrets = new SecretVault(options.secrets);
-  const transcripts = new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
     registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
@@ -208,14 +215,14 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     notifyEnded: checkedFunction('notifyEnded', options.notifyEnded),
     notifyEndedTimeoutMs: timerMilliseconds(options.notifyEndedTimeout ?? DEFAULT_NOTIFY_ENDED_MS, 'the worker: "notifyEndedTimeout"'),
     prices: checkPrices(options.prices ?? {}),
-    transcripts,
-    conversations: new CachedConversations(transcripts),
+    ...conversationsOf(options),
     sentRequests: new SentRequests(),
     snapshots: new SnapshotCache(),
     principals: new PrincipalCache(),
     createExecutor: createAgentExecutor,
     namespaces: new NamespaceCache(namespaceBounds(options.codeCache)),
     aborts: new AbortRegistry(),
+    isStopping,
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: checkedThresholds(options.continueAsNew),
     upgradeOnContinueAsNew,

@@ -82,6 +82,8 @@ export interface ActivityRuntime {
   createExecutor: CreateExecutor;
   namespaces: NamespaceCache;
   aborts: AbortRegistry;
+  /** True once the worker takes no more tasks. */
+  isStopping: () => boolean;
   toolSemaphore: ToolSemaphore;
   /** Thresholds for continue-as-new, if the worker sets its own. */
   continueAsNew: ContinueAsNewThresholds | undefined;

@@ -18,6 +18,9 @@ const SAMPLED = [
 /** Files that take turns: a commit runs every fourth of them, whole. */
 const IN_TURN = [
   'test/server/client/removal/forget.test.ts',
+  'test/testing/bursts.test.ts',
+  'test/server/bursts/killed-workers.test.ts',
+  'test/server/bursts/bursts.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
   'test/server/batch/killed-batches.test.ts',

@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, type BundlerPlugin, bundleWorkflowCode, DefaultLogger, type ReplayWorkerOptions } from '@temporalio/worker';
+import { loopDigest } from '../activities/bursts/loop-digest.ts';
 import { defined } from '../src/core/domain/defined.ts';
 import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
+
+type WebpackConfig = Parameters<NonNullable<BundleOptions['webpackConfigHook']>>[0];
+type WebpackPlugin = Extract<NonNullable<WebpackConfig['plugins']>[number], { apply: unknown }>;
 
 /** The lines of webpack's output that are shown: enough to find the first error. */
 const LINES_OF_OUTPUT = 8;
@@ -79,6 +83,17 @@ export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullabl
   return (config) => {
     const resolve = { ...config.resolve, modules: [...(config.resolve?.modules ?? []), scope] };
     return (hook ?? ((same) => same))({ ...config, resolve });
+  };
+}
+
+/** Tells workflows which loop they have, so that no activity of another build decides for them what they would not. */
+export function withLoopDigest(hook: NonNullable<BundleOptions['webpackConfigHook']>): NonNullable<BundleOptions['webpackConfigHook']> {
+  return (config) => {
+    const hooked = hook(config);
+    const define: WebpackPlugin = {
+      apply: (compiler) => new compiler.webpack.DefinePlugin({ LONGHAUL_LOOP: JSON.stringify(loopDigest()) }).apply(compiler),
+    };
+    return { ...hooked, plugins: [...(hooked.plugins ?? []), define] };
   };
 }
 

@@ -37,6 +37,7 @@ import {
   PAYLOAD_CONVERTER_MODULE,
   resolveSdk,
   RUNS_MODULE,
+  withLoopDigest,
   WITHOUT_STACK_TRACES_MODULE,
 } from './bundle-workflows.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
@@ -115,6 +116,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #client: Client | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
   #checkedExecutors: Promise<void> | undefined;
+  readonly #workers = new Set<Worker>();
 
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     requireSdk();
@@ -133,6 +135,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       { ...options, ...guardedStores(options, log) },
       {
         log,
+        isStopping: () => [...this.#workers].every((worker) => worker.getState() !== 'RUNNING'),
         upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
         searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
       },
@@ -180,11 +183,13 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     governor?.open();
     const unwatch = watchUnhandledRejections();
     const uncount = this.#countApprovals();
+    this.#workers.add(worker);
     try {
       streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
     } finally {
       unwatch();
+      this.#workers.delete(worker);
       uncount();
       await Promise.all([
         this.closeResources(),
@@ -254,7 +259,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       workflowsPath,
       ...(tracesStacks ? {} : { preloadModules: [...(options.preloadModules ?? []), WITHOUT_STACK_TRACES_MODULE] }),
       workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
-      webpackConfigHook: resolveSdk(options.webpackConfigHook),
+      webpackConfigHook: withLoopDigest(resolveSdk(options.webpackConfigHook)),
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
       ...(this.#encrypts && FAILURE_CONVERTER_PATH !== '' ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -66,11 +67,27 @@ export function executionKey(): string {
   return [workflowNamespace, workflowExecution?.workflowId, workflowExecution?.runId].join('/');
 }
 
+/** Answers a query in place of the run. */
+export type AnswerQuery = (query: string, argument: unknown) => unknown;
+
+const answers = new AsyncLocalStorage<AnswerQuery>();
+
+/** Does work whose queries are not sent to the run, which does not know yet what they ask about. */
+export function withRunAnswers<Result>(answer: AnswerQuery, work: () => Promise<Result>): Promise<Result> {
+  return answers.run(answer, work);
+}
+
+/** Queries the run that the current activity belongs to, unless something answers in its place. */
+export async function queryRun<Answer>(run: OfRun, query: string, argument: unknown): Promise<Answer> {
+  const answer = answers.getStore();
+  return answer === undefined ? askRun(run, query, argument) : ((await answer(query, argument)) as Answer);
+}
+
 /**
  * Queries the run that the current activity belongs to. The query names the execution by its run id: another execution
  * of the same workflow id has other content. Throws `transcript_unavailable` (retryable) if the run does not answer.
  */
-export async function queryRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
+export async function askRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
   const name = scopedName(query, run);
   const { workflowExecution, activityId } = activityInfo();
   const handle = getClient().workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);

@@ -144,6 +144,11 @@ export class TranscriptCache {
     if (known.unweighed > UNWEIGHED_BYTES) this.#set(key, known);
   }
 
+  /** Keeps the conversation of a run as it is now. */
+  keep(key: RunKey, window: Window): void {
+    this.#set(key, { confirmed: window, expected: window, results: new Map() });
+  }
+
   /** Removes all entries. */
   clear(): void {
     this.#transcripts.clear();

@@ -71,6 +71,8 @@ export const QUERIES = {
   /** Between a run and a child that a tool call has started: the input and the deps of the child. */
   childInput: 'childInput',
   turn: 'turn',
+  /** Between a run and its own burst: the state that it begins with, and why the run waits for its end. */
+  burst: 'burst',
 } as const;
 
 /**

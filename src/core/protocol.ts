@@ -95,6 +95,11 @@ export function scopedName(name: string, key: string | undefined): string {
   return key === undefined ? name : `${key}.${name}`;
 }
 
+/** Returns the key by which the burst of a run is ended, in the process of its worker. */
+export function burstKey(key = ''): string {
+  return `${key}/burst`;
+}
+
 /** The input of the next execution of a run: the state that the run carries over. */
 export interface ContinuedInput {
   continuedState: ContinueAsNewState;

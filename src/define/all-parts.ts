@@ -1,4 +1,5 @@
 import type { AgentOptionsAround, AgentPart, BundledPart, WorkerMeans } from './agent-part.ts';
+import { type AgentBursts, type BurstFields, burstPart } from './bursts.ts';
 import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
 import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks } from './hooks.ts';
 import { type MemoryFields, type AgentMemory, memoryPart } from './memory.ts';
@@ -16,11 +17,12 @@ import { bundledSkills, type BundledSkills, type SkillFields, skillPart, type Ag
 import { type AgentTier, type TierFields, tierPart } from './tier.ts';
 
 /** The options of an agent that belong to capabilities. */
-export interface PartOptions extends AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails, AgentTier {}
+export interface PartOptions
+  extends AgentBursts, AgentPermissions, AgentQuietHours, AgentSkills, AgentMemory, AgentHooks, AgentGuardrails, AgentTier {}
 
 /** The fields of an agent that belong to capabilities. */
 export interface PartFields
-  extends PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields, TierFields {}
+  extends BurstFields, PermissionFields, QuietHoursFields, SkillFields, MemoryFields, HookFields, GuardrailFields, TierFields {}
 
 /** The options of an agent that belong to capabilities, in the order in which errors list them. */
 export const PART_OPTIONS: OptionReference<PartOptions> = {
@@ -31,6 +33,7 @@ export const PART_OPTIONS: OptionReference<PartOptions> = {
   ...hookPart.options,
   ...guardrailPart.options,
   ...tierPart.options,
+  ...burstPart.options,
 };
 
 /** The capabilities that are parts of an agent, in the order in which their options are checked. */
@@ -42,6 +45,7 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   guardrailPart,
   hookPart,
   tierPart,
+  burstPart,
 ];
 
 /** The options of a bundle that belong to capabilities. */

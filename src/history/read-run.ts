@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
 import { failedHooks } from '../core/activity-requests/hook-requests.ts';
 import { defined } from '../core/domain/defined.ts';
-import { LonghaulError } from '../core/domain/errors.ts';
+import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import type { Principal } from '../core/domain/run.ts';
@@ -13,10 +13,10 @@ import type { StepResult } from '../core/domain/tool-calls.ts';
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret, type InterpreterPorts } from '../core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/capabilities/archive.ts';
-import { BEGINNING, type LoopEnd } from '../core/kernel/run-loop.ts';
+import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
 import { firstAgent } from '../core/capabilities/handoffs.ts';
 import { addEndHooks } from '../core/capabilities/hooks.ts';
-import type { RunPosition } from '../core/kernel/next-step.ts';
+import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ArchiveEventsInput } from '../core/protocol.ts';
@@ -205,7 +205,8 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     return { ...known, queued: tasks.inbox.queued, waited: run.waited };
   }
   const { state, position } = beginning;
-  const replay = { tasks, run, ports: run.ports(runId, state.snapshot, state) };
+  const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
+  const replay = { tasks, run, ports, endBursts };
   const first = await replayLoop(replay, state, position);
   const end =
     first?.type === 'continue' && wasCancelled(recorded)
@@ -231,6 +232,7 @@ interface Replay {
   tasks: RecordedTasks;
   run: RecordedRun;
   ports: InterpreterPorts;
+  endBursts: () => void;
 }
 
 /**
@@ -240,7 +242,7 @@ interface Replay {
 function beginningOf(
   runId: string,
   { continuedState, input, program, resolved, startedAt }: RecordedExecution,
-  { tasks, run }: Omit<Replay, 'ports'>,
+  { tasks, run }: Pick<Replay, 'tasks' | 'run'>,
 ): { state: RunState; position: RunPosition } | undefined {
   if (resolved === undefined) return undefined;
   if (continuedState !== undefined) {
@@ -267,13 +269,32 @@ function beginningOf(
  * Runs the loop to its end, or returns undefined if history ends first. All work of one task settles before the next
  * task.
  */
-async function replayLoop({ tasks, run, ports }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
-  const loop = interpret(state, ports, from);
+async function replayLoop(replay: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
+  const { tasks, run } = replay;
+  const loop = loopEnd(replay, state, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
   while (end === undefined && (tasks.release() || tasks.endLocalCalls() || tasks.next()));
   run.end();
   return end;
+}
+
+/** Returns the end of the loop, also if the run was ended because its burst has made other calls. */
+async function loopEnd({ ports, endBursts }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd> {
+  try {
+    const end = await interpret(state, ports, from);
+    endBursts();
+    return end;
+  } catch (error) {
+    if (errorCode(error) !== 'internal') throw error;
+    const ending: Ending = {
+      status: 'error',
+      stopReason: 'error',
+      output: state.thought,
+      error: { code: 'internal', message: errorMessage(error) },
+    };
+    return { type: 'finished', result: closeRun(state, ports, ending) };
+  }
 }
 
 /** True if the run was cancelled before it could continue as new. While its events are archived, it has not decided yet. */

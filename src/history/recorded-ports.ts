@@ -1,20 +1,35 @@
 import { createHash } from 'node:crypto';
+import type { RequestingRun } from '../core/activity-requests/activity-request.ts';
 import { activityPorts } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
-import { hasTrait } from '../core/activity-requests/contracts.ts';
+import { hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
+import { burstRequest } from '../core/activity-requests/burst-requests.ts';
+import type { BurstRecord } from '../core/bursts/burst.ts';
+import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
+import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children.ts';
+import type { Decision } from '../core/domain/approvals.ts';
 import { errorMessage } from '../core/domain/errors.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run-input.ts';
 import { type ChildEffects, followChild, forgetChild, hasChildEnded } from '../core/capabilities/children/children.ts';
-import type { Growth, Leaving } from '../core/kernel/ports.ts';
+import type { Growth, Leaving, ModelCall } from '../core/kernel/ports.ts';
 import type { ContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import { callIdAt } from '../core/program/program-index.ts';
 import type { InterpreterPorts } from '../core/interpret.ts';
 import { begunWork } from '../core/sessions/run-session.ts';
 import { RecordedActivities, type Which, withName } from './recorded-activities.ts';
-import { activitiesNamed, childOf, isFull, isFullFor, isToolActivity, type RecordedExecution, toolCallsOf } from './recorded-execution.ts';
+import {
+  activitiesNamed,
+  childOf,
+  isFull,
+  isFullFor,
+  isToolActivity,
+  type RecordedActivity,
+  type RecordedExecution,
+  toolCallsOf,
+} from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
@@ -23,7 +38,7 @@ interface RecordedIds {
   callEvents: ReadonlyMap<string, string>;
 }
 
-const modelCalls = withName('callModel');
+const modelCalls = withName('callModel', 'runBurst');
 const handoffs = withName('resolveAgent');
 const stepAttempts = withName('askStep', 'useMemory');
 const loads = withName('loadOutput');
@@ -46,6 +61,8 @@ export class RecordedRun {
   readonly #activities: RecordedActivities;
   readonly #ids: RecordedIds;
   readonly #children: RecordedChildren;
+  /** The bursts that the run has not made yet. */
+  readonly #bursts: RecordedActivity<RunBurstInput, BurstRecord>[];
   /** True if the execution continued as new, or was about to. */
   readonly #continues: boolean;
   /** True if outputs of a program were stored, which is done before it continues. */
@@ -57,17 +74,20 @@ export class RecordedRun {
     this.#activities = new RecordedActivities(recorded, tasks);
     this.#ids = ids;
     this.#children = new RecordedChildren(recorded, tasks, this.#activities);
+    this.#bursts = activitiesNamed(recorded, 'runBurst');
     this.#continues = recorded.end?.type === 'continued' || activitiesNamed(recorded, 'archiveEvents').length > 0;
     this.#stores = activitiesNamed(recorded, 'storeOutputs').length > 0;
   }
 
   /** Returns the ports of the loop over the history. */
-  ports(runId: string, snapshot: AgentSnapshot, state: RunState): InterpreterPorts {
+  ports(runId: string, snapshot: AgentSnapshot, state: RunState): BurstingPorts<InterpreterPorts> {
     const tasks = this.#tasks;
+    const activities = this.#activities;
     const children = this.#children;
     const cancelRequested = (): boolean => tasks.cancelRequested();
-    return {
-      ...activityPorts({ runId, snapshot, state, authorizing: new Map() }, (call) => this.#activities.perform(call), cancelRequested),
+    const run = { runId, snapshot, state, authorizing: new Map<string, Decision>() };
+    const ports: InterpreterPorts = {
+      ...activityPorts(run, (call) => activities.perform(call), cancelRequested),
       inbox: tasks.inbox,
       now: () => tasks.now(),
       uuid: () => this.eventId(state.window.through),
@@ -91,6 +111,22 @@ export class RecordedRun {
       endChildren: async () => undefined,
       closeKept: async () => undefined,
     };
+    return burstPorts(ports, {
+      state: () => state,
+      make: (call) => (run.snapshot.burst === undefined ? undefined : this.#burst(run, call)),
+      // The history has the rest of the call as a call of its own.
+      continueModelCall: (call) => ports.callModel(call),
+      continueTool: (invocation) => ports.runTool(invocation),
+      settled: () => tasks.settled(),
+      growth: () => 0,
+    });
+  }
+
+  /** Returns the burst that begins with a model call. Its seed and its time are in its input. */
+  async #burst(run: RequestingRun & { state: RunState }, call: ModelCall): Promise<EndedBurst | undefined> {
+    const { seed = '', now: begunAt = this.#tasks.now() } = this.#bursts.shift()?.input ?? {};
+    const record = await this.#activities.perform(burstRequest(run, call, { seed, now: begunAt, loop: '' }));
+    return record && { record, seed, begunAt };
   }
 
   /** True if the history records that the run shows the changed behaviour. */
@@ -282,7 +318,7 @@ class RecordedChildren {
  * over.
  */
 export function recordedEventIds(recorded: RecordedExecution, next: ContinueAsNewState | undefined): Map<number, string> {
-  const calls = activitiesNamed(recorded, 'callModel');
+  const calls = [...activitiesNamed(recorded, 'callModel'), ...activitiesNamed(recorded, 'runBurst')];
   const ids = new Map<number, string>();
   for (const { input } of [...activitiesNamed(recorded, 'summarise'), ...calls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of calls) {

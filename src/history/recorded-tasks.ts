@@ -189,6 +189,14 @@ export class RecordedTasks {
     await this.#wait(isMet, { deadlineAt, endsByCancel: false });
   }
 
+  /** Resolves once the loop has done everything that it can do in this task with what it has. */
+  async settled(): Promise<void> {
+    let isDue = false;
+    const due = this.untilMet(() => isDue);
+    isDue = true;
+    await due;
+  }
+
   async #wait(isMet: () => boolean, { deadlineAt, endsByCancel }: Pick<WaitingCondition, 'deadlineAt' | 'endsByCancel'>): Promise<void> {
     if (isMet() || deadlineAt <= this.now()) return;
     await new Promise<void>((resolve) => {

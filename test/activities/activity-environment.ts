@@ -145,6 +145,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     createExecutor: createAgentExecutor,
     namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
+    isStopping: () => false,
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,

@@ -27,7 +27,7 @@ interface Zone {
 export const ZONES: readonly Zone[] = [
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
   { room: 'src/core/domain' },
-  { room: 'src/core/activity-requests/contracts', may: ['src/core/domain'] },
+  { room: 'src/core/activity-requests/contracts', may: ['src/core/domain'], mayTypes: ['src/core/bursts'] },
   {
     room: 'src/core/protocol',
     may: ['src/core/protocol-names', 'src/core/activity-requests/contracts'],
@@ -41,6 +41,7 @@ export const ZONES: readonly Zone[] = [
     // The state of a session is in the room of its turns.
     may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel', 'src/core/sessions/open-session'],
   },
+  { room: 'src/core/bursts', may: ['src/core/domain', 'src/core/kernel'] },
   { room: 'src/core/input-checks', may: ['src/core/domain', 'src/core/json-schema'] },
   { room: 'src/core/saved', may: ['src/core/domain', 'src/core/json-schema', 'src/core/input-checks'] },
   { room: 'src/core/program', may: ['src/core/domain', 'src/core/json-schema', 'src/core/kernel', 'src/core/capabilities'] },
@@ -209,6 +210,7 @@ export const ZONES: readonly Zone[] = [
       'src/define/all-parts',
       'src/temporal/waiting',
       'src/streams/waits',
+      'activities/bursts/around-calls',
     ],
     mayTypes: ['src'],
     packages: ['node:*', '@temporalio/common'],

@@ -61,10 +61,7 @@ export async function sessionInMemory(
     worker: () => worker,
     info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
     environment: {
-      client: memoryClient(
-        () => run,
-        () => 0,
-      ),
+      client: memoryClient(() => run, { slowMs: () => 0, heartbeat: () => ({ cancelRequested: false }) }),
       logger: new DefaultLogger('ERROR', () => undefined),
     },
   };

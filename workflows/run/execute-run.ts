@@ -31,6 +31,7 @@ import {
   queriedInput,
   withOpening,
 } from '../../src/core/first-start.ts';
+import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { interpret, type InterpreterPorts } from '../../src/core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/capabilities/archive.ts';
 import { BEGINNING, closeRun, closeUnstarted, type LoopEnd } from '../../src/core/kernel/run-loop.ts';
@@ -50,6 +51,7 @@ import { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
+import { workflowBursts } from './bursts.ts';
 import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
@@ -162,9 +164,11 @@ async function resumeRun(run: LiveRun, position: RunPosition, observer: RunObser
 }
 
 async function interpretFrom(run: ResolvedRun, state: RunState, from: RunPosition, observer: RunObserver): Promise<LoopEnd> {
-  const ports = temporalPorts(run, observer);
+  const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
+  const { ports, end: endBursts } = burstPorts(temporalPorts(run, observer), workflowBursts(run, cancelRequested));
   observer.recorded(state);
   const end = await interpret(state, ports, from);
+  endBursts();
   observer.recorded(state);
   return end;
 }

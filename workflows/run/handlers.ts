@@ -7,6 +7,7 @@ import type { Verdict } from '../../src/core/domain/awaited-verdicts.ts';
 import { type DecisionReceipt, QUERIES, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import { answerQuery, QUERY_KINDS } from '../../src/core/queries/queries.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
+import { endBurst } from './bursts.ts';
 import { decodedValue, interruptModelCall, interruptTurn } from './schedule-activity.ts';
 import type { LiveRun } from './live-run.ts';
 
@@ -40,6 +41,7 @@ export function registerMessages(run: LiveRun): void {
 function handleUpdate(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
   const receipt = takeUpdate(run, name, input, Date.now());
   interruptModelCall(run);
+  endBurst(run);
   interruptTurn(run);
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
   // A decision that is sent again waits like the first, unless its outcome is known.
@@ -77,6 +79,7 @@ function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionRe
 function handleSignal(run: LiveRun, name: keyof typeof SIGNALS, input: unknown): void {
   const refused = takeSignal(run, name, input, Date.now());
   interruptModelCall(run);
+  endBurst(run);
   interruptTurn(run);
   if (refused !== undefined) log.warn(`The signal "${name}" was refused: ${refused.message}`, { runId: run.runId, code: refused.code });
 }

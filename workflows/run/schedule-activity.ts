@@ -1,6 +1,7 @@
 import { ApplicationFailure, defaultPayloadConverter, RawValue, rawValueTypeInfo } from '@temporalio/common';
 import { CancellationScope, proxyActivities, proxyLocalActivities, proxySinks, sleep } from '@temporalio/workflow';
-import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
+import { type ActivityRequest, afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
+import type { BegunCall } from '../../src/core/bursts/burst.ts';
 import { type ActivityCall, type ActivityHost, performActivity } from '../../src/core/activity-requests/perform-activity.ts';
 import { readOrMark, whyUnreadable } from '../../src/core/domain/json.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
@@ -105,13 +106,18 @@ export function decodedValue(raw: unknown): unknown {
 }
 
 /** Makes one model call in its own cancellation scope: a message may interrupt it while the run continues. */
-export function interruptibleModelCall(run: ResolvedRun, call: ModelCall, cancelRequested: () => boolean): Promise<ModelCallOutcome> {
+export function interruptibleModelCall(
+  run: ResolvedRun,
+  call: ModelCall,
+  cancelRequested: () => boolean,
+  begun?: BegunCall,
+): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
   const news = newEvents(run.state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
-  const request = modelRequest(run, { ...call, ...defined({ news: news?.digest }) });
-  const { returned, failed, ...activity } = interruptibleRequest(request, cancelRequested);
+  const request = interruptibleRequest(modelRequest(run, { ...call, ...defined({ news: news?.digest }) }), cancelRequested);
+  const { returned, failed, ...activity } = begun === undefined ? request : afterAttempts(request, begun, Date.now());
   const ended = (outcome: ModelCallOutcome): ModelCallOutcome => {
     delete run.modelCall;
     return outcome;

@@ -118,6 +118,13 @@ function remoteCall(
   };
 }
 
+/** Returns a tool call of a burst: with all data, because none of it is stored again, and the run does not know the call yet. */
+export function toolRequestInBurst(run: RequestingRun, invocation: ToolInvocation): ToolCallRequest {
+  const { tool, call } = invocation;
+  const handling = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  return { ...handling, tier: 'remote', options: remoteOptions(run, tool), input: localInput(run, invocation) };
+}
+
 /**
  * Asks the tool for the outcome of a call whose answer was lost for the given reason. It is remote and is retried, because it has
  * no effect.
@@ -146,7 +153,8 @@ function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvoca
   return defined({ summary });
 }
 
-function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
+/** Returns the options of a remote call. */
+export function remoteOptions({ snapshot }: Pick<RequestingRun, 'snapshot'>, tool: ToolSnapshot): ActivityOptions {
   return {
     startToCloseTimeout:
       tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use')) + (tool.concurrency === undefined ? 0 : TURN_MS),

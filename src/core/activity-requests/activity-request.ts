@@ -328,10 +328,19 @@ function isUnregistered(name: string, type: string | null | undefined, message: 
   return type === 'NotFoundError' && message.startsWith(`Activity function ${name} is not registered`);
 }
 
+/** Returns the request for a call of which attempts were made elsewhere: for those that are left, which read the details of the last one. */
+export function afterAttempts<Input, Output, Outcome>(
+  request: ActivityRequest<Input, Output, Outcome>,
+  made: Pick<MissingOnWorker, 'attempts' | 'details'>,
+  now: number,
+): ActivityRequest<Input, Output, Outcome> {
+  return onAnotherWorker(request, { ...made, until: isoTime(now + DEFAULT_MISSING_TIMEOUT_MS) }, now);
+}
+
 /** Returns the same activity, to be tried on one worker after the other. */
 export function onAnotherWorker<Input, Output, Outcome>(
   request: ActivityRequest<Input, Output, Outcome>,
-  { until, attempts, details }: MissingOnWorker,
+  { until, attempts, details }: Pick<MissingOnWorker, 'until' | 'attempts' | 'details'>,
   now: number,
 ): ActivityRequest<Input, Output, Outcome> {
   const call = request.remotely?.() ?? request;

@@ -29,6 +29,8 @@ import type {
   UseMemoryInput,
   UseMemoryOutput,
 } from '../domain/program-run.ts';
+import type { BurstRecord } from '../bursts/burst.ts';
+import type { BurstState } from '../bursts/burst-state.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import type { FromCall, InheritedRules, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
@@ -92,6 +94,18 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   step?: number;
   /** No batch has answered the call, so it is made at once. Only for runs of the tier `batch`. */
   unbatched?: true;
+}
+
+/** Input of `runBurst`: the model call that it begins with, and the state of the run. */
+export interface RunBurstInput extends CallModelInput {
+  /** The ids of the events of the run are made of it. */
+  seed: string;
+  /** The time of the run, in milliseconds since the epoch. */
+  now: number;
+  /** The digest of the code of the loop. A worker with another loop makes no call. */
+  loop: string;
+  /** Absent: it is too large for the input, and the activity queries it from the run. */
+  state?: BurstState;
 }
 
 /** Result of `callModel`. */
@@ -284,6 +298,7 @@ function contract<Input, Result>(traits: Traits<Input> = {}): Contract<Input, Re
 export const CONTRACTS = {
   resolveAgent: contract<ResolveAgentInput, ResolveAgentOutput>({ resolves: true, isDecisive: true }),
   callModel: contract<CallModelInput, CallModelOutput>({ progress: null, isDecisive: true }),
+  runBurst: contract<RunBurstInput, BurstRecord>({ progress: 'makes several steps', isDecisive: true }),
   summarise: contract<SummariseInput, SummariseOutput>({ progress: 'summarises the conversation', isDecisive: true }),
   archiveEvents: contract<ArchiveEventsInput, void>({ progress: 'sends events to the archive', endsLoop: true }),
   readResult: contract<ReadResultInput, RunResultFields | null>(),

@@ -206,6 +206,8 @@ export interface AgentSnapshot {
   quietHours?: QuietHours;
   /** Model calls wait for batches of their provider. Absent: they are made at once. */
   tier?: 'batch';
+  /** Quick steps run in one activity. Absent: each call is an activity. */
+  burst?: BurstPolicy;
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
   /** The way in which the agent uses the memory of its worker. Absent: it does not. */
@@ -250,6 +252,16 @@ export interface AgentSnapshot {
   childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
+}
+
+/** The bounds of a burst, which makes several steps of a run in one activity. Each is checked before a model call that is not its first. */
+export interface BurstPolicy {
+  /** Model calls. */
+  steps: number;
+  /** Bytes of JSON of the outcomes of its calls. */
+  bytes: number;
+  /** Seconds since it began. */
+  seconds: number;
 }
 
 /** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */

@@ -7,7 +7,7 @@ import type { RecordedResponse } from '../domain/model.ts';
 import type { Event } from '../domain/record.ts';
 import { FINAL_ANSWER } from '../domain/tool-calls.ts';
 import { askAtLimit, nearestDeadline, WAITING } from './approvals.ts';
-import type { AfterModelCall } from './capability.ts';
+import type { AfterModelCall, BesideModelCall } from './capability.ts';
 import { continueBeforeModelCall, fitsContinueAsNew, isWindowFull } from './continue-as-new.ts';
 import { endsByDeadline, limitReached, recordFailedCall, recordInterrupted, spend } from './limits.ts';
 import { takeMessages, takeRequests } from './messages.ts';
@@ -68,7 +68,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 
   state.phase = 'model';
   const beside = points.duringModelCall(state, ports);
-  const outcome = await ports.callModel(modelCall(state, position));
+  const outcome = await ports.callModel(modelCall(state, position, beside));
   const after = beside === undefined ? undefined : await beside.ended(outcome);
   state.phase = 'between';
   if (after !== undefined && 'instead' in after) return after.instead;
@@ -150,7 +150,7 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, position: CallPosition): ModelCall {
+function modelCall(state: RunState, position: CallPosition, beside?: BesideModelCall): ModelCall {
   const input = points.modelCallInput(state, position);
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
@@ -167,6 +167,7 @@ function modelCall(state: RunState, position: CallPosition): ModelCall {
     ...points.modelCallParts(state, position),
     ...(Object.keys(input).length === 0 ? {} : { input }),
     newEvents: countNewEvents(window, seenEvents),
+    ...(beside === undefined ? {} : { beside: true }),
     final: position.final,
   };
 }

@@ -40,7 +40,7 @@ export interface ModelCall extends Conversation {
   newEvents: number;
   /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
   firstStep?: true;
-  /** The conversation was too long for the call before, and has been shortened: a model with a larger context may be asked. */
+  /** The conversation was too long for the call before, and has been shortened, or what else it failed for was repaired. */
   shortened?: true;
   /** The last answer was not at its end, and the model continues it. */
   paused?: true;
@@ -48,6 +48,8 @@ export interface ModelCall extends Conversation {
   withoutHosted?: string[];
   /** The conversation has rested for longer than providers cache it by default. */
   hasRested?: true;
+  /** Other work of the run is in progress beside the call. */
+  beside?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }

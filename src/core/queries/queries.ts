@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { type BurstView, toBurstState } from '../bursts/burst-state.ts';
 import type { HookedCalls, JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
@@ -76,6 +77,10 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: (run, ask: From) => tracePage(run, offsetOf(ask)),
   },
   turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
+  burst: {
+    description: 'The state that a burst begins with, and why the run waits for its end, for the activities of this run',
+    answer: burstView,
+  },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
   callArguments: {
@@ -107,6 +112,14 @@ export function answerQuery(run: QueriedRun, name: keyof typeof QUERIES, argumen
 
 function offsetOf(ask: From): number {
   return typeof ask?.from === 'number' && ask.from > 0 ? Math.floor(ask.from) : 0;
+}
+
+function burstView({ state, burst, inbox }: QueriedRun): BurstView {
+  return {
+    state: state === undefined ? null : toBurstState(state),
+    isCancelled: burst?.isCancelled === true,
+    isInterrupted: inbox.isInterrupted,
+  };
 }
 
 function snapshot(run: QueriedRun): AgentSnapshot {

@@ -215,6 +215,8 @@ export interface QueriedRun {
   readonly input?: string;
   /** The identity on whose behalf the run acts. Present in its first execution. */
   readonly principal?: Principal;
+  /** The burst in progress. `isCancelled`: the run, or its turn, is cancelled. */
+  readonly burst?: { readonly isCancelled: boolean };
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

@@ -2,9 +2,9 @@ import { AssertionError } from 'node:assert';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as begun } from 'node:timers/promises';
-import type { Info } from '@temporalio/activity';
-import { CompleteAsyncError } from '@temporalio/common';
-import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
+import { CompleteAsyncError, TimeoutFailure } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { type InsideCall, withAroundCalls } from '../../../activities/bursts/around-calls.ts';
 import type { ApprovalView } from '../../core/domain/approvals.ts';
 import { defined } from '../../core/domain/defined.ts';
 import { errorCode, errorMessage, UsageError } from '../../core/domain/errors.ts';
@@ -216,32 +216,46 @@ export function assertPlanCarriedOut(
   }
 }
 
-type Next = (input: ActivityExecuteInput) => Promise<unknown>;
-
 const OWN: readonly string[] = Object.values(ACTIVITIES);
 
 /**
  * Returns interceptors that apply the test's plan to activities: messages while they run, lost completions, killed
- * workers.
+ * workers. The calls of a burst are calls like others.
  */
 export function harnessActivities(harness: Harness): ActivityInterceptorsFactory {
   return ({ info }) => ({
     inbound: {
       execute: (input, next) => {
         if (info.workflowExecution?.workflowId !== harness.runId) return next(input);
-        if (info.activityType === ACTIVITIES.callModel) return modelActivity(harness, input, next);
-        if (info.activityType === ACTIVITIES.askStep) {
-          return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
-        }
-        return OWN.includes(info.activityType) ? next(input) : toolActivity(harness, info, input, next);
+        if (info.activityType !== ACTIVITIES.runBurst)
+          return planned(harness, { name: info.activityType, input: input.args[0] }, () => next(input));
+        return withAroundCalls(
+          (call, make) => withLostAttempts(planned(harness, call, make)),
+          () => next(input),
+        );
       },
     },
   });
 }
 
-async function modelActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
-  const { through } = input.args[0] as CallModelInput;
-  const output = (await callDuring(harness, harness.stepOf(through), () => next(input))) as CallModelOutput | undefined;
+/** A call that is lost inside of an activity is one that its burst has to make again. */
+async function withLostAttempts(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    throw error instanceof CompleteAsyncError ? new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT') : error;
+  }
+}
+
+/** Makes a call with what is planned for it. */
+function planned(harness: Harness, { name, input }: InsideCall, make: () => Promise<unknown>): Promise<unknown> {
+  if (name === ACTIVITIES.callModel) return modelActivity(harness, input as CallModelInput, make);
+  if (name === ACTIVITIES.askStep) return callDuring(harness, harness.stepOfAsk(input as AskStepInput), make);
+  return OWN.includes(name) ? make() : toolActivity(harness, name, { input: input as RunToolInput, make });
+}
+
+async function modelActivity(harness: Harness, { through }: CallModelInput, make: () => Promise<unknown>): Promise<unknown> {
+  const output = (await callDuring(harness, harness.stepOf(through), make)) as CallModelOutput | undefined;
   if (output?.type === 'response') harness.answered(through);
   return output;
 }
@@ -254,10 +268,13 @@ async function callDuring(harness: Harness, step: number, call: () => Promise<un
   return harness.step.run(step, call);
 }
 
-async function toolActivity(harness: Harness, { activityType: tool }: Info, input: ActivityExecuteInput, next: Next): Promise<unknown> {
-  const { step } = input.args[0] as RunToolInput;
+async function toolActivity(
+  harness: Harness,
+  tool: string,
+  { input: { step }, make }: { input: RunToolInput; make: () => Promise<unknown> },
+): Promise<unknown> {
   const isHere = (fault: { tool?: string; step?: number }): boolean => fault.tool === tool && (fault.step ?? step) === step;
-  const running = next(input);
+  const running = make();
   // Its outcome is handled after all planned messages.
   running.catch(() => undefined);
   const due = harness.plan.takeOccurrences({ step, tool });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { defaultFailureConverter, defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
 import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
 import { programInput, runInput } from '../../client/start-workflow.ts';
@@ -177,7 +177,10 @@ export class MemoryEnvironment {
       worker: () => this.#worker,
       info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
       environment: {
-        client: memoryClient((queried) => this.#runs.get(queried)?.run ?? this.run, slowMs),
+        client: memoryClient((queried) => this.#runs.get(queried)?.run ?? this.run, {
+          slowMs,
+          heartbeat: (token, details) => this.#runs.get(runId)?.activities.heartbeat(token, details) ?? { cancelRequested: true },
+        }),
         logger: this.#logger,
         interceptors: [harnessActivities(this.#harness)],
       },
@@ -223,8 +226,21 @@ function testLogger(): DefaultLogger {
   );
 }
 
-/** Returns the client with which activities query their run, or the run that has started it. `slowMs` returns the delay of each answer. */
-export function memoryClient(run: (runId: string) => QueriedRun, slowMs: () => number): Client {
+interface SentHeartbeat {
+  taskToken: Uint8Array;
+  details: { payloads: Payload[] | null };
+}
+
+/** What the server of a run in memory does besides. */
+interface MemoryServer {
+  /** Returns the delay of each answer. */
+  slowMs: () => number;
+  /** Stores the details of a heartbeat, for the token of an attempt. */
+  heartbeat: (token: string, details: unknown) => { cancelRequested: boolean };
+}
+
+/** Returns the client with which activities query their run, or the run that has started it, and send heartbeats of their own. */
+export function memoryClient(run: (runId: string) => QueriedRun, { slowMs, heartbeat }: MemoryServer): Client {
   const query = async (runId: string, name: string, question: unknown): Promise<unknown> => {
     const delayMs = slowMs();
     if (delayMs > 0) await sleep(delayMs);
@@ -238,6 +254,12 @@ export function memoryClient(run: (runId: string) => QueriedRun, slowMs: () => n
     withDeadline: unbounded,
     withAbortSignal: unbounded,
     workflow: { getHandle: (runId: string) => ({ query: (name: string, question: unknown) => query(runId, name, question) }) },
+    connection: {
+      workflowService: {
+        recordActivityTaskHeartbeat: async ({ taskToken, details }: SentHeartbeat) =>
+          heartbeat(Buffer.from(taskToken).toString(), details.payloads?.map((payload) => defaultPayloadConverter.fromPayload(payload))[0]),
+      },
+    },
     options: {
       loadedDataConverter: { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] },
     },

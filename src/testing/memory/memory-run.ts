@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
-import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
+import { setImmediate } from 'node:timers/promises';
+import { loopDigest } from '../../../activities/bursts/loop-digest.ts';
+import { activityPorts, toolRequest } from '../../core/activity-requests/activity-ports.ts';
+import { type ActivityRequest, afterAttempts } from '../../core/activity-requests/activity-request.ts';
+import { interruptibleRequest, modelRequest } from '../../core/activity-requests/agent-requests.ts';
+import { burstRequest } from '../../core/activity-requests/burst-requests.ts';
 import {
   childProblem,
   ENDED_SESSION,
@@ -10,6 +14,8 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
+import { type BurstingPorts, burstPorts } from '../../core/bursts/burst-ports.ts';
+import type { EndedBurst } from '../../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
 import type { Decision } from '../../core/domain/approvals.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children.ts';
@@ -35,6 +41,7 @@ import { closeRun, closeUnstarted } from '../../core/kernel/run-loop.ts';
 import { addEndHooks, hasEndHooks } from '../../core/capabilities/hooks.ts';
 import type { Ending } from '../../core/kernel/next-step.ts';
 import { Inbox } from '../../core/kernel/inbox.ts';
+import type { ModelCall } from '../../core/kernel/ports.ts';
 import type { RunState } from '../../core/kernel/run-state.ts';
 import { ACTIVITIES, type SIGNALS } from '../../core/protocol.ts';
 import { begunWork } from '../../core/sessions/run-session.ts';
@@ -63,6 +70,7 @@ export class MemoryRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   result?: RunResultFields;
+  burst?: { readonly isCancelled: boolean; cancel: () => void };
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
@@ -125,6 +133,7 @@ export class MemoryRun {
   /** Handles a new message in the inbox: an interrupt cancels the running model call. */
   received(): void {
     if (this.inbox.isInterrupted) this.#modelCall?.cancel();
+    this.burst?.cancel();
     if (interruptOf(this.inbox) !== undefined) this.#parts.activities.interrupt();
     this.#parts.time.changed();
   }
@@ -143,20 +152,22 @@ export class MemoryRun {
     const { snapshot, opening, notices } = resolved;
     const start = withOpening(this.#start, opening);
     const run = Object.assign(this, { snapshot, deps: start.input.deps ?? {} });
-    const ports = run.#ports(snapshot);
+    const { ports, end: endBursts } = run.#ports(snapshot);
     const { runId, deps, startedAt } = run;
     run.state = firstState(start, { runId, snapshot, deps, startedAt, notices }, ports);
     const end = await interpret(run.state, ports);
+    endBursts();
     if (end.type === 'finished') return end.result;
     throw new Error('A run in memory has no next execution to continue in');
   }
 
-  #ports(snapshot: AgentSnapshot): InterpreterPorts {
+  #ports(snapshot: AgentSnapshot): BurstingPorts<InterpreterPorts> {
     const { time } = this.#parts;
     const isInterrupted = (): boolean => interruptOf(this.inbox) !== undefined && sessionOf(this.state ?? {})?.turn !== undefined;
     const isCancelled = (): boolean => this.#isCancelled || isInterrupted();
-    return {
-      ...activityPorts(Object.assign(this, { snapshot }), (call) => this.#perform(call), isCancelled),
+    const run = Object.assign(this, { snapshot });
+    const ports: InterpreterPorts = {
+      ...activityPorts(run, (call) => this.#perform(call), isCancelled),
       runChild: (call) => this.#runChild(call),
       childRunId: (prefix) => prefix + randomUUID().slice(0, 8),
       inbox: this.inbox,
@@ -177,6 +188,36 @@ export class MemoryRun {
       endChildren: async () => undefined,
       allows: () => true,
     };
+    return burstPorts(ports, {
+      state: () => this.state,
+      make: (call) => (run.snapshot.burst === undefined ? undefined : run.#makeBurst(call, isCancelled)),
+      continueModelCall: (call, begun) =>
+        this.#perform(afterAttempts(interruptibleRequest(modelRequest(run, call), isCancelled), begun, time.now())),
+      continueTool: (invocation, begun) => this.#perform(afterAttempts(toolRequest(run, invocation), begun, time.now())),
+      settled: () => time.during(setImmediate()),
+      delivered: () => void time.during(setImmediate()),
+      growth: () => 0,
+    });
+  }
+
+  /** Makes a burst in an activity. A request ends it. */
+  #makeBurst(call: ModelCall, isCancelled: () => boolean): Promise<EndedBurst | undefined> | undefined {
+    const { state, snapshot } = this;
+    if (state === undefined || snapshot === undefined) return undefined;
+    const seed = randomUUID();
+    const begunAt = this.#parts.time.now();
+    const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
+    const { ended, cancel } = this.#parts.activities.begin(request);
+    this.burst = {
+      cancel,
+      get isCancelled() {
+        return isCancelled();
+      },
+    };
+    return ended.then((record) => {
+      delete this.burst;
+      return record && { record, seed, begunAt };
+    });
   }
 
   /** Performs an activity. A message can give up the model call in flight. */

@@ -108,6 +108,13 @@ export class MemoryActivities {
     for (const activity of this.#running) activity.cancel();
   }
 
+  /** Stores the details of a heartbeat that an attempt has sent itself. */
+  heartbeat(token: string, details: unknown): { cancelRequested: boolean } {
+    const stored = [...this.#running].map((activity) => activity.heartbeat(token, details)).find((one) => one !== undefined);
+    if (stored === undefined) throw new Error(`No attempt "${token}" is running`);
+    return stored;
+  }
+
   /** Ends all running activities, because their worker has died. */
   workerDied(): void {
     for (const activity of this.#running) activity.workerDied();
@@ -178,6 +185,8 @@ class ScheduledActivity<Input, Output> {
   #environment: MockActivityEnvironment | undefined;
   #loseAttempt: (() => void) | undefined;
   #heartbeat: unknown;
+  /** The token of the running attempt. */
+  #token: string | undefined;
   #scheduledAt = 0;
 
   constructor(id: string, call: ScheduledCall<Input>, host: ActivityHost) {
@@ -202,6 +211,13 @@ class ScheduledActivity<Input, Output> {
     this.#environment?.cancel('CANCELLED');
     const isWaitedFor = this.#call.options.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
     if (this.#environment === undefined || !isWaitedFor) this.#givenUp.reject(this.#failure(new CancelledFailure('CANCELLED')));
+  }
+
+  /** Stores the details of a heartbeat of the running attempt; undefined for another one. */
+  heartbeat(token: string, details: unknown): { cancelRequested: boolean } | undefined {
+    if (token !== this.#token) return undefined;
+    this.#heartbeat = details;
+    return { cancelRequested: this.#cancelled.signal.aborted };
   }
 
   /** Ends the attempt, because its worker has died. */
@@ -230,9 +246,11 @@ class ScheduledActivity<Input, Output> {
   async #attempt(attempt: number): Promise<AttemptEnd> {
     const { time, worker, info, environment: environmentOptions } = this.#host;
     const { name, options, tier } = this.#call;
+    const token = (this.#token = `${info.workflowExecution?.workflowId ?? ''}/${this.#id}/${attempt}`);
     const environment = new MockActivityEnvironment(
       {
         ...info,
+        taskToken: Buffer.from(token),
         activityId: this.#id,
         activityType: name,
         attempt,
@@ -258,6 +276,7 @@ class ScheduledActivity<Input, Output> {
       over.abort();
       this.#environment = undefined;
       this.#loseAttempt = undefined;
+      this.#token = undefined;
     }
   }
 

@@ -50,6 +50,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     createExecutor: () => Promise.reject(new Error('no executors')),
     namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
+    isStopping: () => false,
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,
     upgradeOnContinueAsNew: false,

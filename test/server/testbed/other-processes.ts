@@ -10,17 +10,17 @@ import { type FakeOpenAI, type RecordedRequest, startFakeOpenAI } from '../../fa
 const TOOL_CALLS = 3;
 
 /**
- * A model over HTTP that calls `work` three times and then answers, depending on the conversation alone. `gate` may delay an
+ * A model over HTTP that calls `work` some times, by default three, and then answers, depending on the conversation alone. `gate` may delay an
  * answer.
  */
-export async function startWorkingModel(gate: (request: RecordedRequest) => Promise<void>): Promise<FakeOpenAI> {
+export async function startWorkingModel(gate: (request: RecordedRequest) => Promise<void>, toolCalls = TOOL_CALLS): Promise<FakeOpenAI> {
   return startFakeOpenAI(async (reply, request) => {
     await gate(request);
     const done = resultsIn(request);
     const call = { index: 0, id: `call_${done}`, type: 'function', function: { name: 'work', arguments: `{"n":${done}}` } };
     const delta =
-      done < TOOL_CALLS ? { role: 'assistant', content: `step ${done}`, tool_calls: [call] } : { role: 'assistant', content: 'all done' };
-    reply.events(chatChunk(delta), chatChunk({}, done < TOOL_CALLS ? 'tool_calls' : 'stop'), { choices: [], usage: CHAT_USAGE });
+      done < toolCalls ? { role: 'assistant', content: `step ${done}`, tool_calls: [call] } : { role: 'assistant', content: 'all done' };
+    reply.events(chatChunk(delta), chatChunk({}, done < toolCalls ? 'tool_calls' : 'stop'), { choices: [], usage: CHAT_USAGE });
     reply.raw('data: [DONE]\n\n');
     reply.end();
   });

@@ -19,6 +19,7 @@ const {
   TEST_GRACE_MS = '20000',
   TEST_STICKY_MS = '1000',
   OTEL_EXPORTER_OTLP_ENDPOINT = '',
+  TEST_BURST = '',
 } = process.env;
 
 const work = defineTool({
@@ -34,7 +35,14 @@ const work = defineTool({
   },
 });
 
-const agent = defineAgent({ name: 'worker_agent', model: 'fake/model-1', instructions: 'Work.', tools: [work] });
+const agent = defineAgent({
+  name: 'worker_agent',
+  model: 'fake/model-1',
+  instructions: 'Work.',
+  tools: [work],
+  limits: { steps: 100 },
+  ...(TEST_BURST === '' ? {} : { burst: JSON.parse(TEST_BURST) as { steps: number } }),
+});
 
 const worker = await createWorker({
   ...(OTEL_EXPORTER_OTLP_ENDPOINT === '' ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),

@@ -10,6 +10,7 @@ import { BEGINNING, runLoop } from '../../../../src/core/kernel/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
 import { windowLimit } from '../../../../src/core/kernel/continue-as-new.ts';
 import { carriedOver, type ExecutionState } from './carried-over.ts';
+import { type PlannedBursts, withBursts } from './bursts-in-memory.ts';
 import { plannedAgent, type PlannedRun } from './planned-run.ts';
 import { type ActiveRun, ScriptedActors } from './scripted-run.ts';
 
@@ -34,8 +35,18 @@ export type ContinueDue = () => boolean;
  */
 const MOST_EXECUTIONS = 60;
 
+/** Options of a generated run. */
+interface ChainOptions {
+  opening?: RunOpening;
+  bursts?: PlannedBursts;
+}
+
 /** Does a generated run; it continues as new if `continueDue` says so, once an execution has recorded something. */
-export async function chainedRun(plan: PlannedRun, continueDue: ContinueDue, opening: RunOpening = { input: 'Q' }): Promise<ChainedRun> {
+export async function chainedRun(
+  plan: PlannedRun,
+  continueDue: ContinueDue,
+  { opening = { input: 'Q' }, bursts }: ChainOptions = {},
+): Promise<ChainedRun> {
   const actors = new ScriptedActors(plan);
   const chain = {
     actors,
@@ -50,15 +61,18 @@ export async function chainedRun(plan: PlannedRun, continueDue: ContinueDue, ope
   let executionState: ExecutionState = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
   for (;;) {
     const { state, position } = executionState;
-    const ports = {
-      ...clock,
-      ...portsOf(executionState, {
-        actors,
-        continueDue: () => chain.states.length < MOST_EXECUTIONS && continueDue(),
-        before: [...chain.events],
-      }),
+    const environment = {
+      actors,
+      continueDue: () => chain.states.length < MOST_EXECUTIONS && continueDue(),
+      before: [...chain.events],
     };
+    const plain = { ...clock, ...portsOf(executionState, environment) };
+    const { ports, end: endBursts } =
+      bursts === undefined
+        ? { ports: plain, end: () => undefined }
+        : withBursts(plain, executionState, { bursts, actors, portsOf: (burst) => portsOf(burst, environment) });
     const end = await runLoop(state, ports, position);
+    endBursts();
     chain.events.push(...state.context.events);
     chain.steps.push(...state.steps);
     chain.states.push(state);

@@ -168,7 +168,11 @@ export function plannedAgent(plan: PlannedRun): AgentSnapshot {
   const { steps, finalAttempt, limits, asksAtLimit, onDeadline, parallel, structured, window } = plan;
   const schema = { type: 'object' };
   return testSnapshot({
-    tools: [testTool('known'), testTool('lonely', { parallel: false }), testTool('asked', { approval: { when: 'predicate', onDeadline } })],
+    tools: [
+      testTool('known', { maxAttempts: 3 }),
+      testTool('lonely', { maxAttempts: 3, parallel: false }),
+      testTool('asked', { maxAttempts: 3, approval: { when: 'predicate', onDeadline } }),
+    ],
     parallel,
     window,
     limits: {

@@ -74,8 +74,8 @@ describe('any run', { timeout: 120_000 }, () => {
       fc.asyncProperty(plannedRun, conversation, points, async (plan, given, where) => {
         let index = 0;
         const opening = { messages: given, input: 'Q' };
-        const split = await chainedRun(plan, () => where[index++ % where.length] ?? false, opening);
-        const whole = await chainedRun(plan, () => false, opening);
+        const split = await chainedRun(plan, () => where[index++ % where.length] ?? false, { opening });
+        const whole = await chainedRun(plan, () => false, { opening });
         expect(split.events).toEqual(whole.events);
         expect(split.steps).toEqual(whole.steps);
         expect(split.actors.requests).toEqual(whole.actors.requests);

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
+import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
+import type { BegunCall } from '../../src/core/bursts/burst.ts';
+import { defined } from '../../src/core/domain/defined.ts';
+import { missingIn } from '../../src/core/domain/missing-definitions.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
+import { type AttemptInfo, withAttemptInfo } from '../attempts/attempt-info.ts';
+import { aroundCalls } from './around-calls.ts';
+
+/** The end of a call: its outcome, or what the run has to know to make it to its end. */
+export type CallEnd<Outcome> = { type: 'ended'; outcome: Outcome } | { type: 'left'; begun: Omit<BegunCall, 'key'> };
+
+/** What bounds the attempts at a call. */
+export interface CallBounds {
+  /** The attempts that may have been made before, and were lost. */
+  before: number;
+  /** Aborted when a request has come: the next attempt is not waited for. */
+  awaited: AbortSignal;
+  /** Aborted when the burst must end at once. */
+  ending: AbortSignal;
+  /** Aborted when the run is cancelled, for a call that the run does not wait for then. */
+  givenUp?: AbortSignal;
+}
+
+/** The longest wait between two attempts. Longer ones are those of the run. */
+const LONGEST_WAIT_MS = 5_000;
+
+/** Makes a call of an activity inside of another one, with the attempts and time-outs of its own options. */
+export async function callInside<Input, Output, Outcome>(
+  call: ActivityRequest<Input, Output, Outcome>,
+  work: (input: Input) => Promise<Output>,
+  { before, awaited, ending, givenUp }: CallBounds,
+): Promise<CallEnd<Outcome>> {
+  const { retry = {}, startToCloseTimeout = Infinity } = call.options;
+  const most = retry.maximumAttempts || Infinity;
+  const ended = (outcome: Outcome): CallEnd<Outcome> => ({ type: 'ended', outcome });
+  // As the server says it of an activity whose workers were lost.
+  if (before >= most) return ended(call.failed(new TimeoutFailure('activity Heartbeat timeout', undefined, 'HEARTBEAT')));
+  const begunAt = Date.now();
+  let details: unknown;
+  for (let attempt = before + 1; ; attempt += 1) {
+    const left = (attempts: number): CallEnd<Outcome> => ({ type: 'left', begun: { attempts, ...defined({ details: kept(details) }) } });
+    const controller = new AbortController();
+    const info: AttemptInfo = {
+      name: call.name,
+      attempt,
+      isLocal: false,
+      startToCloseTimeoutMs: msToNumber(startToCloseTimeout),
+      heartbeatTimeoutMs: undefined,
+      retryPolicy: retry,
+      scheduledTimestampMs: begunAt,
+      currentAttemptScheduledTimestampMs: Date.now(),
+      heartbeatDetails: details,
+      signal: controller.signal,
+      isCancelled: false,
+      heartbeat: (next) => (details = next),
+    };
+    const act = aroundCalls();
+    const make = (): Promise<Output> => withAttemptInfo(info, () => work(call.input));
+    const end = await attemptOf(act === undefined ? make : () => act(call, make) as Promise<Output>, {
+      controller,
+      ending,
+      givenUp,
+      ms: info.startToCloseTimeoutMs,
+    });
+    if (end.type === 'returned') return ended(call.returned(end.output));
+    if (end.type === 'given_up') return ended(call.failed(new CancelledFailure('CANCELLED')));
+    if (ending.aborted) return left(attempt);
+    const failure = end.type === 'timed_out' ? new TimeoutFailure('activity StartToClose timeout', details, 'START_TO_CLOSE') : end.error;
+    if (failure instanceof ApplicationFailure && missingIn(failure.details?.[0]) !== undefined) return left(attempt - 1);
+    const isFinal = !(failure instanceof TimeoutFailure) && !(failure instanceof ApplicationFailure && failure.nonRetryable !== true);
+    if (isCancellation(failure)) return ended(call.failed(new CancelledFailure('CANCELLED')));
+    if (isFinal || attempt >= most) return ended(call.failed(failure));
+    const waitMs = delayOf(failure, retry, attempt);
+    if (waitMs > LONGEST_WAIT_MS || awaited.aborted) return left(attempt);
+    await sleep(waitMs, undefined, { signal: AbortSignal.any([awaited, ending]) }).catch(() => undefined);
+    if (awaited.aborted || ending.aborted) return left(attempt);
+  }
+}
+
+/** True for the end of an attempt whose signal the run has aborted. */
+function isCancellation(failure: unknown): boolean {
+  return failure instanceof CancelledFailure || (failure instanceof Error && failure.name === 'AbortError');
+}
+
+type AttemptEnd<Output> =
+  | { type: 'returned'; output: Output }
+  | { type: 'failed'; error: unknown }
+  | { type: 'timed_out' }
+  | { type: 'given_up' };
+
+interface AttemptBounds {
+  controller: AbortController;
+  ending: AbortSignal;
+  givenUp: AbortSignal | undefined;
+  ms: number;
+}
+
+/** The longest time-out that Node supports. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** Makes one attempt, and ends it when its time is over, also if it ignores its signal. */
+async function attemptOf<Output>(
+  work: () => Promise<Output>,
+  { controller, ending, givenUp, ms }: AttemptBounds,
+): Promise<AttemptEnd<Output>> {
+  const { promise: early, resolve } = Promise.withResolvers<AttemptEnd<Output>>();
+  const end = (): void => {
+    controller.abort(ending.reason);
+    resolve({ type: 'failed', error: ending.reason });
+  };
+  const giveUp = (): void => resolve({ type: 'given_up' });
+  ending.addEventListener('abort', end, { once: true });
+  givenUp?.addEventListener('abort', giveUp, { once: true });
+  const timer = setTimeout(
+    () => {
+      controller.abort(new Error(`it took more than ${ms / 1_000} s`));
+      resolve({ type: 'timed_out' });
+    },
+    Math.min(ms, MAX_TIMER_MS),
+  );
+  const made = async (): Promise<AttemptEnd<Output>> => {
+    try {
+      return { type: 'returned', output: await work() };
+    } catch (error) {
+      return { type: 'failed', error };
+    }
+  };
+  try {
+    return await Promise.race([made(), early]);
+  } finally {
+    clearTimeout(timer);
+    ending.removeEventListener('abort', end);
+    givenUp?.removeEventListener('abort', giveUp);
+  }
+}
+
+/** The server's defaults. */
+const DEFAULTS = { initialInterval: 1_000, backoffCoefficient: 2, maximumFactor: 100 };
+
+/** Returns the milliseconds before the next attempt: those that the failure asks for, or those of the policy. */
+function delayOf(
+  failure: unknown,
+  {
+    initialInterval = DEFAULTS.initialInterval,
+    backoffCoefficient = DEFAULTS.backoffCoefficient,
+    maximumInterval,
+  }: NonNullable<ActivityRequest<never, never, never>['options']['retry']>,
+  attempt: number,
+): number {
+  const asked = failure instanceof ApplicationFailure ? failure.nextRetryDelay : undefined;
+  if (asked !== undefined && asked !== null) return msToNumber(asked);
+  const first = msToNumber(initialInterval);
+  const longest = maximumInterval === undefined ? first * DEFAULTS.maximumFactor : msToNumber(maximumInterval);
+  return Math.min(longest, first * backoffCoefficient ** (attempt - 1));
+}
+
+/** Returns details in the form in which the run can pass them on. */
+function kept(details: unknown): JsonValue | undefined {
+  return details === undefined ? undefined : cleanJson(details);
+}

@@ -1,0 +1,422 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { activityInfo, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
+import { toolRequestInBurst } from '../../src/core/activity-requests/activity-ports.ts';
+import { modelRequest } from '../../src/core/activity-requests/agent-requests.ts';
+import { type Checkpoint, checkpointIn } from '../../src/core/activity-requests/burst-requests.ts';
+import type { RunBurstInput } from '../../src/core/activity-requests/contracts.ts';
+import { type BegunCall, type BurstEntry, type BurstRecord, mayRunInBurst, modelKey, toolKey } from '../../src/core/bursts/burst.ts';
+import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
+import { type BurstView, fromBurstState } from '../../src/core/bursts/burst-state.ts';
+import { defined } from '../../src/core/domain/defined.ts';
+import type { BurstPolicy, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import { BYTE_BUDGETS, jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/byte-budgets.ts';
+import { errorMessage } from '../../src/core/domain/errors.ts';
+import type { Principal } from '../../src/core/domain/run.ts';
+import type { WindowEvent } from '../../src/core/domain/window.ts';
+import { utf8Length } from '../../src/core/domain/text.ts';
+import { Inbox } from '../../src/core/kernel/inbox.ts';
+import type { ModelCall, RunPorts, ToolInvocation } from '../../src/core/kernel/ports.ts';
+import { runTurn } from '../../src/core/kernel/run-loop.ts';
+import type { RunState } from '../../src/core/kernel/run-state.ts';
+import { burstKey, type DataView, EVENTS_READ, QUERIES, type RecordPage } from '../../src/core/protocol.ts';
+import { answerQuery } from '../../src/core/queries/queries.ts';
+import type { QueriedRun } from '../../src/core/queries/run-views.ts';
+import { RunCancelled } from '../attempts/attempt.ts';
+import { attemptInfo } from '../attempts/attempt-info.ts';
+import { callModelActivity } from '../model-calls/call-model.ts';
+import { askRun, executionKey, queryRun, runIdOf, runKey, withRunAnswers } from '../run-queries/query-run.ts';
+import type { Conversations } from '../run-queries/transcript.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { runToolActivity } from '../tool-calls/run-tool.ts';
+import { callInside, type CallEnd } from './call-inside.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { loopDigest } from './loop-digest.ts';
+
+/** Wraps an activity as all activities of a worker are. */
+type Checked = <Input, Output>(activity: (input: Input) => Promise<Output>) => (input: Input) => Promise<Output>;
+
+/**
+ * Creates the activity that makes several steps of a run. It runs the loop of the run on a copy of its state, and returns the outcomes of the
+ * calls alone: the loop of the run goes over them again. Whatever the loop asks for that is no plain call ends the burst, before it begins.
+ */
+export function runBurstActivity(runtime: ActivityRuntime, checked: Checked): (input: RunBurstInput) => Promise<BurstRecord> {
+  return async (input) => {
+    // A loop that decides otherwise would make calls that the run does not ask for.
+    if (input.loop !== loopDigest()) return { entries: [] };
+    const begun = await beginning(runtime, input);
+    return new Burst(runtime, checked, { input, ...begun }).run();
+  };
+}
+
+/** The run that a burst begins with. */
+interface Beginning {
+  state: RunState;
+  /** What the attempts before have stored. */
+  stored: Checkpoint;
+}
+
+async function beginning(runtime: ActivityRuntime, input: RunBurstInput): Promise<Beginning> {
+  const snapshot = await runtime.snapshots.load(input, input.agent);
+  const window = await runtime.conversations.window(input, input);
+  const carried = input.state ?? (await queryRun<BurstView>(input, QUERIES.burst, null)).state;
+  if (carried === null) throw new TypeError(`Run "${runIdOf(input)}" has no state`);
+  const principal = input.principal === undefined ? undefined : await principalOf(runtime, input);
+  const state = fromBurstState({ runId: runIdOf(input), snapshot, window, ...(principal === undefined ? {} : { principal }) }, carried);
+  const stored = checkpointIn(attemptInfo().heartbeatDetails) ?? { record: { entries: [] }, attempt: 0 };
+  return { state, stored };
+}
+
+function principalOf({ principals }: ActivityRuntime, input: RunBurstInput): Promise<Principal | undefined> {
+  return principals.of(input, async () => (await queryRun<DataView>(input, QUERIES.data, null)).principal);
+}
+
+/** Bytes of JSON that the outcomes may have together: they travel in one payload. */
+const MOST_BYTES = MAX_PAYLOAD_BYTES - 100_000;
+
+/** Milliseconds before the end of the activity after which no call begins that might not end in time. */
+const MARGIN_MS = 5_000;
+
+interface BurstParts extends Beginning {
+  input: RunBurstInput;
+}
+
+/** One attempt at a burst. */
+class Burst {
+  readonly #runtime: ActivityRuntime;
+  readonly #input: RunBurstInput;
+  readonly #state: RunState;
+  readonly #policy: BurstPolicy;
+  readonly #stored: Checkpoint;
+  readonly #checked: Checked;
+  readonly #entries: BurstEntry[];
+  readonly #left: BegunCall[] = [];
+  readonly #checkpoints: Checkpoints;
+  readonly #begun = performance.now();
+  /** Milliseconds from the beginning of the burst to that of this attempt. */
+  readonly #beforeMs: number;
+  /** The end of the burst; rejected if it must not return what it has. */
+  readonly #end = Promise.withResolvers<void>();
+  /** Aborted when a request has come: the run waits for the end of the burst. */
+  readonly #awaited = new AbortController();
+  /** Aborted when the run, or its turn, is cancelled. */
+  readonly #cancelled = new AbortController();
+  /** Aborted when the worker or the server ends the activity. */
+  readonly #ending = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #bytes: number;
+  #bytesInFlight = 0;
+  #at: number;
+  #hasLearned = false;
+  #isStopping = false;
+
+  constructor(runtime: ActivityRuntime, checked: Checked, { input, state, stored }: BurstParts) {
+    const { scheduledTimestampMs, currentAttemptScheduledTimestampMs } = activityInfo();
+    this.#runtime = runtime;
+    this.#checked = checked;
+    this.#input = input;
+    this.#state = state;
+    this.#policy = state.snapshot.burst ?? { steps: 1, bytes: 0, seconds: 0 };
+    this.#stored = stored;
+    this.#entries = [...stored.record.entries];
+    this.#bytes = this.#entries.reduce((sum, entry) => sum + jsonBytes(entry), 0);
+    this.#beforeMs = Math.max(0, currentAttemptScheduledTimestampMs - scheduledTimestampMs, ...this.#entries.map(({ at }) => at));
+    this.#at = input.now + Math.max(0, ...this.#entries.map(({ at }) => at));
+    this.#checkpoints = new Checkpoints({
+      everyMs: state.snapshot.timing.heartbeatMs,
+      details: () => ({ record: { entries: this.#entries }, attempt: activityInfo().attempt }) satisfies Checkpoint,
+      onCancel: AsyncLocalStorage.bind(() => this.#learnWhy()),
+    });
+  }
+
+  /** Makes the calls. Never rejects but for a checkpoint that could not be stored: the next attempt then continues with what was. */
+  async run(): Promise<BurstRecord> {
+    const release = this.#listen();
+    try {
+      // The loop may come to an end itself, as that of the run will, or fail, as that of the run will.
+      this.#loop().then(this.#end.resolve, () => this.#end.resolve());
+      await this.#end.promise;
+      this.#isStopping = true;
+      while (this.#running.size > 0) await Promise.all(this.#running);
+      // The result stores them, too, unless it is lost.
+      if (this.#checkpoints.isLong) await this.#checkpoints.stored()?.catch(() => undefined);
+    } finally {
+      this.#checkpoints.stop();
+      release();
+    }
+    this.#runtime.transcripts.keep(runKey(this.#input), this.#state.window);
+    const isEmpty = this.#entries.length + this.#left.length === 0;
+    return {
+      entries: this.#entries,
+      ...(this.#left.length === 0 ? {} : { left: this.#left }),
+      ...(isEmpty && this.#awaited.signal.aborted ? { givenUp: true as const } : {}),
+    };
+  }
+
+  /** Runs the loop of the run. First it receives the outcomes of the attempts before. */
+  async #loop(): Promise<void> {
+    const { seed, now, final, shortened, paused } = this.#input;
+    let isFirst = true;
+    const { ports } = burstPorts(this.#livePorts(), {
+      state: () => undefined,
+      make: () => {
+        if (!isFirst) return undefined;
+        isFirst = false;
+        return Promise.resolve({ record: this.#stored.record, seed, begunAt: now });
+      },
+      continueModelCall: () => this.#stop(),
+      continueTool: () => this.#stop(),
+      settled: () => setImmediate(),
+      growth: () => 0,
+    });
+    // Whatever else the loop asks for, the run has to do.
+    const limited = new Proxy(ports, {
+      get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof RunPorts] : () => this.#stop()),
+    });
+    const position = { type: 'call_model' as const, final: final === true, ...defined({ shortened, paused }) };
+    await withRunAnswers(
+      (query, argument) => this.#answer(query, argument),
+      () => runTurn(this.#state, limited, position),
+    );
+  }
+
+  #livePorts(): RunPorts {
+    const inbox = new Inbox();
+    const inside: ActivityRuntime = { ...this.#runtime, conversations: conversationsOf(this.#state) };
+    const callModel = this.#checked(callModelActivity(inside));
+    const runTool = this.#checked(runToolActivity(inside));
+    const run = {
+      runId: this.#state.runId,
+      snapshot: this.#state.snapshot,
+      state: this.#state,
+      ...(this.#input.run === undefined ? {} : { key: this.#input.run }),
+    };
+    const ports: Omit<RunPorts, 'verify' | 'reevaluateApproval' | 'authorize' | 'until' | 'switchAgent'> = {
+      now: () => this.#at,
+      uuid: () => '',
+      inbox,
+      cancelRequested: () => false,
+      continueDue: () => false,
+      allows: () => true,
+      abortModelCall: () => undefined,
+      callModel: (call: ModelCall) => {
+        if (this.#isOver) return this.#stop();
+        return this.#make(
+          modelKey(call),
+          { request: modelRequest(run, call), work: callModel, bytes: BYTE_BUDGETS.modelResponse },
+          (model) => ({ model }),
+        );
+      },
+      runTool: (invocation: ToolInvocation) => {
+        const { tool } = invocation;
+        if (!mayRunInBurst(tool) || this.#awaited.signal.aborted) return this.#stop();
+        const parts = {
+          request: toolRequestInBurst(run, invocation),
+          work: runTool,
+          bytes: mostBytes(tool),
+          givenUp: this.#cancelled.signal,
+        };
+        return this.#make(toolKey(invocation), parts, (outcome) => ({ tool: outcome }));
+      },
+    };
+    return ports as RunPorts;
+  }
+
+  /** True if no further step begins. */
+  get #isOver(): boolean {
+    if (this.#awaited.signal.aborted || this.#runtime.isStopping()) return true;
+    const steps = this.#entries.filter(({ model }) => model !== undefined).length;
+    if (steps === 0) return false;
+    const { steps: most, bytes, seconds } = this.#policy;
+    return steps >= most || this.#bytes >= bytes || this.#elapsedMs >= seconds * 1_000;
+  }
+
+  /** Milliseconds since the burst began, by the clock of the server up to this attempt. */
+  get #elapsedMs(): number {
+    return this.#beforeMs + performance.now() - this.#begun;
+  }
+
+  /** Makes a call, once the server has everything that it may depend on. */
+  async #make<Input, Output, Outcome>(
+    key: string,
+    { request, work, bytes, givenUp }: BurstCall<Input, Output, Outcome>,
+    entryOf: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
+  ): Promise<Outcome> {
+    const before = this.#hasLearned ? 0 : Math.max(0, activityInfo().attempt - 1 - this.#stored.attempt);
+    try {
+      await this.#checkpoints.stored();
+    } catch (error) {
+      this.#end.reject(this.#notStored(error));
+      return this.#stop();
+    }
+    if (this.#isStopping || this.#awaited.signal.aborted || !this.#hasRoomFor(request, bytes)) return this.#stop();
+    this.#bytesInFlight += bytes;
+    const making = callInside(jsonOf(request), work, {
+      before,
+      awaited: this.#awaited.signal,
+      ending: this.#ending.signal,
+      ...(givenUp === undefined ? {} : { givenUp }),
+    });
+    const learned = making.then((end) => this.#learn(key, end, entryOf));
+    this.#running.add(learned);
+    const outcome = await learned;
+    this.#running.delete(learned);
+    this.#bytesInFlight -= bytes;
+    return outcome === undefined || this.#isStopping ? this.#stop() : outcome.value;
+  }
+
+  #learn<Outcome>(
+    key: string,
+    end: CallEnd<Outcome>,
+    entryOf: (outcome: Outcome) => Pick<BurstEntry, 'model' | 'tool'>,
+  ): { value: Outcome } | undefined {
+    if (end.type === 'left') {
+      this.#left.push({ key, ...end.begun });
+      this.#isStopping = true;
+      return undefined;
+    }
+    const at = Math.round(this.#elapsedMs);
+    // The loop of the run reads it from JSON.
+    const text = JSON.stringify({ at, key, ...entryOf(end.outcome) });
+    const entry = JSON.parse(text) as BurstEntry;
+    this.#at = Math.max(this.#at, this.#input.now + at);
+    this.#hasLearned = true;
+    this.#entries.push(entry);
+    this.#bytes += utf8Length(text);
+    this.#checkpoints.changed();
+    return { value: (entry.model ?? entry.tool) as Outcome };
+  }
+
+  /** True if the outcome of a call fits, and comes before the activity is over. */
+  #hasRoomFor({ options }: Pick<ActivityRequest<never, never, never>, 'options'>, bytes: number): boolean {
+    if (this.#bytes + this.#bytesInFlight + bytes > MOST_BYTES) return false;
+    const leftMs = activityInfo().startToCloseTimeoutMs - (performance.now() - this.#begun);
+    return this.#entries.length === 0 || Number(options.startToCloseTimeout) + MARGIN_MS <= leftMs;
+  }
+
+  /** Returns the failure of an attempt whose checkpoint the server has not stored: what it has is for the next one, or for the run after the last. */
+  #notStored(error: unknown): ApplicationFailure {
+    const details: Checkpoint = { record: { entries: this.#entries }, attempt: activityInfo().attempt };
+    return ApplicationFailure.create({
+      type: 'burst_not_stored',
+      message: `The server has not stored the calls so far: ${errorMessage(error)}`,
+      nonRetryable: false,
+      details: [details],
+    });
+  }
+
+  /** Ends the burst, once the calls that are running have ended. What the loop waits for never comes. */
+  #stop(): Promise<never> {
+    this.#isStopping = true;
+    this.#end.resolve();
+    return new Promise(() => undefined);
+  }
+
+  /** Listens for what ends the burst early. Returns a function that stops it. */
+  #listen(): () => void {
+    const { aborts } = this.#runtime;
+    const { controller, release } = aborts.register(executionKey(), burstKey(this.#input.run));
+    const requested = (): void => {
+      this.#awaited.abort();
+      if (controller.signal.reason instanceof RunCancelled) this.#cancelled.abort();
+    };
+    controller.signal.addEventListener('abort', requested, { once: true });
+    // The signal is aborted by code of nobody.
+    const context = Context.current();
+    const inContext = AsyncLocalStorage.snapshot();
+    const { cancellationSignal } = context;
+    const ended = (): void => {
+      if (context.cancellationDetails?.cancelRequested) inContext(() => this.#learnWhy());
+      else {
+        this.#ending.abort(cancellationSignal.reason);
+        void this.#stop();
+      }
+    };
+    if (cancellationSignal.aborted) ended();
+    else cancellationSignal.addEventListener('abort', ended, { once: true });
+    return () => {
+      controller.signal.removeEventListener('abort', requested);
+      cancellationSignal.removeEventListener('abort', ended);
+      release();
+    };
+  }
+
+  /** The run waits for the end of the burst, and says why: a worker elsewhere has learned of it by a heartbeat. */
+  #learnWhy(): void {
+    if (this.#awaited.signal.aborted) return;
+    this.#awaited.abort();
+    const execution = executionKey();
+    const { aborts } = this.#runtime;
+    const act = async (): Promise<void> => {
+      const { isCancelled, isInterrupted } = await askRun<BurstView>(this.#input, QUERIES.burst, null);
+      if (isCancelled) {
+        this.#cancelled.abort();
+        aborts.abort(execution);
+      } else if (isInterrupted) aborts.interrupt(execution, this.#input.run ?? '');
+    };
+    // A run that does not say it is waited for after the calls in flight.
+    void act().catch(() => undefined);
+  }
+
+  /** Answers a call that asks its run: the run does not know yet what has happened in the burst. */
+  async #answer(query: string, argument: unknown): Promise<unknown> {
+    const name = Object.entries(QUERIES).find(([, one]) => one === query)?.[0] as keyof typeof QUERIES | undefined;
+    if (name === undefined) throw new TypeError(`A run has no query "${query}"`);
+    const answer = answerQuery(name === 'record' ? await this.#withOlderEvents() : this.#queried, name, argument);
+    return JSON.parse(JSON.stringify(answer)) as unknown;
+  }
+
+  get #queried(): QueriedRun {
+    const { runId, snapshot, deps, startedAt } = this.#state;
+    return {
+      runId,
+      agentName: snapshot.name,
+      deps,
+      startedAt,
+      executions: 1,
+      inbox: new Inbox(),
+      authorizing: new Map(),
+      snapshot,
+      state: this.#state,
+    };
+  }
+
+  /** Returns the run with the newest events that were recorded before the burst. */
+  async #withOlderEvents(): Promise<QueriedRun> {
+    const question = { last: EVENTS_READ.mostEvents, bytes: EVENTS_READ.mostBytes, steps: false };
+    const older = await askRun<RecordPage>(this.#input, QUERIES.record, question);
+    const { context } = this.#state;
+    const state = { ...this.#state, firstOffset: older.from, context: { ...context, events: [...older.events, ...context.events] } };
+    return { ...this.#queried, state };
+  }
+}
+
+interface BurstCall<Input, Output, Outcome> {
+  request: ActivityRequest<Input, Output, Outcome>;
+  work: (input: Input) => Promise<Output>;
+  /** The most bytes of its outcome. */
+  bytes: number;
+  givenUp?: AbortSignal;
+}
+
+function mostBytes({ maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): number {
+  return maxResultBytes + BYTE_BUDGETS.deps + BYTE_BUDGETS.state;
+}
+
+/** Returns a request whose input is no part of the state, as that of an activity is none: a tool may change what it is given. */
+function jsonOf<Input, Output, Outcome>(request: ActivityRequest<Input, Output, Outcome>): ActivityRequest<Input, Output, Outcome> {
+  return { ...request, input: JSON.parse(JSON.stringify(request.input)) as Input };
+}
+
+/** The conversation as the loop of a burst has it. */
+function conversationsOf(state: RunState): Conversations {
+  return {
+    window: () => Promise.resolve(state.window),
+    event: (_, { offset, id }: Pick<WindowEvent, 'offset' | 'id'>) =>
+      Promise.resolve(state.window.events.find((event) => event.offset === offset && event.id === id)),
+    addResponse: () => undefined,
+    addResult: () => undefined,
+  };
+}

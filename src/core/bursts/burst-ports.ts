@@ -1,0 +1,171 @@
+import { LonghaulError } from '../domain/errors.ts';
+import { Inbox } from '../kernel/inbox.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
+import { recordEvent, type RunState } from '../kernel/run-state.ts';
+import { type BegunCall, type BurstEntry, burstIds, modelKey, toolKey } from './burst.ts';
+import { type BurstListener, type EndedBurst, RecordedBurst } from './recorded-burst.ts';
+
+/** How a run makes bursts, and what is left of them. */
+export interface Bursts extends BurstListener {
+  /** Returns the state of the run. Undefined before it has one. */
+  state(): RunState | undefined;
+  /** Makes a burst that begins with a model call. Undefined: the run makes the call itself. */
+  make(call: ModelCall): Promise<EndedBurst | undefined> | undefined;
+  /** Make a call to its end that a burst has begun. */
+  continueModelCall(call: ModelCall, begun: BegunCall): Promise<ModelCallOutcome>;
+  continueTool(invocation: ToolInvocation, begun: BegunCall): Promise<ToolOutcome>;
+  /** The bytes by which a burst may make the history grow. */
+  growth(): number;
+}
+
+/** The ports of a run that makes bursts. */
+export interface BurstingPorts<Ports extends RunPorts> {
+  ports: Ports;
+  /** Called when the loop has ended. Throws if outcomes are left that it has not asked for. */
+  end: () => void;
+}
+
+/**
+ * Adds bursts to the ports of a run. A model call begins one; its outcomes are then played back to the loop, which takes all decisions again:
+ * nothing else interprets them. As long as outcomes are left, the loop sees the run as the burst has seen it, without requests and at the
+ * time of the last outcome. Every other port is that of the run: it has ended the burst.
+ */
+export function burstPorts<Ports extends RunPorts>(ports: Ports, bursts: Bursts): BurstingPorts<Ports> {
+  const player = new BurstPlayer(ports, bursts);
+  const end = (): void => player.end();
+  const decorated: RunPorts = {
+    ...othersOf(ports, end),
+    callModel: (call) => player.callModel(call),
+    runTool: (invocation) => player.runTool(invocation),
+    now: () => player.playing?.at ?? ports.now(),
+    uuid: () => player.nextId?.() ?? ports.uuid(),
+    cancelRequested: () => player.playing === undefined && ports.cancelRequested(),
+    continueDue: (growth, leaving) =>
+      player.playing === undefined && ports.continueDue({ ...growth, bytes: growth.bytes + bursts.growth() }, leaving),
+    allows: (change) => ports.allows(change),
+    abortModelCall: () => ports.abortModelCall(),
+    switchAgent: (snapshot) => ports.switchAgent(snapshot),
+    get inbox() {
+      return player.playing === undefined ? ports.inbox : player.noRequests;
+    },
+    recorded: (state) => {
+      if (player.playing === undefined) ports.recorded?.(state);
+    },
+    noted: (state) => {
+      if (player.playing === undefined) ports.noted?.(state);
+    },
+  };
+  return { ports: decorated as Ports, end };
+}
+
+/** Makes bursts, and plays their outcomes back. */
+class BurstPlayer {
+  readonly noRequests = new Inbox();
+  /** Returns the id of the next event that the run makes itself. Undefined before the first burst. */
+  nextId: (() => string) | undefined;
+  readonly #ports: RunPorts;
+  readonly #bursts: Bursts;
+  #burst: RecordedBurst | undefined;
+
+  constructor(ports: RunPorts, bursts: Bursts) {
+    this.#ports = ports;
+    this.#bursts = bursts;
+  }
+
+  /** The burst of which outcomes are left. */
+  get playing(): RecordedBurst | undefined {
+    return this.#burst?.isPlaying ? this.#burst : undefined;
+  }
+
+  callModel(call: ModelCall): Promise<ModelCallOutcome> {
+    const key = modelKey(call);
+    // No model call is made beside another call: all outcomes before it have been asked for.
+    if (this.playing?.isEarly(key)) this.end();
+    const entry = this.playing?.take(key);
+    if (entry !== undefined) return this.#played(entry);
+    const begun = this.#burst?.takeBegun(key);
+    if (begun !== undefined) return this.#bursts.continueModelCall(call, begun);
+    const made = call.beside ? undefined : this.#bursts.make(call);
+    return made === undefined ? this.#ports.callModel(call) : this.#begin(call, made);
+  }
+
+  runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
+    const key = toolKey(invocation);
+    const entry = this.playing?.take(key);
+    if (entry !== undefined) return toolOutcome(entry);
+    const begun = this.#burst?.takeBegun(key);
+    return begun === undefined ? this.#ports.runTool(invocation) : this.#bursts.continueTool(invocation, begun);
+  }
+
+  end(): void {
+    const unasked = this.#burst?.unasked ?? [];
+    if (unasked.length === 0) return;
+    this.#burst = undefined;
+    recordUnasked(this.#bursts.state(), this.#ports, unasked);
+    throw new LonghaulError('internal', `The run does not ask for calls that its burst has made: ${unasked.map(nameOf).join(', ')}`);
+  }
+
+  async #begin(call: ModelCall, made: Promise<EndedBurst | undefined>): Promise<ModelCallOutcome> {
+    const ended = await made;
+    if (ended === undefined) return this.#ports.callModel(call);
+    const burst = (this.#burst = new RecordedBurst(ended, this.#bursts));
+    this.nextId = burstIds(ended.seed);
+    const key = modelKey(call);
+    const entry = burst.take(key);
+    if (entry !== undefined) return this.#played(entry);
+    if (ended.record.givenUp) return { type: this.#ports.cancelRequested() ? 'cancelled' : 'interrupted' };
+    // It cannot have made any other call before this one.
+    this.end();
+    const begun = burst.takeBegun(key);
+    return begun === undefined ? this.#ports.callModel(call) : this.#bursts.continueModelCall(call, begun);
+  }
+
+  async #played(entry: Promise<BurstEntry>): Promise<ModelCallOutcome> {
+    const { model } = await entry;
+    if (model === undefined) throw new LonghaulError('internal', 'A burst has the outcome of a tool for a model call');
+    // As of a call of the run itself: what is given up while the run is not cancelled is given up for a message.
+    return model.type === 'cancelled' && !this.#ports.cancelRequested() ? { ...model, type: 'interrupted' } : model;
+  }
+}
+
+async function toolOutcome(entry: Promise<BurstEntry>): Promise<ToolOutcome> {
+  const { tool } = await entry;
+  if (tool === undefined) throw new LonghaulError('internal', 'A burst has the outcome of a model call for a tool');
+  return tool;
+}
+
+/** Returns the other ports: the loop calls none of them as long as there are outcomes that it has not asked for. */
+function othersOf<Ports extends RunPorts>(ports: Ports, end: () => void): Ports {
+  const checked = Object.entries(ports).map(([name, port]: [string, unknown]) => {
+    if (typeof port !== 'function') return [name, port];
+    return [
+      name,
+      (...args: unknown[]): unknown => {
+        end();
+        return (port as (...given: unknown[]) => unknown)(...args);
+      },
+    ];
+  });
+  return Object.fromEntries(checked) as Ports;
+}
+
+/** Names the call of an outcome for a person. */
+function nameOf({ key, tool }: BurstEntry): string {
+  return tool === undefined ? `the model call after ${key.slice(1)} events` : `tool call ${key.slice(1)}, whose effect is unknown`;
+}
+
+/** Records the cost of outcomes that nobody asks for. It was paid, whatever becomes of the run. */
+function recordUnasked(state: RunState | undefined, clock: Pick<RunPorts, 'now' | 'uuid'>, unasked: readonly BurstEntry[]): void {
+  if (state === undefined) return;
+  const { model, name: author } = state.snapshot;
+  for (const { model: outcome } of unasked) {
+    if (outcome?.type === 'failed') recordFailedCall(state, clock, model, outcome);
+    if (outcome?.type === 'cancelled' && outcome.partial !== undefined) recordInterrupted(state, clock, model, outcome.partial);
+    if (outcome?.type !== 'response') continue;
+    const { answeredBy, usage, content, failedAttempts } = outcome.response;
+    const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts });
+    // The conversation has no place for it: only its usage is recorded.
+    recordEvent(state, clock, { author, content: [], ...spending, failed: { code: 'internal' } });
+  }
+}

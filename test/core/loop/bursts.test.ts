@@ -1,0 +1,126 @@
+import * as fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { BurstEntry } from '../../../src/core/bursts/burst.ts';
+import { burstPorts } from '../../../src/core/bursts/burst-ports.ts';
+import { BEGINNING, runLoop } from '../../../src/core/kernel/run-loop.ts';
+import { newRunState } from '../../../src/core/kernel/run-state.ts';
+import { call, called, returned, said, tokens } from './fakes/fake-ports.ts';
+import { quietPorts } from './fakes/quiet-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
+import { plannedRun } from './generated-runs/planned-run.ts';
+
+const NEVER: ContinueDue = () => false;
+
+const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
+
+/** Something that happens at random points, over and over. */
+const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
+
+function at(points: boolean[]): () => boolean {
+  let index = 0;
+  return () => points[index++ % points.length] ?? false;
+}
+
+/** Generated runs whose model calls are cancelled only together with the run. */
+const uncancelled = plannedRun.map((plan) => ({
+  ...plan,
+  turns: plan.turns.map((turn) => (turn.type === 'cancelled' ? { ...turn, type: 'response' as const } : turn)),
+}));
+
+/** Leaves out what names events: a run in bursts has other ids. */
+function withoutIds(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, one: unknown) => (['id', 'lastEventId', 'timestamp', 'resultIds'].includes(key) ? undefined : one)),
+  );
+}
+
+function recorded({ events, steps, result: { steps: _, ...result }, actors }: ChainedRun): unknown {
+  const { requests, summaries, invocations } = actors;
+  return withoutIds({ events, steps, result, requests, summaries, invocations });
+}
+
+describe('a run in bursts', { timeout: 120_000 }, () => {
+  it.each([1, 2, 3, 16])('of %d steps records the same, sends the same requests and makes the same calls', (steps) =>
+    fc.assert(
+      fc.asyncProperty(uncancelled, somewhere, somewhere, fc.boolean(), async (plan, lost, full, continues) => {
+        const whole = await chainedRun(plan, NEVER);
+        const bursts = await chainedRun(plan, continues ? at(full) : NEVER, { bursts: { steps, isLost: at(lost) } });
+        expect(recorded(bursts)).toEqual(recorded(whole));
+      }),
+      { ...BOUNDED, numRuns: 60 },
+    ),
+  );
+});
+
+/** A run whose burst has made these calls. */
+async function runWith(entries: BurstEntry[]): Promise<{ error: unknown; state: ReturnType<typeof newRunState>; asked: string[] }> {
+  const snapshot = testSnapshot({ tools: [testTool('t', { maxAttempts: 3 })], burst: { steps: 16, bytes: 32_000, seconds: 2 } });
+  let ids = 0;
+  const clock = { now: () => 1_000, uuid: () => `event-${(ids += 1)}` };
+  const state = newRunState({ runId: 'r', snapshot, startedAt: 0, input: 'Q' }, clock);
+  const asked: string[] = [];
+  const plain = {
+    ...quietPorts(),
+    ...clock,
+    callModel: async () => {
+      asked.push('model');
+      return said('by the run');
+    },
+    runTool: async () => {
+      asked.push('tool');
+      return returned('by the run');
+    },
+  };
+  let isFirst = true;
+  const { ports, end } = burstPorts(plain, {
+    state: () => state,
+    make: () => {
+      if (!isFirst) return undefined;
+      isFirst = false;
+      return Promise.resolve({ record: { entries }, seed: '00000000-0000-4000-8000-000000000000', begunAt: 500 });
+    },
+    continueModelCall: plain.callModel,
+    continueTool: plain.runTool,
+    settled: () => new Promise((resolve) => setImmediate(resolve)),
+    growth: () => 0,
+  });
+  const error = await runLoop(state, ports, BEGINNING).then(
+    () => {
+      try {
+        end();
+        return undefined;
+      } catch (thrown) {
+        return thrown;
+      }
+    },
+    (thrown: unknown) => thrown,
+  );
+  return { error, state, asked };
+}
+
+const first: BurstEntry = { at: 1, key: 'm1', model: called(call('c1', 't')) };
+const result: BurstEntry = { at: 2, key: 't1/0', tool: returned('by the burst') };
+const answer: BurstEntry = { at: 3, key: 'm3', model: said('done', { usage: tokens(10, 5) }) };
+
+test.each<[what: string, entries: BurstEntry[], asked: string[]]>([
+  ['all calls', [first, result, answer], []],
+  ['the calls up to the last', [first, result], ['model']],
+  ['one call', [first], ['tool', 'model']],
+  ['no call', [], ['model']],
+])('what a burst has not made, the run makes: %s', async (_, entries, expected) => {
+  const { error, asked } = await runWith(entries);
+  expect(error).toBeUndefined();
+  expect(asked).toEqual(expected);
+});
+
+test.each<[what: string, entries: BurstEntry[], names: string, paid: number]>([
+  ['a call too much', [first, result, answer, { ...answer, key: 'm9' }], 'the model call after 9 events', 30],
+  ['another tool call', [first, { ...result, key: 't1/7' }, answer], 'tool call 1/7, whose effect is unknown', 15],
+  ['no first call', [result, answer], 'the model call after 3 events', 15],
+  ['the same twice', [first, result, result, answer], 'tool call 1/0', 15],
+])('an outcome that the run does not ask for ends it, and its cost is recorded: %s', async (_, entries, names, paid) => {
+  const { error, state } = await runWith(entries);
+  expect(error).toMatchObject({ code: 'internal', message: expect.stringContaining(names) as string });
+  expect(state.usage.totalTokens).toBe(paid);
+});

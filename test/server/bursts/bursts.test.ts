@@ -1,0 +1,155 @@
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import type { Event } from '../../../src/core/domain/record.ts';
+import { type AnyAgent, defineAgent, defineTool } from '../../../src/index.ts';
+import { callTool, hang, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
+import { LonghaulPlugin } from '../../../worker/index.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
+import { historyOf, Testbed, until } from '../testbed/testbed.ts';
+
+const pages = defineTool({
+  name: 'read_page',
+  description: 'Reads a page',
+  parameters: z.object({ page: z.number() }),
+  backoff: { initial: 10, max: 20 },
+  execute: ({ page }, { retry, setState }) => {
+    if (page % 5 === 0 && retry === 0) throw new Error('at first');
+    setState('last', page);
+    return `the text of page ${page}`;
+  },
+});
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  effect: 'once',
+  parameters: z.object({ amount: z.number() }),
+  execute: ({ amount }) => `paid ${amount}`,
+});
+
+const reader = defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages, pay], limits: { steps: 50 } });
+const bursting = defineAgent({ name: 'reader', model: 'scripted/m', tools: [pages, pay], limits: { steps: 50 }, burst: true });
+
+/** Twelve steps: plain calls, calls that fail at first, calls side by side, and one that no burst makes. */
+const SCRIPT: ScriptEntry[] = [
+  ...[1, 2, 3, 4, 5].map((page) => callTool('read_page', { page }, `c${page}`)),
+  together(callTool('read_page', { page: 6 }, 'c6'), callTool('read_page', { page: 7 }, 'c7')),
+  together(callTool('read_page', { page: 8 }, 'c8'), callTool('pay', { amount: 1 }, 'c9')),
+  ...[10, 11, 12, 13].map((page) => callTool('read_page', { page }, `c${page}`)),
+  say('read'),
+];
+
+interface Recorded {
+  events: unknown[];
+  steps: unknown[];
+  usage: unknown;
+  requests: string[];
+  history: string[];
+}
+
+/** What a run records, without what is different in each run. */
+async function record(agent: AnyAgent, options: object = {}): Promise<Recorded> {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel(SCRIPT);
+  await testbed.work({ agents: [agent], providers: { scripted }, ...options });
+  const run = await testbed.client.start(agent, { input: 'Read', taskQueue: testbed.taskQueue });
+  const result = await run.result({ steps: true, timeout: 30_000 });
+  expect(result).toMatchObject({ status: 'completed', output: 'read' });
+  const { events } = await run.context();
+  const history = (await historyOf(testbed, run)).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled ? [scheduled.activityType?.name ?? ''] : [],
+  );
+  await expectSameFromHistory(testbed, run);
+  return {
+    events: events.map(({ id: _, timestamp: __, executionId: ___, ...event }: Event) => event),
+    steps: (result.steps ?? []).map((step) => ({
+      ...step,
+      toolCalls: step.toolCalls.map((call) => ({ ...call, durationMs: 0, timestamp: '' })),
+    })),
+    usage: result.usage,
+    requests: scripted.requests.map((request) => JSON.stringify(request)),
+    history,
+  };
+}
+
+test('a run in bursts records the same as one without, sends the same requests, and has few activities', async () => {
+  const { history: long, ...plain } = await record(reader);
+  const { history: short, ...burst } = await record(bursting);
+  expect(burst).toEqual(plain);
+  expect(long).toHaveLength(1 + 12 + 13);
+  // The call beside the one that no burst makes has not begun in the burst.
+  expect(short).toEqual(['resolveAgent', 'runBurst', 'read_page', 'pay', 'runBurst']);
+  // Without a cache, the workflow is replayed at each of its tasks.
+  const { history: replayed, ...again } = await record(bursting, { worker: { maxCachedWorkflows: 0 } });
+  expect(again).toEqual(plain);
+  expect(replayed).toEqual(short);
+}, 90_000);
+
+test('a message ends the burst, and the next request has it; one that interrupts aborts the call in flight', async () => {
+  await using testbed = await Testbed.open();
+  const waits = [1, 2].map((page) => callTool('read_page', { page }, `c${page}`));
+  const scripted = scriptedModel([...waits, hang('half an ans'), say('as you like')]);
+  await testbed.work({ agents: [bursting], providers: { scripted }, heartbeatEvery: 60_000 });
+  const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => scripted.requests.length === 3, 'the model call');
+  await run.send('rather this', { mode: 'interrupt' });
+  expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'completed', output: 'as you like', stepsUsed: 3 });
+  const { events } = await run.context();
+  expect(events[5]).toMatchObject({ interrupted: true, content: [{ content: 'half an ans' }] });
+  expect(events[6]).toMatchObject({ author: 'user', content: [{ content: 'rather this' }] });
+  await expectSameFromHistory(testbed, run);
+}, 30_000);
+
+test('a cancellation aborts the call of a burst, whose part is recorded', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), hang('half an ans')]);
+  await testbed.work({ agents: [bursting], providers: { scripted }, heartbeatEvery: 60_000 });
+  const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => scripted.requests.length === 2, 'the model call');
+  await run.cancel('enough');
+  expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'cancelled', output: 'half an ans', stepsUsed: 1 });
+  await expectSameFromHistory(testbed, run);
+}, 30_000);
+
+test('a model call that is longer than the heartbeat time-out of the burst is made once', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), say('late')]);
+  const slow: typeof scripted = {
+    ...scripted,
+    call: async (request, context) => {
+      const answer = await scripted.call(request, context);
+      if (scripted.requests.length === 2) await new Promise((resolve) => setTimeout(resolve, 18_000));
+      return answer;
+    },
+  };
+  await testbed.work({ agents: [bursting], providers: { scripted: slow }, heartbeatEvery: 300 });
+  const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result({ timeout: 40_000 })).toMatchObject({ status: 'completed', output: 'late' });
+  expect(scripted.requests).toHaveLength(2);
+}, 60_000);
+
+/** Without its sinks a burst learns of nothing, as in a process that does not run the workflow. */
+const deaf = { fn: () => undefined, callDuringReplay: false };
+
+test('if workflow and burst are in different processes, an interruption and a cancellation arrive with a heartbeat', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), hang('first'), hang('second')]);
+  const plugin = new LonghaulPlugin({ agents: [bursting], providers: { scripted }, heartbeatEvery: 500 });
+  const connection = await NativeConnection.connect({ address: testbed.address });
+  const workflowBundle = { codePath: inject('workflowBundlePath') };
+  const configured = plugin.configureWorker({ connection, taskQueue: testbed.taskQueue, workflowBundle });
+  const worker = await Worker.create({ ...configured, sinks: { longhaul: { cancelRequested: deaf, interruptRequested: deaf } } });
+  await worker.runUntil(async () => {
+    const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+    await until(() => scripted.requests.length === 2, 'the model call');
+    await run.send('rather this', { mode: 'interrupt' });
+    await until(() => scripted.requests.length === 3, 'the request that has the message');
+    expect(JSON.stringify(scripted.requests[2])).toContain('rather this');
+    await run.cancel('from afar');
+    expect(await run.result({ timeout: 15_000 })).toMatchObject({ status: 'cancelled', output: 'second', cancelReason: 'from afar' });
+    const { events } = await run.context();
+    expect(events.filter(({ interrupted }) => interrupted)).toHaveLength(2);
+  });
+  await connection.close();
+}, 40_000);

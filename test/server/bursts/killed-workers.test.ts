@@ -1,0 +1,45 @@
+import { expect, inject, test } from 'vitest';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
+import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
+
+const RUNS = 6;
+const STEPS = 12;
+
+test('killed workers repeat no more than the calls in flight, and no other key, and every run comes to its end', async () => {
+  await using testbed = await Testbed.open();
+  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
+  const model = await startWorkingModel(pause, STEPS);
+  const tools = await startToolServer(pause);
+  const environment = {
+    TEST_BUNDLE: inject('workflowBundlePath'),
+    TEST_ADDRESS: testbed.address,
+    TEST_TASK_QUEUE: testbed.taskQueue,
+    TEST_MODEL_URL: model.url,
+    TEST_TOOL_URL: tools.url,
+    TEST_HEARTBEAT_MS: '500',
+    TEST_STICKY_MS: '500',
+    TEST_BURST: JSON.stringify({ steps: 16, bytes: 32_000, seconds: 30 }),
+  };
+  let worker = await startWorkerProcess(environment);
+  const runs = await Promise.all(
+    Array.from({ length: RUNS }, () => testbed.client.start('worker_agent', { input: 'Work', taskQueue: testbed.taskQueue })),
+  );
+  const needed = RUNS * (STEPS + 1);
+  const kills = [0.2, 0.5, 0.8];
+  for (const part of kills) {
+    await until(() => model.requests.length >= part * needed, 'the calls before the next kill', 60_000);
+    await killProcess(worker);
+    worker = await startWorkerProcess(environment);
+  }
+  for (const run of runs)
+    expect(await run.result({ timeout: 90_000 })).toMatchObject({ status: 'completed', output: 'all done', stepsUsed: STEPS + 1 });
+  // Each kill may lose the one call that each run has in flight.
+  expect(model.requests.length).toBeLessThanOrEqual(needed + kills.length * RUNS);
+  expect(tools.calls.length).toBeLessThanOrEqual(RUNS * STEPS + kills.length * RUNS);
+  expect(new Set(tools.keys).size).toBe(RUNS * STEPS);
+  for (const run of runs.slice(0, 2)) await expectSameFromHistory(testbed, run);
+  await killProcess(worker);
+  await model.close();
+  await tools.close();
+}, 240_000);
