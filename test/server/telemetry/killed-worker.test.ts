@@ -7,10 +7,10 @@ import { until } from '../testbed/until.ts';
 
 test('an attempt whose worker was killed is reported by the next one, and its trace is complete', { timeout: 60_000 }, async () => {
   await using collector = await OtlpReceiver.listen();
-  let isHeld = true;
+  // The first attempt gets no answer before its worker is dead.
+  const dead = Promise.withResolvers<undefined>();
   const tools = await startToolServer(async (path) => {
-    // The first attempt gets no answer before its worker is dead.
-    while (isHeld && path === '/work/1') await new Promise((resolve) => setTimeout(resolve, 20));
+    if (path === '/work/1') await dead.promise;
   });
   const model = await startWorkingModel(async () => undefined);
   const taskQueue = `killed-${process.pid}`;
@@ -29,7 +29,7 @@ test('an attempt whose worker was killed is reported by the next one, and its tr
     const run = await client.start('worker_agent', { input: 'Q', taskQueue });
     await until(() => tools.calls.includes('/work/1'), 'the call that is cut off', 20);
     await killProcess(worker);
-    isHeld = false;
+    dead.resolve(undefined);
     worker = await startWorkerProcess(environment);
     expect(await run.result()).toMatchObject({ status: 'completed' });
     const place = await run.traceContext();
@@ -38,7 +38,10 @@ test('an attempt whose worker was killed is reported by the next one, and its tr
     expect(lost).toMatchObject([{ name: 'execute_tool work', parentSpanId: place.spanId, values: { 'longhaul.attempt': '1' } }]);
     const [loss] = lost;
     const attempts = collector.spans.filter(({ values }) => values['gen_ai.tool.call.id'] === loss?.values['gen_ai.tool.call.id']);
-    expect(attempts.map(({ values }) => values['longhaul.attempt']).toSorted()).toEqual(['1', '2']);
+    expect(attempts.map(({ values }) => values['longhaul.attempt']).toSorted((one, other) => Number(one) - Number(other))).toEqual([
+      '1',
+      '2',
+    ]);
     expect(traceProblems(collector.spans)).toEqual([]);
   } finally {
     await killProcess(worker);
