@@ -59,10 +59,8 @@ export async function measureBatch({ runs, kills }: BatchBenchOptions, say: (lin
   const bundle = await bundleToFile();
   const api = await startBatchApi({
     delayMs: AT_PROVIDER_MS,
-    answer: (line) =>
-      lastText(line).startsWith('Q')
-        ? completion('', [{ name: 'look', arguments: { at: lastText(line) } }])
-        : completion(`found ${lastText(line)}`),
+    answer: lookAndTell,
+    atOnce: lookAndTell,
   });
   const setting: BatchWorkerSetting = { address, namespace, taskQueue: TASK_QUEUE, bundlePath: bundle.path, apiURL: api.url };
   const workers = Array.from({ length: WORKERS }, (): WorkerProcess => new ProgramProcess(WORKER, setting));
@@ -98,6 +96,12 @@ export async function measureBatch({ runs, kills }: BatchBenchOptions, say: (lin
     await client.close();
     await dev.stop();
   }
+}
+
+/** Asks for the tool, and then says what it has found. */
+function lookAndTell(line: Parameters<typeof lastText>[0]): Record<string, unknown> {
+  const text = lastText(line);
+  return text.startsWith('Q') ? completion('', [{ name: 'look', arguments: { at: text } }]) : completion(`found ${text}`);
 }
 
 interface EndedRun {

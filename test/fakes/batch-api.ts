@@ -23,6 +23,8 @@ export interface BatchApiOptions {
   delayMs?: number;
   /** Returns the answer to a request: a body of the API of its URL, or the status and the body of an error. `expired`: none in time. */
   answer?: (line: Line) => Record<string, unknown> | { status: number; body: object } | 'expired';
+  /** Returns the answer to a call that is made at once. */
+  atOnce?: (line: Line) => Record<string, unknown>;
   /** Called before anything is done for a request; `lost`: it is done, and its answer never arrives. */
   disturb?: (request: string) => 'lost' | undefined;
 }
@@ -160,7 +162,8 @@ export async function startBatchApi(options: BatchApiOptions = {}): Promise<Batc
         // A call that is made at once.
         case 'POST /chat/completions': {
           const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
-          return completion(`at once: ${lastText({ custom_id: '', url: '', body })}`);
+          const line = { custom_id: '', url: '', body };
+          return api.options.atOnce?.(line) ?? completion(`at once: ${lastText(line)}`);
         }
         default:
           return undefined;
