@@ -30,7 +30,7 @@ export async function pinnedAgent({ client, runId, reader }: ReadableRun, at?: n
   if (holding === undefined) throw eventsRemoved(runId, at, executions[0]?.firstOffset ?? at + 1);
   const read = await readExecution(client, runId, holding.executionId);
   if (read === undefined) throw eventsRemoved(runId, at, at + 1);
-  return { runId, at, snapshot: resolvedAgent(runId, agentAt(read.recorded, at)) };
+  return { runId, offset: at, snapshot: resolvedAgent(runId, agentAt(read.recorded, at)) };
 }
 
 function resolvedAgent(runId: string, snapshot: AgentSnapshot | undefined): AgentSnapshot {

@@ -21,6 +21,7 @@ function pathOf(template: string): string {
   return template
     .replace('{sha256}', 'a'.repeat(64))
     .replace('{turn}', '1')
+    .replace('{step}', '1')
     .replaceAll(/\{\w+\}/g, 'x');
 }
 

@@ -8,7 +8,7 @@ import { CALL_FACT_MEMBERS } from './tool-calls.ts';
 const PINNED_MEMBERS = {
   runId: s.TEXT,
   /** The offset that was asked for. Absent: the agent is the one that acts now. */
-  at: s.optional(s.NUMBER),
+  offset: s.optional(s.NUMBER),
   /** Instructions, tools with their schemas, settings, limits and so on, and their digest. */
   snapshot: s.anyObject<AgentSnapshot>(),
 };

@@ -128,6 +128,7 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
     waitingFor: [],
     startTime: expect.any(String) as string,
     endTime: expect.any(String) as string,
+    durationMs: expect.any(Number) as number,
   };
   expect(found).toEqual([
     { ...entry, runId: second.runId },

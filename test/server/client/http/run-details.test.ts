@@ -37,7 +37,7 @@ test('the timeline, the pinned agent, the requests and the calls of a run are re
   });
   expect(await get('/calls/other')).toMatchObject({ status: 404, body: { code: 'call_not_found' } });
   expect(await get('/snapshot')).toMatchObject({ body: { snapshot: { name: 'clerk', digest: expect.any(String) } } });
-  expect(await get('/snapshot?at=1')).toMatchObject({ body: { at: 1, snapshot: { name: 'clerk' } } });
+  expect(await get('/snapshot?at=1')).toMatchObject({ body: { offset: 1, snapshot: { name: 'clerk' } } });
   const whole = (await get('/timeline')).body as { spans: Json[]; ms: Record<string, number> };
   expect(whole.spans.filter(({ kind }) => kind === 'model')).toMatchObject([{ step: 1, attempts: 1 }, { step: 2 }]);
   expect(whole.spans.find(({ kind }) => kind === 'person')).toMatchObject({ decision: 'approve', to: expect.any(String) });
