@@ -135,7 +135,9 @@ function responseOf(error: unknown, request: { method: string; path: string }, r
 
 /** Returns the methods that the routes of a service take at a path; none if no route has that path. */
 function allowedMethods(app: Hono<ServerEnv>, path: string): string[] {
-  const methods = app.routes.filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path)).map(({ method }) => method);
+  const routes = app.routes.filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path));
+  const whole = routes.filter((route) => route.path === path);
+  const methods = (whole.length === 0 ? routes : whole).map(({ method }) => method);
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }
 
@@ -271,12 +273,18 @@ function problemOfPrincipal(principal: Caller['principal']): string | undefined 
 
 /** Adds routes to the service: each checks the rights of the caller, then the request, and then answers. */
 function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
-  for (const route of routes) {
+  const mount = (route: Route): void => {
     const { method, path } = route.definition;
     app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) =>
       responseTo(await answerTo(route, context, settings), context.env.allowsDirectText),
     );
-  }
+  };
+  const isWhole = ({ definition }: Route): boolean => !definition.path.includes('{');
+  const whole = routes.filter(isWhole);
+  for (const route of whole) mount(route);
+  // A path that is named as a whole, such as "/v1/runs/counts", is never read as one with a parameter, such as the id of a run.
+  for (const path of new Set(whole.map(({ definition }) => definition.path))) app.all(path, (context) => context.notFound());
+  for (const route of routes) if (!isWhole(route)) mount(route);
 }
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {

@@ -5,7 +5,7 @@ import type { RunPosition } from '../../../../src/core/kernel/next-step.ts';
 import { BEGINNING } from '../../../../src/core/kernel/run-loop.ts';
 import { Inbox } from '../../../../src/core/kernel/inbox.ts';
 import { newRunState, type RunState } from '../../../../src/core/kernel/run-state.ts';
-import { beginSession, interruptOf, isSession, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
+import { beginSession, interruptOf, isSession, openAs, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
 import { begunWork, runSession, type SessionPorts } from '../../../../src/core/sessions/run-session.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
@@ -68,7 +68,8 @@ function firstStateOf(plan: PlannedSession, clock: { now: () => number; uuid: ()
   const opening = opens ? { input: 'opening' } : { messages: [] };
   const state = newRunState({ runId: 'session-1', snapshot, startedAt, ...opening }, clock);
   const session = beginSession({ limits, compactAfter }, { startedAt, opens, overrides: {} });
-  return Object.assign(state, { session, ...(opens ? {} : { status: 'idle' as const }) });
+  openAs(state, session);
+  return Object.assign(state, opens ? {} : { status: 'idle' as const });
 }
 
 function sessionOf(state: RunState): OpenSession {
