@@ -8,21 +8,21 @@ const PACKAGES = ['activity', 'client', 'common', 'envconfig', 'plugin', 'proto'
  * service that starts runs may be deployed without the packages of a worker, and a bundled one without any.
  */
 export function installedSdk(): Record<string, string> {
-  // A bundle in CommonJS has no `import.meta`.
-  const here: string | undefined = import.meta.url;
-  if (here === undefined) return {};
-  const require = createRequire(here);
   const versions: Record<string, string> = {};
   for (const name of PACKAGES) {
-    const version = versionIn(require, `@temporalio/${name}`);
+    const version = installedVersion(`@temporalio/${name}`);
     if (version !== undefined) versions[`@temporalio/${name}`] = version;
   }
   return versions;
 }
 
-function versionIn(require: NodeJS.Require, name: string): string | undefined {
+/** Returns the version of a package that this one finds, or its own. Undefined if there is none, as in a bundle. */
+export function installedVersion(name: string): string | undefined {
+  // A bundle in CommonJS has no `import.meta`.
+  const here: string | undefined = import.meta.url;
+  if (here === undefined) return undefined;
   try {
-    const manifest: unknown = require(`${name}/package.json`);
+    const manifest: unknown = createRequire(here)(`${name}/package.json`);
     return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : undefined;
   } catch {
     return undefined;

@@ -1,12 +1,10 @@
-import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { defined } from '../../core/domain/defined.ts';
 import { isoTime } from '../../core/domain/time.ts';
+import { installedVersion } from '../../temporal/installed-sdk.ts';
 import { SCOPES } from '../auth/caller.ts';
 import { defineRoute, ok } from '../route.ts';
 import { component, timestamp } from '../schemas/values.ts';
-
-const { version } = createRequire(import.meta.url)('longhaul/package.json') as { version: string };
 
 const me = component(
   'Me',
@@ -24,7 +22,10 @@ const me = component(
       agents: z.boolean().describe('The service lists agents, and starts no others.'),
       wire: z.boolean().describe('The service has providers of models: it shows the body of a request.'),
     }),
-    versions: z.object({ longhaul: z.string(), node: z.string() }),
+    versions: z.object({
+      longhaul: z.string().exactOptional().describe('Absent: the service is a bundle, which has no package to read it from.'),
+      node: z.string(),
+    }),
     namespace: z.string().describe('The Temporal namespace.'),
     uiUrl: z.string().exactOptional().describe('The web interface of Temporal. Absent: the service does not know it.'),
   }),
@@ -58,7 +59,7 @@ export const meRoute = defineRoute(
           agents: settings.agents.length > 0,
           wire: Object.keys(settings.providers).length > 0,
         },
-        versions: { longhaul: version, node: process.versions.node },
+        versions: { ...defined({ longhaul: installedVersion('longhaul') }), node: process.versions.node },
         namespace: client.temporal.options.namespace,
         ...defined({ uiUrl: settings.uiUrl }),
       },
