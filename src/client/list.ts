@@ -52,6 +52,7 @@ export interface ListFilter extends PrincipalFilter {
 
 /** What runs of a list are ordered by. */
 export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
+/** An order of a list of runs. @useDeclaredType */
 export type RunSort = (typeof RUN_SORTS)[number];
 
 /** What a run has used itself, and of a program its descendants, too. */

@@ -81,7 +81,7 @@ import { principalAttributes } from './visibility.ts';
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
 
 /** The parts that a session shares with its client. */
-interface SessionParts<Output, Unfinished> {
+export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
@@ -112,7 +112,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
-  /** Throws `invalid_input` and a UsageError for options with which no session can start. */
+  /** Throws `invalid_input` and a UsageError for options with which no session can start. @internal */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, SESSION_OPTIONS);
     this.id = checkRunId(options.id);
@@ -414,7 +414,7 @@ async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace
 }
 
 /** The place of a turn in its session. */
-interface OfSession {
+export interface OfSession {
   /** 1-based. */
   readonly turn: number;
   /** The step of the session with which the turn began. 1-based. */

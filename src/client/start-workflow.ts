@@ -469,7 +469,7 @@ export function mergedAttributes(
 export type StartOptions<GivenDeps = unknown> = NewStart<GivenDeps> | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
 
 /** The options of a start that begins a conversation. The deps come first: the compiler names what is missing in this order. */
-type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
+export type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
 
 /** The options of a start without the deps. */
 export type RunOptions = StartSettings & RunOpening;

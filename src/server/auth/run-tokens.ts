@@ -11,12 +11,12 @@ export const RUN_TOKEN_SCOPES = ['runs:read', 'approvals:decide'] as const satis
 export const MAX_RUN_TOKEN_MINUTES = 60;
 
 /** The options of run tokens. */
-interface RunTokenOptions {
+export interface RunTokenOptions {
   /** The secrets of at least 32 bytes: the first one signs, and all verify. To change it, put the new one first, and remove the old one an hour later. */
   secrets: readonly string[];
 }
 
-interface RunTokenRequest {
+export interface RunTokenRequest {
   runId: string;
   /** Default 15, at most 60. */
   minutes?: number;
@@ -24,7 +24,7 @@ interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
-interface RunToken {
+export interface RunToken {
   token: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;
