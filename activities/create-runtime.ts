@@ -36,7 +36,7 @@ import { WorkerStreams } from './streams/worker-streams.ts';
 import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
 import { createAgentExecutor } from './executors/create-executor.ts';
 import { WorkerGovernor } from './governor/worker-governor.ts';
-import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/hook-activities.ts';
+import { DEFAULT_NOTIFY_ENDED_MS } from './endings/end-of-execution.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
 import { OutputStore, StepValuesCache } from './programs/step-values.ts';
