@@ -3,7 +3,7 @@ import type { ActivityFunctions } from '../src/core/activity-requests/contracts.
 import { UsageError } from '../src/core/domain/errors.ts';
 import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
-import { decisionActivities } from './approvals/decision-hooks.ts';
+import { decisionActivities } from './approvals/decision-activities.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';

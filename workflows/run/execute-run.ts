@@ -248,8 +248,8 @@ async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunR
 }
 
 /**
- * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a
- * failing hook may delay the run. The run ends with the same result in any case.
+ * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a failing
+ * one may delay the run. The run ends with the same result in any case.
  */
 async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
   if (!run.notifiesEnd && !run.snapshot?.notifyEnded) return;

@@ -179,7 +179,7 @@ export function unresolved(thing: string, error: unknown): Resolved {
   }
 }
 
-/** Reads from the details of the failure if the worker has a `notifyEnded` hook. */
+/** Reads from the details of the failure if the worker has a `notifyEnded`. */
 function notifiesEnd(error: unknown): boolean {
   const cause = activityCause(error);
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];

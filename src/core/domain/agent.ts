@@ -220,9 +220,9 @@ export interface AgentSnapshot {
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */
   authorize?: true;
-  /** The worker calls its `notify` hook for every call that waits for a decision. */
+  /** The worker calls its `notify` for every call that waits for a decision. */
   notify?: true;
-  /** The worker calls its `notifyEnded` hook when the run has ended. */
+  /** The worker calls its `notifyEnded` when the run has ended. */
   notifyEnded?: true;
   /** By `provider/model`: the known prices of the model and of the model that summarises. */
   prices?: Record<string, ModelPrice>;

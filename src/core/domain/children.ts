@@ -145,5 +145,5 @@ export type Resolved =
   /** `opening`: the input and the deps that the first activity has asked the parent for. `notices`: what a person should know of the tools. */
   | { type: 'resolved'; snapshot: AgentSnapshot; opening?: ChildInputAnswer; notices?: Notice[] }
   | { type: 'cancelled' }
-  /** `notifiesEnd`: the worker that failed has a `notifyEnded` hook. */
+  /** `notifiesEnd`: the worker that failed has a `notifyEnded`. */
   | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };

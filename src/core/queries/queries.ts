@@ -127,7 +127,7 @@ function snapshot(run: QueriedRun): AgentSnapshot {
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
 }
 
-/** Returns the result of the run; null if it has not ended, or has no `notifyEnded` hook. */
+/** Returns the result of the run; null if it has not ended, or its worker has no `notifyEnded`. */
 function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }

@@ -7,6 +7,7 @@ import { ModelCallError } from '../../core/domain/errors.ts';
 import { type ModelCallContext, type ModelClient, type ModelResponse, unknownHostedTool } from '../../core/domain/model.ts';
 import { modelsOf } from '../../core/domain/program-document.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
+import { sharedOptionsOf } from '../../define/all-parts.ts';
 import type { Resources, RunContext } from '../../define/context.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
@@ -46,7 +47,7 @@ function commonParts(
   options: TestWorkerParts & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
-  const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
+  const { model, resources, secrets, memory, payloadStore, prices, authorize, notify, notifyEnded, streams } = options;
   const refusals = new Map<Fault, number>();
   const clients = new Map<ModelClient, ModelClient>();
   const providers = Object.entries(providersOfTest(what, model, models)).map(([name, given]): [string, ModelClient] => {
@@ -58,7 +59,8 @@ function commonParts(
     providers: Object.fromEntries(providers),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
-    ...defined({ memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams }),
+    ...sharedOptionsOf(options),
+    ...defined({ memory, payloadStore, prices, authorize, notify, notifyEnded, streams }),
   };
 }
 
