@@ -7,7 +7,8 @@ import type {
   BeforeCallsInput,
   CallHooksOutput,
 } from '../../src/core/activity-requests/contracts.ts';
-import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
+import type { ReviewedCalls } from '../../src/core/domain/activity-messages.ts';
+import type { HookedCalls } from '../../src/core/domain/hooked-calls.ts';
 import { cutContent, cutMarker } from '../../src/core/domain/byte-budgets.ts';
 import { END_EVENTS, type HookRecord } from '../../src/core/domain/hooks.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';

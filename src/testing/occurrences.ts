@@ -3,7 +3,7 @@ import type { ContentPart, MessageMode } from '../core/domain/content.ts';
 import { type LimitOptions, plainLimits } from '../core/domain/limits.ts';
 import type { RaiseInput, SendInput, UPDATES } from '../core/protocol.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
-import type { SetPermissionsInput } from '../core/domain/requests.ts';
+import type { SetPermissionsInput } from '../core/domain/permission-requests.ts';
 
 /**
  * The time at which a test acts on a run: while the model is called for that step (1-based); with `tool`, while the

@@ -1,10 +1,19 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
+import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type HookSnapshot } from '../domain/hooks.ts';
+import {
+  deniedByHook,
+  END_EVENTS,
+  type HookRecord,
+  hooksAfterCall,
+  hooksBeforeCalls,
+  hooksFor,
+  hooksMs,
+  type HookSnapshot,
+} from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';

@@ -1,8 +1,9 @@
-import { type HookedCalls, hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
+import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { END_EVENTS, type HookRecord, hooksFor, inheritedHooks } from '../domain/hooks.ts';
+import type { HookedCalls } from '../domain/hooked-calls.ts';
+import { END_EVENTS, type HookRecord, hooksAfterCall, hooksBeforeCalls, hooksFor, inheritedHooks } from '../domain/hooks.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';

@@ -217,6 +217,24 @@ export interface PermissionChange {
   at: string;
 }
 
+/** The part of an event that records such a change. */
+export const PERMISSION_NOTES = {
+  /** Permissions that were set; the content is empty. */
+  permissions: s.optional(s.anyObject<PermissionChange>()),
+};
+
+/** What the snapshot of an agent says about permissions. */
+export interface PermissionsOfSnapshot {
+  /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
+  permissions?: Permissions[];
+}
+
+/** The policies that a run passes on to those that it starts. */
+export const PERMISSIONS_OF_ANCESTORS = {
+  /** Each call must pass them too. */
+  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+};
+
 /** The name under which `authorize` is asked about a change that widens, in place of that of a tool. */
 export const SET_PERMISSIONS = 'set_permissions';
 

@@ -1,5 +1,5 @@
 import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
-import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../domain/requests.ts';
+import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../domain/permission-requests.ts';
 import { isoTime } from '../domain/time.ts';
 import { changePermissions, ownPermissions, permissionChanges } from '../capabilities/permissions.ts';
 import { requestProblem } from '../input-checks.ts';

@@ -9,7 +9,8 @@ import type { AskDocument, StepDocument, UnitDocument } from '../domain/program-
 import type { RunningChild } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { DEFAULT_CHILD_CHECK_MS, inheritedRules, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
+import { inheritedRules } from '../domain/parts.ts';
+import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
