@@ -77,7 +77,7 @@ async function callHooksBeforeCalls(scope: HookScope, input: BeforeCallsInput): 
   const { runtime } = scope;
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const calls = await queryRun<HookedCalls>(input, QUERIES.hookedCalls, null);
-  return reviewCalls({ ...scope, snapshot, hooks: input.hooks }, calls);
+  return reviewCalls({ ...scope, snapshot, isSeparate: true }, calls);
 }
 
 /** Calls the hooks after a call: those for its result, then those for the agent that it has run. */

@@ -147,3 +147,18 @@ export type Resolved =
   | { type: 'cancelled' }
   /** `notifiesEnd`: the worker that failed has a `notifyEnded`. */
   | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
+
+/** The outcome of a child that has ended. */
+export type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
+
+/** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */
+export type ChildEnd = EndedChild | { type: 'unread' };
+
+/** The reason why a message did not reach a session. */
+export interface MessageProblem {
+  code: 'run_ended' | 'invalid_input';
+  message: string;
+}
+
+/** A child as an activity finds it. */
+export type ReadChild = EndedChild | { type: 'running' };

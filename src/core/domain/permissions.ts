@@ -82,11 +82,11 @@ export function checkAllPermissions(layers: readonly Permissions[], call: Checke
 
 /** True if no call of the tool could run, with any arguments: it is not offered to the model, and not to code. */
 export function isDeniedByName(
-  layers: readonly Permissions[],
+  { permissions = [] }: PermissionsOfSnapshot,
   { name, category }: { name: string; category?: string | undefined },
 ): boolean {
   const call: CheckedCall = { tool: name, category };
-  return layers.some(({ mode, deny = [], allow }) => {
+  return permissions.some(({ mode, deny = [], allow }) => {
     if (deny.some((rule) => matchesRule(rule, call, 'some'))) return true;
     // Rules for arguments may allow some calls of the tool.
     if (allow !== undefined) return !allow.some(({ args: _, ...rule }) => matchesRule(rule, call, 'every'));
@@ -215,6 +215,11 @@ export interface PermissionChange {
   verifiedBy?: string;
   /** ISO 8601. */
   at: string;
+}
+
+/** Returns such a change in the words of messages. */
+export function permissionLine(author: string, { permissions }: PermissionChange): string {
+  return `${author} sets permissions ${JSON.stringify(permissions)}`;
 }
 
 /** The part of an event that records such a change. */

@@ -154,7 +154,7 @@ async function callWhile(
   // It may be aborted before it is awaited.
   answer.catch(() => undefined);
   for (const occurrence of due) await harness.say(occurrence);
-  return due.some((one) => one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt')) ? rejectedOnAbort(signal) : answer;
+  return due.some(({ givesUp }) => givesUp !== undefined) ? rejectedOnAbort(signal) : answer;
 }
 
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */
