@@ -45,7 +45,7 @@ const stepAttempts = withName('askStep', 'useMemory');
 const loads = withName('loadOutput');
 const callsAndSegments: Which = (name) => isToolActivity(name) || name === 'runCode';
 
-/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
+/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and what acts on its result. */
 function isOfCall(activity: { name: string; input: unknown }): boolean {
   return isToolActivity(activity.name) || hasTrait('isOfCall', activity);
 }
