@@ -280,7 +280,8 @@ function usageOf(given: unknown, providerMetadata: unknown): UsageStats | null {
     promptTokens: prompt,
     completionTokens: completion,
     totalTokens: prompt + completion,
-    ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens, costUsd: toldCost([raw, ...metadataOf(providerMetadata)]) }),
+    ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens }),
+    ...costIn([raw, ...metadataOf(providerMetadata)]),
   };
 }
 
@@ -291,8 +292,9 @@ function metadataOf(providerMetadata: unknown): unknown[] {
 }
 
 /** Returns what the call has cost, in US dollars, if one of the places says it: OpenRouter, Perplexity and the gateway of Vercel do. */
-function toldCost(places: readonly unknown[]): number | undefined {
-  return places.map((place) => (isJsonObject(place) ? reportedCost(place['cost']) : undefined)).find((cost) => cost !== undefined);
+function costIn(places: readonly unknown[]): ReturnType<typeof reportedCost> {
+  const costs = places.map((place) => reportedCost(isJsonObject(place) ? place['cost'] : undefined));
+  return costs.find((cost) => Object.keys(cost).length > 0) ?? {};
 }
 
 function count(value: unknown): number | undefined {

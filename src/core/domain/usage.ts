@@ -282,17 +282,21 @@ export function cleanUsage(usage: unknown): UsageStats | null {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
-    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning, costUsd: toldDollars(fields.costUsd) }),
+    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning, costUsd: dollarCount(fields.costUsd) }),
   };
 }
 
 /** The most dollars of one call that are believed: more is no price. */
 const MOST_DOLLARS = 1_000_000;
 
-/** Returns the US dollars that somebody tells: a number, or its decimal text. Undefined for anything else. */
-export function toldDollars(told: unknown): number | undefined {
+function dollarCount(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= MOST_DOLLARS ? value + 0 : undefined;
+}
+
+/** Returns the cost of a call, in US dollars, as a field of its usage: a number, or its decimal text. Anything else is none. */
+export function toldCost(told: unknown): Pick<UsageStats, 'costUsd'> {
   const dollars = typeof told === 'string' && /^\d{1,7}(\.\d{1,20})?$/.test(told) ? Number(told) : told;
-  return typeof dollars === 'number' && dollars >= 0 && dollars <= MOST_DOLLARS ? dollars + 0 : undefined;
+  return defined({ costUsd: dollarCount(dollars) });
 }
 
 function tokenCount(value: unknown): number | undefined {
