@@ -1,4 +1,5 @@
 import { bind, type BoundCommand } from './define-command.ts';
+import { DOCTOR } from './doctor-command.ts';
 import * as inspecting from './inspect-commands.ts';
 import { SET_PERMISSIONS } from './permission-commands.ts';
 import * as runs from './run-commands.ts';
@@ -93,6 +94,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: 'Operate',
     commands: [
+      bind(DOCTOR, async () => (await import('./doctor/doctor.ts')).doctor),
       bind(runs.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
       bind(runs.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
       bind(runs.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),

@@ -7,7 +7,7 @@ import { Interruption, type Terminal } from './terminal.ts';
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
-  unexpected: { code: 1, meaning: 'unexpected error: a defect, or any error that is not listed here' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or any error that is not listed here; doctor: a check has failed' },
   usage: { code: 2, meaning: 'usage error: the arguments, the input or the agents module are invalid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
