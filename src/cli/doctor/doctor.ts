@@ -34,7 +34,7 @@ function thisMachine(terminal: Terminal): Machine {
   };
 }
 
-/** Returns the way to ask for permission; undefined where nobody types. Anything but "y" or "yes" is a no. */
+/** Returns the way to ask a person; undefined where nobody types. Anything but "y" or "yes" is a no. */
 function asking({ interactive, signal }: Terminal): Machine['ask'] {
   if (interactive === undefined) return undefined;
   return async (question) => {

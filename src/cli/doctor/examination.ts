@@ -28,7 +28,7 @@ export interface Machine {
   isolation?: Partial<Isolation>;
   /** The ports that `longhaul dev` takes if they are free. */
   ports: readonly number[];
-  /** Asks for permission; undefined if nobody can be asked. */
+  /** Asks a person; undefined if nobody can be asked. */
   ask: ((question: string) => Promise<boolean>) | undefined;
 }
 

@@ -4,7 +4,7 @@ import { grpcCode } from '../../temporal/server-calls.ts';
 import { findUi } from '../command.ts';
 import { type CheckGroup, fail, type Finding, type Fix, ok, skipped, warn } from './check.ts';
 import { type Examination, PREREQUISITE_MS } from './examination.ts';
-import { type AnsweringServer, PERMISSION_DENIED, UNAUTHENTICATED, UNIMPLEMENTED } from './server-state.ts';
+import { type AnsweringServer, NOT_ALLOWED, UNAUTHENTICATED, UNIMPLEMENTED } from './server-state.ts';
 
 export const SERVER_CHECKS: CheckGroup = {
   heading: 'Temporal server',
@@ -110,7 +110,7 @@ async function isRefused(connection: AnsweringServer['connection'], attempt: () 
     return false;
   } catch (error) {
     const code = grpcCode(error);
-    return code === PERMISSION_DENIED || code === UNAUTHENTICATED;
+    return code === NOT_ALLOWED || code === UNAUTHENTICATED;
   }
 }
 
@@ -128,7 +128,7 @@ async function checkSearchAttributes(examination: Examination): Promise<Finding>
       known = answer.customAttributes ?? {};
     } catch (error) {
       const code = grpcCode(error);
-      if (code === PERMISSION_DENIED || code === UNIMPLEMENTED)
+      if (code === NOT_ALLOWED || code === UNIMPLEMENTED)
         return skipped('The server does not let clients list search attributes, as Temporal Cloud does not.');
       return warn(
         `The search attributes cannot be listed: ${errorMessage(error)}`,

@@ -75,12 +75,12 @@ async function describe(connection: Connection, namespace: string, withinMs: num
     const reason = errorMessage(error);
     const code = grpcCode(error);
     if (code === GRPC.notFound) return { state: 'missing', reason };
-    return { state: code === PERMISSION_DENIED || code === UNAUTHENTICATED ? 'refused' : 'failed', reason };
+    return { state: code === NOT_ALLOWED || code === UNAUTHENTICATED ? 'refused' : 'failed', reason };
   }
 }
 
 /** The codes of gRPC for a caller that may not call. */
-export const PERMISSION_DENIED = 7;
+export const NOT_ALLOWED = 7;
 export const UNAUTHENTICATED = 16;
 /** The code for a method that the server does not have. */
 export const UNIMPLEMENTED = 12;

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 // What agents modules import, so that the first of them does not wait for it.
-import '../../../worker/index.ts';
+import { createWorker } from '../../../worker/index.ts';
 import { BROKEN } from './broken-environments.ts';
 import { Environment, troubles } from './environment.ts';
+
+beforeAll(() => expect(createWorker).toBeTypeOf('function'));
 
 test('a healthy installation has no failed check and no warning', async () => {
   await using environment = await Environment.open();
