@@ -74,6 +74,7 @@ export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output
  * workflow of the user, and `server_unreachable` if the server does not answer.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
+  /** The id of the run. */
   readonly runId: string;
   readonly #client: Client;
   readonly #reader: RunReader;
@@ -82,7 +83,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #result: AwaitedResult;
   readonly #feeds: RunFeeds | undefined;
 
-  /** `stores`: the other stores that hold parts of the run. */
+  /** `stores`: the other stores that hold parts of the run. @internal */
   constructor(client: Client, runId: string, { isRun = false, access, feeds, ...stores }: RunStores & KnownRun = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);

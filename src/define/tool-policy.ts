@@ -50,6 +50,7 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   timeout?: Duration;
   /** The number of attempts, the first one included. Default 3. */
   maxAttempts?: number;
+  /** How long the worker waits between attempts. */
   backoff?: BackoffOptions;
   /** The thrown errors that are retried. Default `any`; `ToolFailure` and `ModelRetry` are never retried. */
   retryOn?: RetryOn;
@@ -167,6 +168,7 @@ function oneOf(owner: string, value: unknown, known: readonly string[]): void {
  * The form of a result that is too large for the conversation. `cut`: its beginning, with a marker that gives the number of
  * missing bytes. `spill`: the same, and the whole result goes to the worker's payload store. `error`: an error result with
  * its size, for tools of which half a result is worse than none.
+ * @useDeclaredType
  */
 export type Overflow = (typeof OVERFLOWS)[number];
 

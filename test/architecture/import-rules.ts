@@ -142,9 +142,6 @@ export const ZONES: readonly Zone[] = [
     packagesLazily: ['@temporalio/worker', '(computed)'],
   },
 
-  // A package of its own, which begins projects: it has no dependency.
-  { room: 'create-longhaul', packages: ['node:*'] },
-
   // The two sides of the sandbox, and the worker that combines them.
   { room: 'workflows', may: ['src/core'], mayTypes: ['src/define'], packages: ['@temporalio/workflow', '@temporalio/common'] },
   // Only the module that opens a connection loads the client of MCP servers.

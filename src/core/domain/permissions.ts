@@ -9,6 +9,7 @@ export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 /**
  * `default`: calls run, but those that `approvalRequired` names wait for a decision. `permissive`: `approvalRequired` does not
  * hold, and only calls of tools with the category `execute` wait. `strict`: only what `allow` names may be called, and each call waits.
+ * @useDeclaredType
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
@@ -37,6 +38,7 @@ export interface PermissionRule extends s.ObjectOf<typeof RULE> {}
 const RULES = s.listOf<PermissionRule>(s.closedObject(RULE), { maxItems: 100 });
 
 const PERMISSIONS_MEMBERS = {
+  /** What happens to calls for which no rule is written. */
   mode: s.oneOf(...PERMISSION_MODES),
   /** Calls that get an error result. */
   deny: s.optional(RULES),

@@ -16,6 +16,7 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   model?: string;
   /** The schema of the input, an object. Default: any object. */
   input?: Input;
+  /** The units, which run one after the other. */
   units: readonly AnyUnit[];
   /** The output, with references to the steps of units. Default: the output of the last step of the last unit. */
   output?: JsonValue;
@@ -28,10 +29,10 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
 }
 
 /** The type of input that a start of a program takes. */
-type GivenInputFor<Input> = Input extends z.ZodType ? z.input<Input> : JsonObject;
+export type GivenInputFor<Input> = Input extends z.ZodType ? z.input<Input> : JsonObject;
 
 /** The type of a program's input as its schema parses it. */
-type InputFor<Input> = Input extends z.ZodType ? z.output<Input> : JsonObject;
+export type InputFor<Input> = Input extends z.ZodType ? z.output<Input> : JsonObject;
 
 /**
  * Defines a program. Its steps are made with the functions of `longhaul/program`, or written as parts of a document. Throws a
@@ -87,7 +88,9 @@ function problemLine({ path, message }: Problem): string {
 
 /** A step as the functions of `longhaul/program` return it. */
 export interface ProgramStep {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.step';
+  /** The step as a document. */
   readonly document: StepDocument;
   /** The definitions that it, and the steps inside it, were given. */
   readonly uses: readonly ProgramUses[];
@@ -95,8 +98,11 @@ export interface ProgramStep {
 
 /** A unit as `unit` returns it. */
 export interface ProgramUnit {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.unit';
+  /** The unit as a document. */
   readonly document: UnitDocument;
+  /** The tools, agents and programs of its steps. */
   readonly uses: readonly ProgramUses[];
 }
 

@@ -70,7 +70,7 @@ export class MemoryRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   result?: RunResultFields;
-  burst?: { readonly isCancelled: boolean; cancel: () => void };
+  burst?: { readonly begunAt: number; readonly isCancelled: boolean; cancel: () => void };
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
@@ -209,6 +209,7 @@ export class MemoryRun {
     const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
     const { ended, cancel } = this.#parts.activities.begin(request);
     this.burst = {
+      begunAt,
       cancel,
       get isCancelled() {
         return isCancelled();
