@@ -45,7 +45,7 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { checkRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
+import { checkNewRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
@@ -115,7 +115,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** Throws `invalid_input` and a UsageError for options with which no session can start. @internal */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, SESSION_OPTIONS);
-    this.id = checkRunId(options.id);
+    this.id = checkNewRunId(options.id);
     this.run = run;
     this.#client = client;
     this.#allowed = new AuthorizedRun(client, this.id, access);
