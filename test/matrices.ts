@@ -81,6 +81,7 @@ const IN_TURN = [
   'test/server/client/client-decisions.test.ts',
   'test/server/tools/agents/kept.test.ts',
   'test/server/cli/serve.test.ts',
+  'test/server/cli/metrics-port.test.ts',
   'test/server/examples/desk-demo.test.ts',
   'test/server/examples/demo.test.ts',
   'test/server/examples/testing-example.test.ts',
