@@ -75,6 +75,8 @@ export interface FilledBatch {
   records?: Record<string, object[]>;
   /** Why the provider takes no batch with these calls. */
   failure?: BatchFailure;
+  /** How often its activities have failed for good since then. */
+  failures?: number;
 }
 
 /** The error of a batch, or of one of its calls. */
