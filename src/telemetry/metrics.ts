@@ -9,6 +9,9 @@ const MOST_VALUES = 200;
 /** The value that stands for all further ones. */
 const OTHER = 'other';
 
+/** The value of a run that was refused before it had an agent. */
+const NONE = 'none';
+
 /** The buckets of durations in seconds, as the conventions have them. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
@@ -238,7 +241,7 @@ export class Metrics {
 
   /** Returns the labels with `other` for values beyond the most of each. */
   #bounded(labels: Readonly<Record<string, string>>): Attributes {
-    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value)]));
+    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value || NONE)]));
   }
 
   #boundedValue(label: string, value: string): string {
