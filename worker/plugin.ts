@@ -27,6 +27,7 @@ import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
+import { SHARED_OPTIONS } from '../src/define/all-parts.ts';
 import { type OptionTable, requireKnown } from '../src/define/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
 import { requireSdk } from '../src/temporal/server-connection.ts';
@@ -77,7 +78,7 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   governor: true,
   archive: true,
   archiveTimeout: true,
-  hooks: true,
+  ...SHARED_OPTIONS,
   authorize: true,
   notify: true,
   notifyEnded: true,
@@ -118,6 +119,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #checkedExecutors: Promise<void> | undefined;
   readonly #workers = new Set<Worker>();
 
+  /** Makes the plugin for a Worker, a Client or a bundle of Temporal's own SDK. */
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     requireSdk();
     // Invalid options are refused here, not when a worker is created.
@@ -142,6 +144,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     );
   }
 
+  /** Adds workflows, activities and interceptors of Longhaul to the options of a Worker. */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
     this.#requireOneNamespace(options.namespace ?? 'default');
@@ -171,6 +174,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
+  /** Opens resources before the Worker polls, and closes them after it has ended. */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
     if (this.#encrypts) await this.requireEncryptionKey();
@@ -240,6 +244,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return this.#runtime.resourcePool.close();
   }
 
+  /** Adds the workflows of Longhaul to a Worker that replays histories. */
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
     const configured = super.configureReplayWorker(options);
     return {
@@ -250,6 +255,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
+  /** Adds the workflows of Longhaul to a bundle. */
   override configureBundler(options: BundleOptions): BundleOptions {
     const modules = options.workflowInterceptorModules ?? [];
     const workflowsPath = combinedWorkflows(options.workflowsPath);
@@ -265,7 +271,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
-  /** Returns a path so that the bundler hook runs at all; the hook, which also runs for a worker, does the rest. */
+  /** Returns a path so that `configureBundler` runs at all, which also runs for a worker and does the rest. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../core/domain/model.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
 import { defined } from '../core/domain/defined.ts';
 import { ATTRIBUTES as A, METRICS, OPERATIONS, SCOPE } from './names.ts';
@@ -277,6 +278,6 @@ function recorderOf(
 
 /** Returns the attributes that name a model, given as `provider/model`. */
 export function modelLabels(model: string): Record<string, string> {
-  const slash = model.indexOf('/');
-  return { [A.provider]: model.slice(0, Math.max(0, slash)), [A.requestModel]: model.slice(slash + 1) };
+  const { provider, id } = partsOfModelName(model);
+  return { [A.provider]: provider, [A.requestModel]: id };
 }

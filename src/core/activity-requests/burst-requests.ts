@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../domain/model.ts';
 import { ActivityCancellationType, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
@@ -37,9 +38,7 @@ export function burstRequest(
     // The run can make the calls itself.
     isOptional: true,
     options: {
-      summary: summaryText(
-        `from step ${call.step} · ${model.slice(model.indexOf('/') + 1)} · up to ${most} ${most === 1 ? 'step' : 'steps'}`,
-      ),
+      summary: summaryText(`from step ${call.step} · ${partsOfModelName(model).id} · up to ${most} ${most === 1 ? 'step' : 'steps'}`),
       startToCloseTimeout: burstMs(run.snapshot, call),
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
@@ -55,7 +54,7 @@ export function burstRequest(
       ...(jsonBytes(state) > STATE_BYTES ? {} : { state }),
     },
     returned: (record) => record,
-    failed: recordIn,
+    failed: burstRecordIn,
   };
 }
 
@@ -69,7 +68,7 @@ function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
 }
 
 /** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
-function recordIn(error: unknown): BurstRecord | undefined {
+export function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
   // No worker had begun it.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };

@@ -1,12 +1,11 @@
-import type { AgentSnapshot, ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
+import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
-import { jsonBytes } from './byte-budgets.ts';
 import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
-import { type CallReview, type HookRecord, inlineHooks } from './hooks.ts';
+import type { CallReview } from './parts.ts';
 import type { HostedCall, HostedTool } from './hosted.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Recalled } from './memory.ts';
@@ -20,7 +19,9 @@ import type { AnswerVerdict } from './verdicts.ts';
 
 /** One entry of the conversation as a model sees it: the content of one event. */
 export interface ConversationEvent {
+  /** Who said it: the user, the agent, or a tool. */
   author: string;
+  /** What was said. */
   content: ContentItem[];
   /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
   providerItems?: JsonValue[];
@@ -39,12 +40,15 @@ export interface ModelRequest {
   model: string;
   /** Each one becomes a separate system message. */
   instructions: string[];
+  /** The conversation so far, without the instructions. */
   conversation: ConversationEvent[];
+  /** The tools that the model may call. */
   tools: ToolDescription[];
   /** Tools that the provider runs by itself. Absent: none. */
   hosted?: HostedTool[];
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
+  /** Settings of this call. */
   settings: RequestSettings;
   /**
    * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
@@ -56,12 +60,15 @@ export interface ModelRequest {
 
 /** The settings of one model call. */
 export interface RequestSettings extends Omit<ModelSettings, 'toolChoice'> {
+  /** Which tools the model may or must call. */
   toolChoice?: PlainToolChoice;
 }
 
 /** A tool call as it came from a model: any part may be missing or malformed. */
 export interface RawToolCall {
+  /** The id that the provider has given to the call. */
   id?: unknown;
+  /** The name of the tool. */
   name?: unknown;
   /** JSON text, or an object if the provider has parsed it. */
   arguments?: unknown;
@@ -69,6 +76,7 @@ export interface RawToolCall {
 
 /** A file that a model has made. */
 export interface ModelFile {
+  /** The media type, such as `image/png`. */
   mediaType: string;
   /** Base64. */
   data: string;
@@ -76,9 +84,13 @@ export interface ModelFile {
 
 /** The answer of a model, before anything in it is checked. */
 export interface ModelResponse {
+  /** The text of the answer, or its parts. */
   content: string;
+  /** The calls of tools in the answer, with their arguments as the provider sent them. */
   toolCalls: RawToolCall[];
+  /** The tokens that the provider reports. */
   usage: UsageStats | null;
+  /** Why the answer ended. */
   finishReason: FinishReason;
   /** The text with which the model refused, if the provider marks a refusal as such. */
   refusal?: string;
@@ -152,7 +164,9 @@ export interface ModelCallContext {
 
 /** The limits of a provider for the account of a call, as it names them. */
 export interface RateLimits {
+  /** Requests per minute that the provider allows. */
   requestsPerMinute?: number;
+  /** Tokens per minute that the provider allows. */
   tokensPerMinute?: number;
 }
 
@@ -173,9 +187,11 @@ export interface ModelCapabilities {
  * and is retried otherwise. `call` must not retry by itself.
  */
 export interface ModelClient {
+  /** What the model can do, as far as Longhaul has to know it. */
   readonly capabilities: ModelCapabilities;
   /** The batches of its provider, with the same access. Absent: it has none. */
   readonly batches?: BatchClient;
+  /** Makes one model call. Throws a `ModelCallError` whose code says if a retry can help. */
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
   /**
    * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
@@ -204,6 +220,7 @@ export interface DescribedRequest {
   api: string;
   /** The path behind the base URL. */
   path: string;
+  /** The body that would be sent, without secrets. */
   body: JsonObject;
   /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
   accounts: readonly string[];
@@ -213,6 +230,7 @@ export interface DescribedRequest {
 export interface BatchItem {
   /** 32 hexadecimal digits, different for every call. The provider returns it with the result. */
   id: string;
+  /** What the model is asked. */
   request: ModelRequest;
 }
 
@@ -261,6 +279,7 @@ export interface BatchClient {
    * batches is first asked for one with this key, which an earlier attempt has submitted: its calls are then not paid for twice.
    */
   submit(batch: NewBatch, context: BatchContext): Promise<string | undefined>;
+  /** Asks the provider how far a batch is. */
   status(id: string, context: BatchContext): Promise<BatchStatus>;
   /** Yields the results of a batch that has ended, in any order. */
   results(id: string, context: BatchContext): AsyncIterable<BatchResult>;
@@ -284,6 +303,12 @@ export function unknownHostedTool(
  * slashes.
  */
 export type ModelName = `${string}/${string}`;
+
+/** Returns the name of the provider, and its own name of the model. A name without a slash has no provider. */
+export function partsOfModelName(model: string): { provider: string; id: string } {
+  const slash = model.indexOf('/');
+  return { provider: model.slice(0, Math.max(0, slash)), id: model.slice(slash + 1) };
+}
 
 /** Returns the name if it is `provider/model`; otherwise throws a UsageError that begins with `owner`. */
 export function modelName(owner: string, model: string): ModelName {
@@ -312,7 +337,7 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   usage: UsageStats | null;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
-  /** The hooks with a separate activity have reviewed the calls. */
+  /** What reviews calls in a separate activity has reviewed them. */
   reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
@@ -340,26 +365,6 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
   receivedAt?: number;
-}
-
-/** Bytes of JSON from which on the record may have only the beginning of what a hook has added. */
-const CUT_BYTES = 480;
-
-/** Returns the texts that hooks have added to the instructions of a request, as the record of its answer has them, and why others are missing there. */
-export function addedInstructions(
-  agent: Pick<AgentSnapshot, 'hooks'>,
-  response: Pick<RecordedResponse, 'hooks'> | undefined,
-): { texts: string[]; missing: string[] } {
-  if (response === undefined) {
-    const asked = inlineHooks(agent, 'pre_request');
-    return { texts: [], missing: asked.map(({ name }) => `what hook "${name}" adds is recorded with the answer, which is not there yet`) };
-  }
-  const added = (response.hooks ?? []).filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
-  const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;
-  return {
-    texts: added.filter(isWhole).flatMap(({ text }) => text ?? []),
-    missing: added.filter((one) => !isWhole(one)).map(({ hook }) => `the record has only the beginning of what hook "${hook}" has added`),
-  };
 }
 
 /** The beginning of the items that a provider sent with an answer: whose they are. The items follow it in the list. */

@@ -3,10 +3,9 @@ import { CONTENT_ITEM, type ContentItem } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
 import { ANSWERED_BY } from './fallback.ts';
 import type { GuardrailNote } from './guardrails.ts';
-import type { HookRecord } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitRaise } from './limits.ts';
-import type { PermissionChange } from './permissions.ts';
+import { type ActivityNotes, EVENT_PARTS } from './parts.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
 import { SOURCE } from './sources.ts';
@@ -18,11 +17,13 @@ import type { StepNote } from './verdicts.ts';
 export const EVENT_MEMBERS = {
   /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
   id: s.TEXT,
+  /** The Temporal execution that recorded it. */
   executionId: s.TEXT,
   /** ISO 8601. */
   timestamp: s.TIMESTAMP,
   /** `user`, the name of the agent, or `memory`. */
   author: s.TEXT,
+  /** The parts of the event: texts, calls, results, media. */
   content: s.listOf(CONTENT_ITEM),
   /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
   caller: s.optional(s.fixed('code')),
@@ -63,8 +64,7 @@ export const EVENT_MEMBERS = {
   refused: s.optional(s.anyObject<RefusedRequest>()),
   /** Limits that were raised. */
   raised: s.optional(s.anyObject<LimitRaise>()),
-  /** Permissions that were set; the content is empty. */
-  permissions: s.optional(s.anyObject<PermissionChange>()),
+  ...EVENT_PARTS,
   /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
   guardrails: s.optional(s.anyObject<GuardrailNote>()),
   /** In a session: the end of a turn; the content is empty. */
@@ -106,7 +106,7 @@ export function newEvent({ id, now }: EventStamp, executionId: string, author: s
  * The changes by which an event shrinks the window. They are recorded, so that every process that folds the events gets the same
  * window. The record of events itself keeps everything.
  */
-export interface Compaction {
+export interface Compaction extends ActivityNotes {
   /** Tool results that are replaced by a marker: the offset of their event and their index in its content. */
   evicted?: [offset: number, index: number][];
   /**
@@ -116,8 +116,6 @@ export interface Compaction {
   summarised?: { head: number | null; tail: number | null };
   /** The offsets of events with entries of a memory that are taken out. */
   dropped?: number[];
-  /** The answers of hooks about the summary. */
-  hooks?: HookRecord[];
 }
 
 /** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */
@@ -127,8 +125,11 @@ export type RefreshNote = { digest: string } | { failed: { code: string; message
 export interface TurnNote {
   /** 1-based. */
   number: number;
+  /** How the turn ended. */
   status: TerminalStatus;
+  /** Why it ended. */
   stopReason: StopReason;
+  /** The error of a turn that failed. */
   error?: string;
   /** The ids of accepted messages that the next turn answers. Absent if there are none. */
   unanswered?: string[];
@@ -139,12 +140,15 @@ export type MemoryNote = { entries: number } | { unavailable: string };
 
 /** The events, steps, state and result of a run. One plain object, owned by the loop. */
 export interface ExecutionContext {
+  /** The Temporal execution that was read last. */
   executionId: string;
   /** Append-only; the index of an event is its offset. */
   events: Event[];
   /** The number of steps that are complete. */
   currentStep: number;
+  /** The state that tools keep for the run. */
   state: JsonObject;
+  /** The result. Absent while the run is running. */
   finalResult: JsonValue | null;
 }
 

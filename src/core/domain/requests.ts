@@ -2,14 +2,14 @@ import { DECISION, type DecidedCall, REMEMBER } from './approvals.ts';
 import { BYTE_BUDGETS } from './byte-budgets.ts';
 import { MESSAGE_CONTENT, MESSAGE_MODE } from './content.ts';
 import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMITS } from './limits.ts';
-import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
+import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
 
 // What a run is asked by Updates and Signals, and what it answers.
 
-const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
-const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
+export const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
+export const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
 const REASON = s.boundedText({ maxLength: BYTE_BUDGETS.errorMessage });
 
 export const SEND = s.closedObject({
@@ -87,17 +87,6 @@ const RAISE_MEMBERS = {
 /** Argument of the Update and the Signal `raise`. */
 export interface RaiseInput extends s.ObjectOf<typeof RAISE_MEMBERS> {}
 
-export const SET_PERMISSIONS_INPUT = s.closedObject({
-  /** An id that the caller chooses, at most 64 characters. */
-  id: ID,
-  /** The whole policy of the run, in place of the present one. */
-  permissions: PERMISSIONS,
-  by: s.optional(BY),
-});
-
-/** Argument of the Update `setPermissions`. */
-export interface SetPermissionsInput extends s.ValueOf<typeof SET_PERMISSIONS_INPUT> {}
-
 export const CANCEL = s.closedObject({ reason: s.optional(REASON), by: s.optional(BY) });
 
 /** Argument of the Signal `cancel`. */
@@ -106,7 +95,9 @@ export interface CancelInput extends s.ValueOf<typeof CANCEL> {}
 export const INTERRUPT = s.closedObject({
   /** Interrupts only this turn. Default: the current one. */
   turn: s.optional(s.AT_LEAST_ONE),
+  /** Why, for the record. */
   reason: s.optional(s.boundedText({ maxLength: 500 })),
+  /** Who interrupts, for the record. */
   by: s.optional(BY),
 });
 
@@ -129,8 +120,8 @@ const NEXT_TURN_MEMBERS = {
   left: s.optional(LIMITS),
   /** The number of runs that the turn may start, with those below them. */
   runs: s.COUNT,
-  /** The policies that hold for the run, if they have changed since it began. */
-  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  /** The rules that hold for the run, if they have changed since it began. */
+  ...LATER_RULES,
 };
 
 /** Argument of the Signal `nextTurn`: a message of a run to a session that it keeps. */
@@ -140,7 +131,9 @@ export const NEXT_TURN: s.Shape<NextTurnInput> = s.closedObject(NEXT_TURN_MEMBER
 });
 
 export const MESSAGE_RECEIPT_MEMBERS = {
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the message: the one that was given, or a new one. */
   id: s.TEXT,
   /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
   status: s.oneOf('queued', 'duplicate'),
@@ -159,9 +152,11 @@ export interface MessageReceipt extends s.ObjectOf<typeof MESSAGE_RECEIPT_MEMBER
 export const MESSAGE_RECEIPT: s.Shape<MessageReceipt> = s.object(MESSAGE_RECEIPT_MEMBERS);
 
 export const DECISION_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** `repeated`: the same decision was accepted before, and this one changes nothing. */
   status: s.oneOf('decided', 'repeated'),
+  /** The decision that holds. */
   decision: s.shape<DecidedCall>(DECISION),
 });
 
@@ -169,6 +164,7 @@ export const DECISION_RECEIPT = s.object({
 export interface DecisionReceipt extends s.ValueOf<typeof DECISION_RECEIPT> {}
 
 export const REVOKE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** False if no decision with that id applied to further calls. */
   revoked: s.FLAG,
@@ -178,8 +174,11 @@ export const REVOKE_RECEIPT = s.object({
 export interface RevokeReceipt extends s.ValueOf<typeof REVOKE_RECEIPT> {}
 
 export const RAISE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the request: the same id again changes nothing. */
   id: s.TEXT,
+  /** Whether the limits were raised, or had been by the same request. */
   status: s.oneOf('raised', 'duplicate'),
   /** The current limits. */
   limits: RUN_LIMITS,
@@ -188,22 +187,18 @@ export const RAISE_RECEIPT = s.object({
 /** Answer of the Update `raise`. */
 export interface RaiseReceipt extends s.ValueOf<typeof RAISE_RECEIPT> {}
 
-export const SET_PERMISSIONS_RECEIPT = s.object({
+export const PAUSE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
-  id: s.TEXT,
-  /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
-  status: s.oneOf('set', 'to_authorize', 'duplicate'),
+  /** Whether the run is paused now. */
+  paused: s.FLAG,
 });
-
-/** Answer of the Update `setPermissions`. */
-export interface SetPermissionsReceipt extends s.ValueOf<typeof SET_PERMISSIONS_RECEIPT> {}
-
-export const PAUSE_RECEIPT = s.object({ version: s.VERSION, paused: s.FLAG });
 
 /** Answer of the Updates `pause` and `resume`. */
 export interface PauseReceipt extends s.ValueOf<typeof PAUSE_RECEIPT> {}
 
 export const INTERRUPT_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** False if no such turn is running: there is nothing to interrupt. */
   interrupted: s.FLAG,
@@ -215,6 +210,7 @@ export const INTERRUPT_RECEIPT = s.object({
 export interface InterruptReceipt extends s.ValueOf<typeof INTERRUPT_RECEIPT> {}
 
 export const CLOSE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** The number of the current turn: the session closes after it. Absent if the session was idle. */
   turn: s.optional(s.NUMBER),
@@ -224,6 +220,7 @@ export const CLOSE_RECEIPT = s.object({
 export interface CloseReceipt extends s.ValueOf<typeof CLOSE_RECEIPT> {}
 
 export const BEFORE_TURN_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** The number of the turn before which the agent is resolved again, or which begins with an empty conversation. */
   beforeTurn: s.NUMBER,

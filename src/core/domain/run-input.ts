@@ -2,9 +2,8 @@ import { AGENT_DOCUMENT, FLOW_INPUT, MODEL_NAME, MODEL_SETTINGS } from './agent.
 import { TIERS } from './batch.ts';
 import { CONTENT_ITEM, type ContentItem, type ContentPart, MESSAGE_CONTENT, outputText } from './content.ts';
 import { defined } from './defined.ts';
-import { HOOK_SNAPSHOT } from './hooks.ts';
 import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS, TREE_LIMITS } from './limits.ts';
-import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
+import { RULES_OF_ANCESTORS } from './parts.ts';
 import { PRINCIPAL } from './run.ts';
 import * as s from './shape.ts';
 import { utf8Length } from './text.ts';
@@ -63,6 +62,7 @@ export function readTraceparent(text: string): TraceCaller | undefined {
 }
 
 const PARENT_MEMBERS = {
+  /** The run id of the parent. */
   runId: ID,
   /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
   firstRunId: s.optional(ID),
@@ -76,12 +76,9 @@ const PARENT_MEMBERS = {
   left: s.optional(LIMITS),
   /** The limits of the descendants of the child. Absent if the parent is a program. */
   tree: s.optional(TREE_LIMITS),
-  /** The hooks of the ancestors: they hold for the child too. */
-  hooks: s.optional(s.listOf(HOOK_SNAPSHOT)),
   /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
   kept: s.optional(s.TRUE),
-  /** The policies that hold for the parent: each call of the child must pass them too. */
-  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  ...RULES_OF_ANCESTORS,
   /** The tier of the parent, for an agent that has none. Absent: `interactive`. */
   tier: s.optional(s.constant('batch')),
 };
@@ -97,20 +94,13 @@ export function parentOf({ slices }: { slices?: Record<string, unknown> }): Pare
   return slices?.[PARENT] as ParentRun | undefined;
 }
 
-/** The rules of the ancestors of a run, which hold for it too. */
-export type InheritedRules = Pick<ParentRun, 'permissions' | 'hooks'>;
-
-/** Returns the rules that a run has from its ancestors. */
-export function inheritedRules({ permissions, hooks }: InheritedRules = {}): InheritedRules {
-  return defined({ permissions, hooks });
-}
-
 /** The parent as the input of a child names it. */
 export type ParentInput = Omit<ParentRun, 'checkAt'>;
 
 const FROM_CALL_MEMBERS = {
   /** The id of the event of the call, and its index in the content of that event. */
   eventId: ID,
+  /** The place of the call in the content of that event. */
   index: s.COUNT,
   /** `input` is only the beginning of the input. */
   input: s.optional(s.TRUE),
@@ -132,6 +122,7 @@ const NAMED = {
 
 /** The data of a run of an agent or of a program. */
 export const RUN_DATA = {
+  /** The deps of the run. */
   deps: s.optional(s.JSON_OBJECT),
   /** The state that the run begins with. Tools change it. */
   state: s.optional(s.JSON_OBJECT),

@@ -16,7 +16,9 @@ export interface RunTokenOptions {
   secrets: readonly string[];
 }
 
+/** What a token is asked for. */
 export interface RunTokenRequest {
+  /** The run that it opens. */
   runId: string;
   /** Default 15, at most 60. */
   minutes?: number;
@@ -24,7 +26,9 @@ export interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
+/** A token that opens one run. */
 export interface RunToken {
+  /** The token: a secret. */
   token: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;
@@ -126,11 +130,14 @@ export function bearsRunToken(request: Request): boolean {
   return tokenInUrl(request) !== undefined || (bearer !== undefined && typeOf(bearer) === RUN_TOKEN_TYPE);
 }
 
+/** The paths that pages read without headers: streams, by an `EventSource`, and files of models, as images. */
+const URLS_WITH_TOKENS = /\/stream$|\/files\/[\da-f]{64}$/;
+
 /** Returns the token in the URL of a request; undefined if the request may not have one there. */
 function tokenInUrl({ method, url }: Request): string | undefined {
   if (method !== 'GET') return undefined;
   const { pathname, searchParams } = new URL(url);
-  return pathname.endsWith('/stream') ? (searchParams.get('token') ?? undefined) : undefined;
+  return URLS_WITH_TOKENS.test(pathname) ? (searchParams.get('token') ?? undefined) : undefined;
 }
 
 function typeOf(token: string): string | undefined {
