@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
 import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { callCli } from '../../cli/call-cli.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
@@ -214,4 +215,20 @@ test('a batch whose results cannot be read because of a defect is given up after
   const run = await scene.start(plain, 'a');
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
   expect(reads).toBe(5);
+});
+
+test('the command line starts a run of the tier, and shows which batch its call waits for', async () => {
+  await using scene = await begun({ delayMs: 60_000 });
+  const { testbed, api } = scene;
+  const where = ['--address', testbed.address, '--namespace', inject('temporalNamespace')];
+  const began = await callCli(['start', 'plain', 'kept', '--tier', 'batch', '--json', '--task-queue', testbed.taskQueue, ...where]);
+  const { runId } = JSON.parse(began.stdout) as { runId: string };
+  await posted(scene);
+  const shown = await callCli(['show', runId, ...where]);
+  expect(shown.stdout).toMatch(/waits since \S+ for batch 0 of "longhaul-batch\/openai\/.*" \(batch_1\)/);
+  api.options.delayMs = 0;
+  const { usage } = await testbed.client.handle(runId).result();
+  expect(usage.costUsd).toBeCloseTo((1_000 * 2 + 100 * 8) / 1_000_000 / 2, 9);
+  const refused = await callCli(['start', 'plain', 'kept', '--tier', 'slow', ...where]);
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('interactive, batch')]);
 });
