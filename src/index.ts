@@ -147,3 +147,52 @@ export type {
   ModelResponse,
   RawToolCall,
 } from './core/domain/model.ts';
+export type { LimitValues } from './core/domain/limits.ts';
+export type { EndedRun } from './core/domain/result.ts';
+export type {
+  HandoffTarget,
+  OutputDefinition,
+  RequiresSomething,
+  ResourceOption,
+  ResourcesOfTools,
+  WindowOptions,
+} from './define/agent-definition.ts';
+export type { NarrowingList } from './define/permissions.ts';
+export type { ApprovalDeadline, ApprovalPolicy, DeadlineAction } from './core/domain/approvals.ts';
+export type { AnswerRules } from './core/domain/program-document.ts';
+export type {
+  ActivityTiming,
+  BurstPolicy,
+  ChildLimits,
+  FlowKind,
+  FlowPolicy,
+  HandoffPolicy,
+  MemoryPolicy,
+  QuietHours,
+  SkillSnapshot,
+  WindowPolicy,
+} from './core/domain/agent.ts';
+export type { GuardrailSnapshot, GuardrailSpent } from './core/domain/guardrails.ts';
+export type { HookSnapshot } from './core/domain/hooks.ts';
+export type { ContinueAsNewThresholds, Notice } from './core/domain/run.ts';
+export type { DescribedRequest, ModelFile, PromptCache, RateLimits, RequestSettings } from './core/domain/model.ts';
+export type { SkillSource, SkillsOption } from './define/skills.ts';
+export type { ObjectSchema } from './define/define-tool.ts';
+export type { AllArguments, AllDeps, DepsArgument, ToolsFor } from './define/capabilities.ts';
+export type { CallUsage } from './core/domain/activity-messages.ts';
+export type { DefinedAgent } from './define/define-agent.ts';
+export type { HandoffOption } from './define/handoffs.ts';
+export type { QuietHoursOptions } from './define/quiet-hours.ts';
+export type { InputContext, OutputContext, ToolCallContext } from './define/guardrails.ts';
+export type { CallPayload } from './define/hooks.ts';
+export type { GivenInputFor, InputFor } from './define/program/define-program.ts';
+export type { ElementOf, MergedInto } from './define/context.ts';
+export type { AllOf, Named, ResourcesOfTool } from './define/agent-definition.ts';
+export type { Argument, DepsFor, GivenDepsFor, ResourcesOfCapabilities } from './define/capabilities.ts';
+export type { PartOf, Scalar } from './define/context.ts';
+export type { OutputFor, UnfinishedFor } from './define/define-agent.ts';
+export type { FileUrl, SkillFolder } from './define/skills.ts';
+export type { OwnLimits, PlainToolChoice, RecallBounds } from './core/domain/agent.ts';
+export type { NoticeCode } from './core/domain/run.ts';
+export type { GivenDepsArgument, ResourcesOfCapability } from './define/capabilities.ts';
+export type { RunResultJson } from './core/domain/result.ts';

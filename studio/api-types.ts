@@ -338,6 +338,12 @@ export interface Operations {
     params: { runId: string; sha256: string };
     answer: SpilledResult;
   };
+  /** Read the bytes of a file that a model has made. */
+  'GET /v1/runs/{runId}/files/{sha256}': {
+    params: { runId: string; sha256: string };
+    query: { token?: string };
+    answer: unknown;
+  };
   /** Send a message to a run. */
   'POST /v1/runs/{runId}/messages': {
     params: { runId: string };

@@ -80,3 +80,13 @@ export type {
 } from '../src/streams/stream-sink.ts';
 export type { StreamedAttempt, StreamEntry } from '../src/core/domain/stream.ts';
 export type { Delta, ModelDelta } from '../src/core/domain/stream.ts';
+export type { CacheOption } from '../activities/models/ai-sdk/ai-sdk.ts';
+export type { NamespaceBounds } from '../activities/code/namespace.ts';
+export type { BatchItemResult, BatchOperation } from '../activities/models/ai-sdk/ai-sdk-batches.ts';
+export type { ApiMeter, ApiSpan, ApiTracer } from '../src/telemetry/provider.ts';
+export type { ResourcesOfAgents } from '../src/define/agent-definition.ts';
+export type { CallOptions, StreamPart } from '../activities/models/ai-sdk/language-model.ts';
+export type { ForgottenEntries } from '../src/memory/memory-store.ts';
+export type { Sampled } from '../src/telemetry/span-queue.ts';
+export type { ApiCounter, ApiGauge, ApiHistogram, Attributes, InstrumentOptions, SpanContext } from '../src/telemetry/provider.ts';
+export type { AttributeValue } from '../src/telemetry/provider.ts';

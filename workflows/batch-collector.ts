@@ -1,3 +1,4 @@
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
   ActivityCancellationType,
   allHandlersFinished,
@@ -6,6 +7,7 @@ import {
   continueAsNew,
   defineQuery,
   defineSignal,
+  log,
   proxyActivities,
   setHandler,
   sleep,
@@ -15,6 +17,7 @@ import type { ActivityFunctions } from '../src/core/activity-requests/contracts.
 import {
   batchedCallKey,
   type BatchedCall,
+  type BatchFailure,
   type BatchView,
   type CallPlace,
   type CollectorInput,
@@ -23,6 +26,7 @@ import {
 } from '../src/core/domain/batch.ts';
 import { COLLECTOR_QUERIES, COLLECTOR_SIGNALS } from '../src/core/protocol-names.ts';
 import { jsonBytes } from '../src/core/domain/byte-budgets.ts';
+import { errorMessage, isErrorCode } from '../src/core/domain/errors.ts';
 import { HEARTBEAT_TIMEOUT } from '../src/core/activity-requests/activity-request.ts';
 
 /** They are tried until they succeed: the calls that wait for them have deadlines of their own. */
@@ -42,8 +46,11 @@ const MOST_EVENTS = 4_000;
 /** The waits between two polls: each is twice as long as the one before. */
 const POLL_MS = { least: 250, first: 30_000, longest: 300_000 };
 
-/** The wait after an activity of a batch that has failed, although it is tried again and again. */
-const AFTER_FAILURE_MS = 60_000;
+/** The wait after an activity of a batch that has failed for good: each is twice as long as the one before. Another worker may be there then. */
+const AFTER_FAILURE_MS = { first: 60_000, longest: 30 * 60_000 };
+
+/** The failures after which a defect, which no worker mends, ends a batch. Anything that a worker lacks may come until the deadline. */
+const MOST_FAILURES = 5;
 
 const register = defineSignal<[BatchedCall]>(COLLECTOR_SIGNALS.register);
 const batchQuery = defineQuery<BatchView, [number]>(COLLECTOR_QUERIES.batch);
@@ -203,11 +210,34 @@ class Collector {
 
   /** Follows a batch in the background, and begins again if that fails. */
   #begin(batch: FilledBatch): void {
-    this.#follow(batch).catch(async () => {
+    this.#follow(batch).catch(async (error: unknown) => {
       if (CancellationScope.current().consideredCancelled) return;
-      await sleep(AFTER_FAILURE_MS, { summary: `after a failure of batch ${batch.seq}` }).catch(() => undefined);
+      const failures = (batch.failures ?? 0) + 1;
+      batch.failures = failures;
+      if (this.#isLost(batch, error)) return this.#giveUp(batch, error);
+      await sleep(this.#afterFailureMs(failures), { summary: `after a failure of batch ${batch.seq}` }).catch(() => undefined);
       if (!this.#mustContinue) this.#begin(batch);
     });
+  }
+
+  #afterFailureMs(failures: number): number {
+    const first = Math.min(AFTER_FAILURE_MS.first, Math.max(POLL_MS.least, this.#policy.windowMs));
+    return Math.min(AFTER_FAILURE_MS.longest, first * 2 ** (failures - 1));
+  }
+
+  /** True if nothing is to be hoped for a batch whose activities fail. */
+  #isLost({ failures = 0, submittedAt, filledAt }: FilledBatch, error: unknown): boolean {
+    if (failures < MOST_FAILURES) return false;
+    return failureIn(error).code === 'internal' || Date.now() > (submittedAt ?? filledAt) + this.#policy.deadlineMs;
+  }
+
+  /** Ends the calls of a batch with the failure, or if even that fails, leaves them alone: each registers again with its next attempt. */
+  #giveUp(batch: FilledBatch, error: unknown): void {
+    const failure = failureIn(error);
+    log.error(`Batch ${batch.seq} is given up: ${failure.message}`, { calls: batch.calls.length, id: batch.id });
+    if (batch.failure !== undefined) return this.#end(batch);
+    Object.assign(batch, { failure, failures: 0 });
+    this.#begin(batch);
   }
 
   async #follow(batch: FilledBatch): Promise<void> {
@@ -299,6 +329,13 @@ class Collector {
 /** The calls of one batch have the same model and the same key of the provider. */
 function groupOf({ model, tags = [] }: BatchedCall): string {
   return [model, ...tags].join('\n');
+}
+
+/** Returns what an activity has failed with. */
+function failureIn(error: unknown): BatchFailure {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const code = cause instanceof ApplicationFailure && isErrorCode(cause.type) ? cause.type : 'internal';
+  return { code, message: errorMessage(cause) };
 }
 
 /** Anybody can send a Signal. */

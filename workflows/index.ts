@@ -5,9 +5,11 @@ export { loop, type LoopOptions, sequential, type SequentialOptions } from './fl
 export { type ChildOptions, runAgent, type RunAgentOptions } from './run-agent.ts';
 export type { InlineEnd, InlineOptions, InlineRunOptions } from './run-agent.ts';
 export type { Branch } from '../src/core/domain/handoffs.ts';
-export type { ContinueAsNewState } from '../src/core/kernel/continue-as-new.ts';
+export type { ContinuedRun as ContinueAsNewState, RunAgentArguments } from './run-agent.ts';
+export type { ContinuedInput } from '../src/core/protocol.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../src/core/domain/result.ts';
 export type { AnyAgent, DepsOf, DepsOption, GivenDepsOf, OutputOf, ResultOf } from '../src/define/agent-definition.ts';
 export type { RunOpening } from '../src/core/domain/run-input.ts';
 export type { RunAgentInput } from './run-agent.ts';
 export type { ProgramInput, RunInput } from '../src/core/protocol.ts';
+export type { Resume } from '../src/core/protocol.ts';

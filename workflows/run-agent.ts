@@ -38,7 +38,7 @@ const READ_RESULT: ActivityOptions = {
 export type RunAgentOptions<GivenDeps = unknown> = ChildOptions & DepsOption<GivenDeps>;
 
 /** The options of `runAgent`, optional if no deps are required. */
-type RunAgentArguments<GivenDeps> =
+export type RunAgentArguments<GivenDeps> =
   RequiresSomething<DepsOption<GivenDeps>> extends true ? [options: RunAgentOptions<GivenDeps>] : [options?: RunAgentOptions<GivenDeps>];
 
 /** Options of `runAgent` for a child, without deps. */
@@ -233,11 +233,24 @@ export interface InlineRunOptions extends StartedRun {
    */
   key?: string;
   /** The state that the previous execution carried over; `input` then has to be the original one. */
-  continuedState?: ContinueAsNewState;
+  continuedState?: ContinuedRun;
 }
 
 /** The outcome of a run inside a workflow for one execution of that workflow. */
-export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; continuedState: ContinueAsNewState };
+export type InlineEnd<Result> = { type: 'finished'; result: Result } | { type: 'continue'; continuedState: ContinuedRun };
+
+/**
+ * The state of a run that continues in the next execution of your workflow: plain JSON, at most one payload. Hand it over unread. Only
+ * `runAgent` reads it, and what it has besides these members is no part of the API.
+ */
+export interface ContinuedRun {
+  /** The version of its form. */
+  version: number;
+  /** The executions of the run before the one that reads this. */
+  executions: number;
+  /** The number of the step with which the run continues. */
+  currentStep: number;
+}
 
 const NO_OBSERVER = { resolved: () => undefined, recorded: () => undefined, noted: () => undefined, missing: () => undefined };
 
@@ -274,7 +287,9 @@ function startInline<Deps>(
   try {
     const { continuedState } = options;
     const checked = checkStart(
-      continuedState === undefined ? runInputOf(agent, input, options) : ({ continuedState } satisfies ContinuedInput),
+      continuedState === undefined
+        ? runInputOf(agent, input, options)
+        : ({ continuedState: continuedState as ContinueAsNewState } satisfies ContinuedInput),
       identity,
     );
     if (checked.ok) return checked;

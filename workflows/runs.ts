@@ -31,6 +31,7 @@ import {
   type ReadInput,
   readProgramInput,
   readRunInput,
+  reportRefused,
   type RunObserver,
   type RunStart,
 } from './run/execute-run.ts';
@@ -82,6 +83,7 @@ async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<Run
   if (!checked.ok) {
     const refused = failedResult(run, checked.code, checked.problem);
     await notifyOfEnd(run);
+    reportRefused(run, refused);
     announcer.announce(refused.status);
     return closeWorkflow(refused);
   }

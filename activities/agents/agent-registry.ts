@@ -4,7 +4,7 @@ import { UsageError } from '../../src/core/domain/errors.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { MissingThing } from '../../src/core/domain/missing-definitions.ts';
 import { agentModels, summaryModelsOf, type ToolOwner } from '../../src/core/domain/agent.ts';
-import type { ModelClient } from '../../src/core/domain/model.ts';
+import { partsOfModelName, type ModelClient } from '../../src/core/domain/model.ts';
 import {
   checkSharedParts,
   defineParts,
@@ -44,10 +44,10 @@ export class AgentRegistry {
       checkSharedParts(this.shared, agent.name, agent);
       const listed = agentModels(agent);
       for (const [index, model] of [...listed, ...summaryModelsOf(agent), ...modelsOfParts(agent)].entries()) {
-        if (this.#providers.has(providerOf(model))) continue;
+        if (this.#providers.has(partsOfModelName(model).provider)) continue;
         const place = agent.fallback !== undefined && index < listed.length ? ` ("model[${index}]")` : '';
         throw new UsageError(
-          `agent "${agent.name}" uses model "${model}"${place}, but the worker has no provider "${providerOf(model)}" (it has: ${quotedNames(this.#providers)}): add it to "providers"`,
+          `agent "${agent.name}" uses model "${model}"${place}, but the worker has no provider "${partsOfModelName(model).provider}" (it has: ${quotedNames(this.#providers)}): add it to "providers"`,
         );
       }
     }
@@ -103,9 +103,9 @@ export class AgentRegistry {
 
   /** Returns the model client for `provider/model`. Throws `unknown_provider` with the known names. */
   provider(model: string): ModelClient {
-    const provider = this.#providers.get(providerOf(model));
+    const provider = this.#providers.get(partsOfModelName(model).provider);
     if (provider !== undefined) return provider;
-    const thing: MissingThing = { kind: 'provider', name: providerOf(model), known: [...this.#providers.keys()] };
+    const thing: MissingThing = { kind: 'provider', name: partsOfModelName(model).provider, known: [...this.#providers.keys()] };
     throw missingOnWorker('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
@@ -161,11 +161,6 @@ export class AgentRegistry {
   #agentOf({ agentName, ofProgram }: ToolOwner): AnyAgent | undefined {
     return ofProgram ? undefined : this.#agents.get(agentName);
   }
-}
-
-/** Returns the part before the first slash. */
-function providerOf(model: string): string {
-  return model.slice(0, Math.max(0, model.indexOf('/')));
 }
 
 function quotedNames(map: ReadonlyMap<string, unknown>): string {

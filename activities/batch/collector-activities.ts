@@ -14,7 +14,7 @@ import {
   type SubmitBatchOutput,
 } from '../../src/core/domain/batch.ts';
 import { COLLECTOR_QUERIES } from '../../src/core/protocol-names.ts';
-import type { BatchContext, BatchItem, BatchResult } from '../../src/core/domain/model.ts';
+import { partsOfModelName, type BatchContext, type BatchItem, type BatchResult } from '../../src/core/domain/model.ts';
 import {
   ERROR_CODES,
   type ErrorCode,
@@ -72,7 +72,7 @@ async function batchOf(seq: number): Promise<BatchView> {
 function contextOf({ secrets }: ActivityRuntime, { calls }: BatchView, signal: AbortSignal): BatchContext {
   const { tags, model = '' } = calls[0] ?? {};
   return {
-    model: model.slice(model.indexOf('/') + 1),
+    model: partsOfModelName(model).id,
     signal,
     secret: (name) => secrets.resolve(name),
     ...(tags === undefined ? {} : { tags }),

@@ -1,8 +1,7 @@
 import { type BatchPolicy, ON_EXPIRED, type OnExpired } from '../../src/core/domain/batch.ts';
-import type { BatchClient } from '../../src/core/domain/model.ts';
+import { type BatchClient, type ModelClient, partsOfModelName } from '../../src/core/domain/model.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { agentModels } from '../../src/core/domain/agent.ts';
-import type { ModelClient } from '../../src/core/domain/model.ts';
 import { didYouMean } from '../../src/core/domain/text.ts';
 import { type Duration, milliseconds } from '../../src/core/domain/time.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -64,14 +63,14 @@ export class WorkerBatches {
 
   /** Returns why calls of a model cannot be batched; undefined if they can. */
   problem(model: string): string | undefined {
-    const provider = providerOf(model);
+    const provider = partsOfModelName(model).provider;
     if (this.#providers.has(provider)) return undefined;
     return `the worker has no batches of the provider "${provider}" (it has: ${this.#names()}): add batch: { ${JSON.stringify(provider)}: { window: "5m" } }`;
   }
 
   /** Returns the batches of the provider of a model. Throws `unknown_provider` if this worker has none: another one may. */
   of(model: string): ProviderBatches {
-    const provider = providerOf(model);
+    const provider = partsOfModelName(model).provider;
     const found = this.#providers.get(provider);
     if (found !== undefined) return found;
     const known = [...this.#providers.keys()];
@@ -136,9 +135,4 @@ function checkedClient(owner: string, provider: string, client: BatchClient | un
   const missing = METHODS.find((name) => typeof (client as Partial<BatchClient> | null)?.[name] !== 'function');
   if (missing === undefined) return client;
   throw new UsageError(`${owner}: "client" has no "${missing}": write openaiBatch(), or an object with ${METHODS.join(', ')} and "limits"`);
-}
-
-/** Returns the part before the first slash. */
-function providerOf(model: string): string {
-  return model.slice(0, Math.max(0, model.indexOf('/')));
 }

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../../src/core/domain/model.ts';
 import { createHash } from 'node:crypto';
 import { UsageError } from '../../src/core/domain/errors.ts';
 import { type Governor, memoryGovernor, type OpenGovernor } from '../../src/governor/governor.ts';
@@ -55,7 +56,7 @@ export class WorkerGovernor {
 
   /** Returns the permits for a model, `provider/model`; undefined if its provider has no limits. */
   permitsOf(model: string): ProviderPermits | undefined {
-    const provider = model.slice(0, Math.max(0, model.indexOf('/')));
+    const { provider } = partsOfModelName(model);
     const limits = this.#limits.get(provider);
     if (limits === undefined) return undefined;
     const known = this.#permits.get(provider);

@@ -17,7 +17,7 @@ import {
   refusalIn,
 } from '../../src/core/domain/guardrails.ts';
 import { canonicalJson, type JsonValue } from '../../src/core/domain/json.ts';
-import type { ModelRequest } from '../../src/core/domain/model.ts';
+import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -251,7 +251,7 @@ function requestOf(model: string, prompt: string, schema: z.ZodType | undefined,
   const json = schema === undefined ? undefined : jsonSchemaOf(schema, 'the schema of "ask"');
   const instructions = json === undefined ? [] : [`Answer with JSON alone that fits this JSON Schema: ${JSON.stringify(json)}`];
   return {
-    model: model.slice(model.indexOf('/') + 1),
+    model: partsOfModelName(model).id,
     instructions,
     conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: prompt }] }],
     tools: [],

@@ -5,7 +5,7 @@ import { defined } from '../../src/core/domain/defined.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
 import { type HookRecord, hooksFor } from '../../src/core/domain/hooks.ts';
-import type { ModelRequest } from '../../src/core/domain/model.ts';
+import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
@@ -100,7 +100,7 @@ export function summaryRequest(model: string, events: WindowEvent[], { tokens, m
   const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));
   const quoted = `The conversation:\n\n${quoteEvents(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
   return {
-    model: model.slice(model.indexOf('/') + 1),
+    model: partsOfModelName(model).id,
     instructions: [`${INSTRUCTIONS} At most ${words} words.`],
     conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: quoted }] }],
     tools: [],

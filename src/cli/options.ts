@@ -318,18 +318,26 @@ export const LOG_OPTIONS = {
 
 export type LogFlags = Values<typeof LOG_OPTIONS>;
 
-/** Options of the commands that run a worker or a service. */
-export const METRICS_OPTIONS = {
-  metricsPort: option('<port>', 'serve metrics for Prometheus at /metrics on this port', {
-    read: port,
-    manual: 'With those of Temporal. See [metrics](telemetry.md#metrics)',
-  }),
-  metricsHost: option('<address>', 'the address of the metrics (default: 127.0.0.1)', {
-    manual: 'They ask nobody who they are: give one that only your Prometheus reaches',
-  }),
-} as const;
+const metricsOptions = (which: string) =>
+  ({
+    metricsPort: option('<port>', 'serve metrics for Prometheus at /metrics on this port', {
+      read: port,
+      manual: `${which}. See [metrics](telemetry.md#metrics)`,
+    }),
+    metricsHost: option('<address>', 'the address of the metrics, with --metrics-port (default: 127.0.0.1)', {
+      manual: 'They ask nobody who they are: give one that only your Prometheus reaches',
+    }),
+  }) as const;
 
-export type MetricsFlags = Values<typeof METRICS_OPTIONS>;
+/** Options of the command that runs a worker. */
+export const WORKER_METRICS_OPTIONS = metricsOptions('Those of its runs and calls, and those of Temporal');
+
+/** Options of the command that runs a service. */
+export const SERVICE_METRICS_OPTIONS = metricsOptions(
+  'Those of its requests; with a worker inside, also those of runs and calls, and of Temporal',
+);
+
+export type MetricsFlags = Values<typeof WORKER_METRICS_OPTIONS>;
 
 /** Returns the log settings from the flags, else from the environment. Throws a UsageError for a variable with an invalid value. */
 export function flaggedLog({ logLevel, logFormat }: LogFlags, env: NodeJS.ProcessEnv): LogChoice {

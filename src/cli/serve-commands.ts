@@ -1,5 +1,15 @@
 import { defineCommand, flag, type FlagsOf, offSwitch, option } from './define-command.ts';
-import { COMMON, HTTP_OPTIONS, LOG_OPTIONS, METRICS_OPTIONS, port, repeatable, seconds, VERSIONING_OPTIONS } from './options.ts';
+import {
+  COMMON,
+  HTTP_OPTIONS,
+  LOG_OPTIONS,
+  port,
+  repeatable,
+  seconds,
+  SERVICE_METRICS_OPTIONS,
+  VERSIONING_OPTIONS,
+  WORKER_METRICS_OPTIONS,
+} from './options.ts';
 
 const AGENTS_HELP =
   'The agents module exports agents made with defineAgent: a list "agents", agents under any name, or a list as default. Programs made ' +
@@ -47,7 +57,7 @@ export const WORKER = defineCommand({
     workflows: COMMON.workflows,
     grace: option('<seconds>', 'how long calls in flight may continue after SIGTERM or Ctrl-C (default: 300)', { read: seconds }),
     ...VERSIONING_OPTIONS,
-    ...METRICS_OPTIONS,
+    ...WORKER_METRICS_OPTIONS,
     ...LOG_OPTIONS,
   },
   notes: AGENTS_HELP,
@@ -90,7 +100,7 @@ export const SERVE = defineCommand({
     ),
     grace: option('<seconds>', 'how long requests, and then calls in flight, may continue (default: 30)', { read: seconds }),
     ...HTTP_OPTIONS,
-    ...METRICS_OPTIONS,
+    ...SERVICE_METRICS_OPTIONS,
     ...LOG_OPTIONS,
   },
   notes: AGENTS_HELP,

@@ -53,7 +53,7 @@ export const CLIENT_OPTIONS: OptionTable<LonghaulClientOptions> = {
 /** The actions if the run id of a start is taken. */
 export const IF_EXISTS = ['fail', 'return', 'restartFailed'] as const;
 
-/** One of `IF_EXISTS`. */
+/** One of `IF_EXISTS`. @useDeclaredType */
 export type IfExists = (typeof IF_EXISTS)[number];
 
 /** Returns the option if it is valid. Throws `invalid_input`. */
@@ -88,7 +88,7 @@ export type ResultOptions<Steps = boolean, Trace = boolean, Deps = boolean, Stat
 export type AwaitOptions<Steps = boolean, Trace = boolean> = WaitOptions & Pick<ResultParts<Steps, Trace>, 'steps' | 'trace'>;
 
 /** The part of a result that is there if it was asked for. */
-type Part<Asked, Found> = [Asked] extends [true] ? Found : unknown;
+export type Part<Asked, Found> = [Asked] extends [true] ? Found : unknown;
 
 /** The parts of a result that were asked for. */
 export type RequestedBy<Steps, Trace, Deps = false, State = false> = Part<Steps, { readonly steps: StepResult[] }> &

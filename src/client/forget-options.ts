@@ -35,7 +35,7 @@ const OPTIONS: OptionTable<ForgetOptions> = {
 /** The stores that workers may have besides the server. A sink of live output is one: it keeps the newest texts of each run for a while. */
 export const USER_STORES = ['payloadStore', 'archive', 'memory', 'streams'] as const;
 
-/** A store that no worker has. */
+/** A store that no worker has. @useDeclaredType */
 export type MissingStore = (typeof USER_STORES)[number];
 
 /** The stores of the workers, as far as the client has them. */

@@ -105,3 +105,28 @@ export type {
   StreamSinkContext,
 } from '../streams/stream-sink.ts';
 export type { Delta, ModelDelta, StreamedAttempt, StreamEntry } from '../core/domain/stream.ts';
+export type { OfSession } from './session-handle.ts';
+export type { NewStart, StartedInputOf, StartedOutputOf } from './start-workflow.ts';
+export type { RunTerms } from '../core/domain/run-input.ts';
+export type { EstimatedUsage, Spent, SpentByDescendants } from '../core/domain/usage.ts';
+export type { Compaction, RefreshNote, TurnNote } from '../core/domain/record.ts';
+export type { RefusedRequest } from '../core/domain/approvals.ts';
+export type { PermissionChange } from '../core/domain/permissions.ts';
+export type { AnswerVerdict, AttemptDetails, StepError, StepNote } from '../core/domain/verdicts.ts';
+export type { TraceEventJson } from '../core/domain/trace.ts';
+export type { Missing } from '../core/domain/missing-definitions.ts';
+export type { CallsNotRun } from '../core/domain/tool-calls.ts';
+export type { AwaitOptions, Part, ResultOptions, ResultParts } from './client-options.ts';
+export type { OtlpTraces } from '../telemetry/otlp.ts';
+export type { ProgramResultJson, RequestedParts } from '../core/domain/result.ts';
+export type { InterruptInput, ResetReceipt } from '../core/domain/requests.ts';
+export type { NotRun } from '../core/domain/tool-calls.ts';
+export type { MissingKind } from '../core/domain/missing-definitions.ts';
+export type { AgentDocument, FlowInput } from '../core/domain/agent.ts';
+export type { FromCall, ParentInput, SessionInput } from '../core/domain/run-input.ts';
+export type { AnchorVerdict, StepErrorContext, StepViolation, Violation } from '../core/domain/verdicts.ts';
+export type { OtlpAttribute, OtlpSpan } from '../telemetry/otlp.ts';
+export type { ParentRun } from '../core/domain/run-input.ts';
+export type { AnchorBreach, ViolationRule } from '../core/domain/verdicts.ts';
+export type { OtlpValue } from '../telemetry/otlp.ts';
+export type { TreeLimits } from '../core/domain/limits.ts';

@@ -52,6 +52,7 @@ export interface ListFilter extends PrincipalFilter {
 
 /** What runs of a list are ordered by. */
 export const RUN_SORTS = ['started', 'duration', 'tokens', 'cost'] as const;
+/** An order of a list of runs. @useDeclaredType */
 export type RunSort = (typeof RUN_SORTS)[number];
 
 /** What a run has used itself, and of a program its descendants, too. */
@@ -198,20 +199,23 @@ function timeOf(name: string, text: string): string {
   throw new LonghaulError('invalid_input', `The list cannot be filtered: "${name}" is "${text}": write a time as ISO 8601 has it`);
 }
 
-/** Returns the condition for a status. A run that was ended from outside did not publish it, so Temporal's own status is used if it says as much. */
+/**
+ * Returns the condition for a status, as `runStatus` reads it: each run has one at most. Temporal's own status comes first: a run that was
+ * ended from outside did not publish it, and one that is about to close has published how.
+ */
 function statusCondition(status: RunStatus): string {
   const published = `${SEARCH_ATTRIBUTES.status} = ${quoted(status)}`;
   switch (status) {
     case 'completed':
     case 'max_iterations_reached':
     case 'limit_reached':
-      return published;
+      return `ExecutionStatus = 'Completed' AND ${published}`;
     case 'error':
       return "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')";
     case 'cancelled':
       return "ExecutionStatus = 'Canceled'";
     case 'running':
-      return `ExecutionStatus = 'Running' AND (${published} OR ${SEARCH_ATTRIBUTES.status} IS NULL)`;
+      return `ExecutionStatus = 'Running' AND (${SEARCH_ATTRIBUTES.status} IS NULL OR ${SEARCH_ATTRIBUTES.status} NOT IN (${OPEN_STATUSES.map(quoted).join(', ')}))`;
     case 'pending_confirmation':
     case 'paused':
     case 'idle':

@@ -126,21 +126,34 @@ const MOST_COUNTED = 200;
 
 /**
  * Counts runs, by the server's own count. It counts by no value of a search attribute, so each is asked for: all statuses, and the agents
- * that are named or that the newest runs have.
+ * that are named or that the newest runs have. Runs with a tag are read from the list, which looks at their tags again: the count of the
+ * server takes a tag for another one that has its words.
  */
 export async function countRuns(
   client: Client,
   filter: ExecutionFilter,
   { by, agents = [] }: { by: RunCounts['by']; agents?: readonly string[] },
 ): Promise<RunCounts> {
+  if (filter.tag !== undefined) return countListed(client, filter, by);
   const values = by === 'status' ? RUN_STATUSES : await agentNames(client, filter, agents);
   const counted = inBatches(values, READ_AT_ONCE, async (value) => ({ value, runs: await count(client, { ...filter, [by]: value }) }));
   const [counts, total] = await Promise.all([Array.fromAsync(counted), count(client, filter)]);
-  return {
-    by,
-    counts: counts.filter(({ runs }) => runs > 0).toSorted((one, other) => other.runs - one.runs || (one.value < other.value ? -1 : 1)),
-    total,
-  };
+  return { by, counts: largestFirst(counts.filter(({ runs }) => runs > 0)), total };
+}
+
+async function countListed(client: Client, filter: ExecutionFilter, by: RunCounts['by']): Promise<RunCounts> {
+  const runs = new Map<string, number>();
+  let total = 0;
+  for await (const { agentName, status } of listRuns(client, filter)) {
+    total += 1;
+    const value = by === 'status' ? status : agentName;
+    if (value !== undefined) runs.set(value, (runs.get(value) ?? 0) + 1);
+  }
+  return { by, counts: largestFirst([...runs].map(([value, number]) => ({ value, runs: number }))), total };
+}
+
+function largestFirst(counts: RunCount[]): RunCount[] {
+  return counts.toSorted((one, other) => other.runs - one.runs || (one.value < other.value ? -1 : 1));
 }
 
 async function agentNames(client: Client, filter: ExecutionFilter, named: readonly string[]): Promise<string[]> {

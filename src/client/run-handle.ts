@@ -82,7 +82,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #result: AwaitedResult;
   readonly #feeds: RunFeeds | undefined;
 
-  /** `stores`: the other stores that hold parts of the run. */
+  /** `stores`: the other stores that hold parts of the run. @internal */
   constructor(client: Client, runId: string, { isRun = false, access, feeds, ...stores }: RunStores & KnownRun = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);

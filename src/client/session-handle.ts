@@ -45,7 +45,7 @@ import {
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/option-checks.ts';
-import { checkRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
+import { checkNewRunId, describeRun, hasEndedAs } from '../temporal/run-workflow.ts';
 import { failIfUnreachable } from '../temporal/server-calls.ts';
 import { sleep, waitEnded, type WaitOptions, waitSignal } from '../temporal/waiting.ts';
 import { queryLoadedRun, queryRun, RunChain } from './executions.ts';
@@ -81,7 +81,7 @@ import { principalAttributes } from './visibility.ts';
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
 
 /** The parts that a session shares with its client. */
-interface SessionParts<Output, Unfinished> {
+export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
@@ -112,10 +112,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
-  /** Throws `invalid_input` and a UsageError for options with which no session can start. */
+  /** Throws `invalid_input` and a UsageError for options with which no session can start. @internal */
   constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, SESSION_OPTIONS);
-    this.id = checkRunId(options.id);
+    this.id = checkNewRunId(options.id);
     this.run = run;
     this.#client = client;
     this.#allowed = new AuthorizedRun(client, this.id, access);
@@ -414,7 +414,7 @@ async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace
 }
 
 /** The place of a turn in its session. */
-interface OfSession {
+export interface OfSession {
   /** 1-based. */
   readonly turn: number;
   /** The step of the session with which the turn began. 1-based. */

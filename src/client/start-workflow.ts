@@ -39,7 +39,7 @@ import { type AnyAgent, type DepsOption, parseDeps } from '../define/agent-defin
 import { checkOverrides, withOverrides } from '../define/model-settings.ts';
 import { type OptionTable, requireKnown } from '../define/option-checks.ts';
 import { checkedTier } from '../define/tier.ts';
-import { checkRunId, findExecution } from '../temporal/run-workflow.ts';
+import { checkNewRunId, findExecution } from '../temporal/run-workflow.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { AWAIT_OPTIONS, checkIfExists, type IfExists } from './client-options.ts';
 import type { RunAccess } from './run-access.ts';
@@ -149,7 +149,7 @@ export async function startWorkflow(
   settings: ClientSettings = {},
 ): Promise<string> {
   const ifExists = checkIfExists(options.ifExists);
-  const runId = checkRunId(options.runId === undefined ? `${name}-${randomUUID()}` : options.runId);
+  const runId = checkNewRunId(options.runId === undefined ? `${name}-${randomUUID()}` : options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
     ...workflowOptions(input, { ...options, summary }, settings.taskQueue),
     workflowId: runId,
@@ -469,7 +469,7 @@ export function mergedAttributes(
 export type StartOptions<GivenDeps = unknown> = NewStart<GivenDeps> | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
 
 /** The options of a start that begins a conversation. The deps come first: the compiler names what is missing in this order. */
-type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
+export type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
 
 /** The options of a start without the deps. */
 export type RunOptions = StartSettings & RunOpening;

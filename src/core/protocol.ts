@@ -102,6 +102,7 @@ export function burstKey(key = ''): string {
 
 /** The input of the next execution of a run: the state that the run carries over. */
 export interface ContinuedInput {
+  /** It is read by the code that wrote it. @internal */
   continuedState: ContinueAsNewState;
 }
 

@@ -250,13 +250,13 @@ export function checkWindow(owner: string, window: WindowOptions): WindowOptions
 }
 
 /** The intersection of the types in a union; `Resources` if there are none. */
-type AllOf<Union> = [Union] extends [never]
+export type AllOf<Union> = [Union] extends [never]
   ? Resources
   : (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
     ? All
     : never;
 
-type ResourcesOfTool<Tool> =
+export type ResourcesOfTool<Tool> =
   Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
 
 /** The resources that any of these tools names in the type of its context, and all of the union `Further`. */
@@ -268,7 +268,7 @@ export type ResourcesOfTools<Tools extends readonly (AnyTool | HostedToolDefinit
 export type ResourcesOfAgents<Agents extends readonly AnyAgent[]> = AllOf<ResourcesOf<Agents[number]>>;
 
 /** The resources by name as the option takes them: the live object, or a definition made by `resource()`. */
-type ResourceOption<Needed> = {
+export type ResourceOption<Needed> = {
   [Name in keyof Named<Needed>]: Needed[Name & keyof Needed] | ResourceDefinition<Needed[Name & keyof Needed]>;
 };
 
@@ -282,7 +282,7 @@ export type ResourcesOption<Needed, Provided extends string = never> =
     : { resources?: Omit<ResourceOption<Needed>, Provided> & Resources };
 
 /** The members of an object type that have a name of their own: without its index signature. */
-type Named<Type> = { [Name in keyof Type as string extends Name ? never : number extends Name ? never : Name]: Type[Name] };
+export type Named<Type> = { [Name in keyof Type as string extends Name ? never : number extends Name ? never : Name]: Type[Name] };
 
 /** True if an object of the type must have a member. */
 export type RequiresSomething<Type> = Partial<Named<Type>> extends Named<Type> ? false : true;

@@ -70,20 +70,24 @@ declare const RESOURCES: unique symbol;
 export type AnyCapability = CapabilityDefinition<never, never, never>;
 
 /** The intersection of the arguments of functions in a union; unknown if there are none. */
-type AllArguments<Functions> = [Functions] extends [never] ? unknown : [Functions] extends [(all: infer All) => void] ? All : unknown;
+export type AllArguments<Functions> = [Functions] extends [never]
+  ? unknown
+  : [Functions] extends [(all: infer All) => void]
+    ? All
+    : unknown;
 
 /** A type as the argument of a function, so that a union of them can be made an intersection. Never stands for no type. */
-type Argument<Type> = [Type] extends [never] ? never : (one: Type) => void;
+export type Argument<Type> = [Type] extends [never] ? never : (one: Type) => void;
 
-type DepsArgument<One> = One extends CapabilityDefinition<infer Deps, never, never> ? Argument<Deps> : never;
-type GivenDepsArgument<One> = One extends CapabilityDefinition<never, infer Given, never> ? Argument<Given> : never;
-type ResourcesOfCapability<One> = One extends CapabilityDefinition<never, never, infer Needed> ? Needed : never;
+export type DepsArgument<One> = One extends CapabilityDefinition<infer Deps, never, never> ? Argument<Deps> : never;
+export type GivenDepsArgument<One> = One extends CapabilityDefinition<never, infer Given, never> ? Argument<Given> : never;
+export type ResourcesOfCapability<One> = One extends CapabilityDefinition<never, never, infer Needed> ? Needed : never;
 
 /** The resources that the tools of any of the capabilities name: a union, one member for each of them. */
 export type ResourcesOfCapabilities<Capabilities extends readonly AnyCapability[]> = ResourcesOfCapability<Capabilities[number]>;
 
 /** Deps of a schema and of capabilities: any JSON object if none of them has deps. */
-type AllDeps<Own, OfCapabilities> = [Own] extends [never]
+export type AllDeps<Own, OfCapabilities> = [Own] extends [never]
   ? unknown extends OfCapabilities
     ? JsonObject
     : OfCapabilities

@@ -111,17 +111,17 @@ export type ReadEvents = (options?: EventsOptions) => Promise<RecordedEvents>;
 /** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
-type Scalar = string | number | boolean;
+export type Scalar = string | number | boolean;
 
 /** The type that can be appended to a field: an element of its list. `never` for a scalar. */
-type ElementOf<Field> =
+export type ElementOf<Field> =
   NonNullable<Field> extends readonly (infer Element)[] ? Element : NonNullable<Field> extends Scalar ? never : JsonValue;
 
 /** The type that can be merged into a field: an object. `never` for a scalar. */
-type MergedInto<Field> = NonNullable<Field> extends Scalar ? never : PartOf<Field>;
+export type MergedInto<Field> = NonNullable<Field> extends Scalar ? never : PartOf<Field>;
 
 /** A part of an object, at any depth. */
-type PartOf<Field> =
+export type PartOf<Field> =
   NonNullable<Field> extends readonly unknown[]
     ? JsonObject
     : NonNullable<Field> extends object

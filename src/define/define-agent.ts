@@ -107,7 +107,7 @@ export const AGENT_OPTIONS: OptionReference<AgentOptions<never, never>> = {
 };
 
 /** The agent of given options. */
-type DefinedAgent<
+export type DefinedAgent<
   Output extends z.ZodType,
   Deps extends z.ZodType,
   Tools extends readonly (AnyTool | HostedToolDefinition)[],
@@ -309,10 +309,10 @@ function checkLimits(owner: string, limits: LimitOptions, tools: readonly string
 }
 
 /** The type of an agent's answer: the output of its output schema, or text (or parts, if it has media) without one. */
-type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
+export type OutputFor<Output extends z.ZodType> = [Output] extends [never] ? DefaultOutput : z.output<Output>;
 
 /** The type of the output of a run that did not complete: text, and with a final attempt possibly the answer of that attempt. */
-type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = FinalAttempt extends false
+export type UnfinishedFor<Output extends z.ZodType, FinalAttempt extends boolean> = FinalAttempt extends false
   ? string
   : OutputFor<Output> | string;
 

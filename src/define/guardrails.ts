@@ -128,21 +128,21 @@ export interface GuardrailContext {
 }
 
 /** The context of a check of messages. */
-interface InputContext extends GuardrailContext {
+export interface InputContext extends GuardrailContext {
   readonly type: 'input';
   /** The messages of the user that no guardrail has checked. */
   readonly messages: readonly Extract<ContentItem, { type: 'message' }>[];
 }
 
 /** The context of a check of an answer. */
-interface OutputContext extends GuardrailContext {
+export interface OutputContext extends GuardrailContext {
   readonly type: 'output';
   /** The output that the run would have. */
   readonly output: JsonValue;
 }
 
 /** The context of a check of a tool call. */
-interface ToolCallContext extends GuardrailContext {
+export interface ToolCallContext extends GuardrailContext {
   readonly type: 'tool_call';
   readonly call: CheckedCall;
 }
@@ -179,7 +179,7 @@ const PERSONAL_DATA_PATTERNS = {
   ip_address: /(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])/,
 } as const;
 
-/** A kind of personal data. */
+/** A kind of personal data. @useDeclaredType */
 export type PersonalDataKind = keyof typeof PERSONAL_DATA_PATTERNS;
 
 const PERSONAL_DATA_KINDS = Object.keys(PERSONAL_DATA_PATTERNS) as PersonalDataKind[];

@@ -205,7 +205,7 @@ export interface HookDefinition<Event extends HookEvent = HookEvent> {
 export type AnyHook = { [Event in HookEvent]: HookDefinition<Event> }[HookEvent];
 
 /** A call as the hooks of tools see it. */
-interface CallPayload {
+export interface CallPayload {
   toolName: string;
   callId: string;
   arguments: JsonObject;

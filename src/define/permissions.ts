@@ -53,7 +53,8 @@ export const permissionPart: AgentPart<AgentPermissions, PermissionFields> = {
 /** The lists of rules that a capability may have: those that deny calls or let them wait. What may run at all is its agent's to say. */
 const NARROWING_LISTS = ['deny', 'ask', 'approvalRequired'] as const;
 
-type NarrowingList = (typeof NARROWING_LISTS)[number];
+/** The lists of permissions that a bundle may add to: they only make an agent more careful. @useDeclaredType */
+export type NarrowingList = (typeof NARROWING_LISTS)[number];
 
 /** The rules of a capability: they deny calls, or let them wait for a decision, and never allow one. */
 export type CapabilityPermissions = Pick<PermissionOptions, NarrowingList>;

@@ -5,7 +5,7 @@ import { type AgentOptionsAround, type AgentPart, type BundledPart, mergedList }
 import { nonEmpty, requireKnown } from './option-checks.ts';
 
 /** A URL, as every runtime has it. */
-interface FileUrl {
+export interface FileUrl {
   readonly href: string;
   readonly protocol: string;
 }

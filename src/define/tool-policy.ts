@@ -167,6 +167,7 @@ function oneOf(owner: string, value: unknown, known: readonly string[]): void {
  * The form of a result that is too large for the conversation. `cut`: its beginning, with a marker that gives the number of
  * missing bytes. `spill`: the same, and the whole result goes to the worker's payload store. `error`: an error result with
  * its size, for tools of which half a result is worse than none.
+ * @useDeclaredType
  */
 export type Overflow = (typeof OVERFLOWS)[number];
 

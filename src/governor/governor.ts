@@ -15,7 +15,7 @@ export interface GovernorContext {
 /** Keeps the calls of models within the limits of their providers. */
 export interface Governor {
   readonly name: string;
-  /** Opens the accounts of a worker. */
+  /** Opens the accounts of a worker. @internal */
   open(context: GovernorContext): OpenGovernor;
 }
 

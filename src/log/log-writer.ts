@@ -157,10 +157,12 @@ function stackLines(error: unknown, depth = 0): string[] {
 
 /** The log levels, from everything to nothing. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const;
+/** How much is logged: this level, and those that are worse. @useDeclaredType */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The formats of a log line: text for people, or one JSON object. */
 export const LOG_FORMATS = ['text', 'json'] as const;
+/** The form of a line of the log. @useDeclaredType */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** The level and format of a log. */

@@ -6,7 +6,14 @@ import { type ContentItem, isToolCall, isToolResult } from '../core/domain/conte
 import { defined } from '../core/domain/defined.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
-import { type ConversationEvent, itemsFor, type ModelRequest, patchDangling, type PromptCache } from '../core/domain/model.ts';
+import {
+  partsOfModelName,
+  type ConversationEvent,
+  itemsFor,
+  type ModelRequest,
+  patchDangling,
+  type PromptCache,
+} from '../core/domain/model.ts';
 import { FINAL_ANSWER, resultText } from '../core/domain/tool-calls.ts';
 import type { Folded } from '../core/domain/window.ts';
 import { formattedRequest } from './reply-formats.ts';
@@ -136,7 +143,7 @@ export function buildRequest(
   const { toolChoice: _, ...rest } = settings;
   const answered = withTurns(patchDangling(conversation), { paused });
   const request: ModelRequest = {
-    model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
+    model: partsOfModelName(snapshot.model).id,
     instructions: snapshot.instructions,
     conversation: final ? [...answered, lastWords(snapshot)] : answered,
     tools,

@@ -1,5 +1,5 @@
 import { ModelCallError } from '../core/domain/errors.ts';
-import type { ModelCapabilities } from '../core/domain/model.ts';
+import { partsOfModelName, type ModelCapabilities } from '../core/domain/model.ts';
 import type { ModelPrice } from '../core/domain/usage.ts';
 
 /** Prices by `provider/model`. */
@@ -49,7 +49,7 @@ const CONTEXT_TOKENS: readonly [name: RegExp, tokens: number][] = [
  * and other paths.
  */
 export function contextTokens(model: string, { contextTokens: given }: Pick<ModelCapabilities, 'contextTokens'> = {}): number {
-  const told = typeof given === 'function' ? given(model.slice(model.indexOf('/') + 1)) : given;
+  const told = typeof given === 'function' ? given(partsOfModelName(model).id) : given;
   if (told !== undefined) return told;
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   return CONTEXT_TOKENS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_MODEL_TOKENS;

@@ -1,5 +1,5 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { routePath } from 'hono/route';
+import { matchedRoutes } from 'hono/route';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
@@ -71,7 +71,8 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
-  mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
+  const publicRoutes = [...open, openapiRoute([...ROUTES, ...open])];
+  for (const route of publicRoutes) mountRoute(api, route, settings);
   if (settings.studio) app.route(`${settings.prefix}${STUDIO_PATH}`, studioFiles(settings));
   api.use('*', identifyCaller(client, settings));
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, report)], settings);
@@ -95,13 +96,26 @@ function measureRequests(telemetry: Telemetry, prefix: string): MiddlewareHandle
   return async (context, next) => {
     const begun = performance.now();
     await next();
-    const { method } = context.req;
+    const method = METHODS.has(context.req.method) ? context.req.method : OTHER_METHOD;
     const seconds = (performance.now() - begun) / 1_000;
-    // A path that no route takes is the caller's text.
-    const route = routePath(context, -1).slice(prefix.length);
     const { status } = context.res;
-    telemetry.measure((metrics) => metrics.request({ method, route: route === '/*' || route === '*' ? 'none' : route, status, seconds }));
+    telemetry.measure((metrics) => metrics.request({ method, route: routeOf(context, prefix), status, seconds }));
   };
+}
+
+/** The methods that are named in metrics: any other one is the caller's text. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** The name that the conventions of OpenTelemetry have for such a method. */
+const OTHER_METHOD = '_OTHER';
+
+/**
+ * Returns the pattern of the route that takes a request, as the service's document has it: the first that matches, because a path that is
+ * named as a whole may look like one with a parameter, too. `none`: a path that no route takes is the caller's text.
+ */
+function routeOf(context: Context<ServerEnv>, prefix: string): string {
+  const taken = matchedRoutes(context).find(({ path }) => !path.endsWith('*'));
+  return taken === undefined ? 'none' : taken.path.slice(prefix.length).replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** Returns the request whose response has the head that is asked for. */
@@ -277,18 +291,19 @@ function problemOfPrincipal(principal: Caller['principal']): string | undefined 
 
 /** Adds routes to the service: each checks the rights of the caller, then the request, and then answers. */
 function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
-  const mount = (route: Route): void => {
-    const { method, path } = route.definition;
-    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) =>
-      responseTo(await answerTo(route, context, settings), context.env.allowsDirectText),
-    );
-  };
   const isWhole = ({ definition }: Route): boolean => !definition.path.includes('{');
   const whole = routes.filter(isWhole);
-  for (const route of whole) mount(route);
+  for (const route of whole) mountRoute(app, route, settings);
   // A path that is named as a whole, such as "/v1/runs/counts", is never read as one with a parameter, such as the id of a run.
   for (const path of new Set(whole.map(({ definition }) => definition.path))) app.all(path, (context) => context.notFound());
-  for (const route of routes) if (!isWhole(route)) mount(route);
+  for (const route of routes) if (!isWhole(route)) mountRoute(app, route, settings);
+}
+
+function mountRoute(app: Hono<ServerEnv>, route: Route, settings: ServerSettings): void {
+  const { method, path } = route.definition;
+  app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) =>
+    responseTo(await answerTo(route, context, settings), context.env.allowsDirectText),
+  );
 }
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {

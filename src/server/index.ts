@@ -11,3 +11,8 @@ export { RunTokens, withoutToken } from './auth/run-tokens.ts';
 export type { CallerLimitOptions, Rate } from './limits.ts';
 export type { CorsOptions } from './cors.ts';
 export type { ChatMetadata } from './protocols/ai-sdk/ui-message.ts';
+export type { ApiKey, FileApiKeysOptions } from './auth/api-keys.ts';
+export type { JwtOptions } from './auth/jwt.ts';
+export type { RunToken, RunTokenOptions, RunTokenRequest } from './auth/run-tokens.ts';
+export type { Identity } from '../core/domain/run.ts';
+export type { JwtRights } from './auth/jwt.ts';

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../core/domain/model.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
 import { defined } from '../core/domain/defined.ts';
 import { ATTRIBUTES as A, METRICS, OPERATIONS, SCOPE } from './names.ts';
@@ -8,6 +9,9 @@ const MOST_VALUES = 200;
 
 /** The value that stands for all further ones. */
 const OTHER = 'other';
+
+/** The value of a run that was refused before it had an agent. */
+const NONE = 'none';
 
 /** The buckets of durations in seconds, as the conventions have them. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -238,7 +242,7 @@ export class Metrics {
 
   /** Returns the labels with `other` for values beyond the most of each. */
   #bounded(labels: Readonly<Record<string, string>>): Attributes {
-    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value)]));
+    return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, this.#boundedValue(label, value || NONE)]));
   }
 
   #boundedValue(label: string, value: string): string {
@@ -274,6 +278,6 @@ function recorderOf(
 
 /** Returns the attributes that name a model, given as `provider/model`. */
 export function modelLabels(model: string): Record<string, string> {
-  const slash = model.indexOf('/');
-  return { [A.provider]: model.slice(0, Math.max(0, slash)), [A.requestModel]: model.slice(slash + 1) };
+  const { provider, id } = partsOfModelName(model);
+  return { [A.provider]: provider, [A.requestModel]: id };
 }

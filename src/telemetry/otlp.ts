@@ -3,7 +3,7 @@ import type { AttributeValue } from './provider.ts';
 import type { SpanRecord } from './span-record.ts';
 
 /** A value in the JSON of OTLP. */
-type OtlpValue =
+export type OtlpValue =
   | { stringValue: string }
   | { boolValue: boolean }
   | { intValue: string }
@@ -11,13 +11,13 @@ type OtlpValue =
   | { arrayValue: { values: OtlpValue[] } };
 
 /** An attribute in the JSON of OTLP. */
-interface OtlpAttribute {
+export interface OtlpAttribute {
   key: string;
   value: OtlpValue;
 }
 
 /** A span in the JSON of OTLP. Times are nanoseconds since the epoch, as text. */
-interface OtlpSpan {
+export interface OtlpSpan {
   traceId: string;
   spanId: string;
   parentSpanId?: string;

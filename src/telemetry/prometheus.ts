@@ -46,6 +46,7 @@ export class PrometheusMetrics implements MeterProvider {
   readonly #families = new Map<string, Family>();
   readonly #followed: (() => Iterable<MeasuredElsewhere>)[] = [];
 
+  /** What `telemetry` asks for instruments. @internal */
   getMeter(): ApiMeter {
     return {
       createCounter: (name, { unit = '', description } = {}) => {
@@ -64,7 +65,7 @@ export class PrometheusMetrics implements MeterProvider {
     };
   }
 
-  /** Adds measurements of somebody else, which are asked for them before the page is shown and at least once a second. */
+  /** Adds measurements of somebody else, which are asked for them before the page is shown and at least once a second. @internal */
   follow(updates: () => Iterable<MeasuredElsewhere>): void {
     this.#followed.push(updates);
     // A source that is not read keeps what it measures in a bounded buffer.

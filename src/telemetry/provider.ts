@@ -48,7 +48,7 @@ export interface ApiGauge {
 }
 
 /** What a metric is. */
-interface InstrumentOptions {
+export interface InstrumentOptions {
   unit?: string;
   description?: string;
   advice?: { explicitBucketBoundaries?: number[] };

@@ -72,7 +72,7 @@ export class Telemetry {
   #dropped = 0;
   #repair: ((since: Date) => Promise<RepairedTraces>) | undefined;
 
-  /** `environment`: what the variables `OTEL_*` say, as far as the options do not. */
+  /** `environment`: what the variables `OTEL_*` say, as far as the options do not. @internal */
   constructor(api: Api, options: TelemetryOptions, environment: Partial<OtelEnvironment> = {}) {
     this.#api = api;
     this.#options = options;
@@ -97,6 +97,7 @@ export class Telemetry {
     return this.#dropped;
   }
 
+  /** The instruments in which the worker counts. @internal */
   get metrics(): Metrics {
     this.#metrics ??= new Metrics(this.#options.meterProvider ?? this.#api.meterProvider());
     return this.#metrics;
@@ -105,6 +106,7 @@ export class Telemetry {
   /**
    * Throws a UsageError for a tracer provider that does not take the ids of Longhaul's spans: two workers would then report one run as
    * several traces. The span that shows it is never ended, and so never exported.
+   * @internal
    */
   requireOwnIds(): void {
     if (!this.hasSpans) return;
@@ -121,13 +123,13 @@ export class Telemetry {
     );
   }
 
-  /** Begins a span now. Undefined for a trace that is not recorded, and if the SDK fails. */
+  /** Begins a span now. Undefined for a trace that is not recorded, and if the SDK fails. @internal */
   start({ traceId, isSampled }: RunTrace, start: SpanStart): ApiSpan | undefined {
     if (!this.#isRecorded(traceId, isSampled)) return undefined;
     return this.guarded(() => this.#start({ ...start, traceId }));
   }
 
-  /** Reports a span that has ended. */
+  /** Reports a span that has ended. @internal */
   report({ isSampled }: Pick<RunTrace, 'isSampled'>, { error, endTime, ...start }: SpanRecord): void {
     if (!this.#isRecorded(start.traceId, isSampled)) return;
     this.guarded(() => {
@@ -137,17 +139,17 @@ export class Telemetry {
     });
   }
 
-  /** Marks a span as failed. */
+  /** Marks a span as failed. @internal */
   fail(span: ApiSpan, error: string): void {
     this.guarded(() => span.setStatus({ code: FAILED, message: error }));
   }
 
-  /** Does the work inside of a span: spans that it starts are below it. */
+  /** Does the work inside of a span: spans that it starts are below it. @internal */
   within<Value>(span: ApiSpan | undefined, work: () => Value): Value {
     return span === undefined ? work() : this.#api.within(span, work);
   }
 
-  /** Reports something. An SDK that throws costs a span, and nothing else. */
+  /** Reports something. An SDK that throws costs a span, and nothing else. @internal */
   guarded<Value>(report: () => Value): Value | undefined {
     try {
       return report();
@@ -157,7 +159,7 @@ export class Telemetry {
     }
   }
 
-  /** Counts something. A meter provider that throws costs a measurement, and nothing else. */
+  /** Counts something. A meter provider that throws costs a measurement, and nothing else. @internal */
   measure(count: (metrics: Metrics) => void): void {
     try {
       count(this.metrics);
@@ -166,7 +168,7 @@ export class Telemetry {
     }
   }
 
-  /** Counts spans that are lost. */
+  /** Counts spans that are lost. @internal */
   drop(count = 1): void {
     this.#dropped += count;
     this.measure((metrics) => metrics.dropped(count));
@@ -196,7 +198,7 @@ export class Telemetry {
     return this.#repair(from);
   }
 
-  /** Says how traces are repaired. */
+  /** Says how traces are repaired. @internal */
   repairBy(repair: (since: Date) => Promise<RepairedTraces>): void {
     this.#repair = repair;
   }

@@ -164,6 +164,17 @@ function memolessClient(client: Client): Client {
   return new Client({ connection: client.connection, namespace, identity, interceptors, dataConverter });
 }
 
+/** Ids that a path of the HTTP service has as a word of its own: a run with such an id could not be reached there. */
+export const TAKEN_RUN_IDS: readonly string[] = ['counts'];
+
+/** Returns the id of a run that is to begin. Throws `invalid_input` as `checkRunId` does, and for an id that the HTTP service reads as a word of its own. */
+export function checkNewRunId(runId: unknown): string {
+  const checked = checkRunId(runId);
+  if (!TAKEN_RUN_IDS.includes(checked)) return checked;
+  const path = `/v1/runs/${checked}`;
+  throw new LonghaulError('invalid_input', `The run id is "${checked}", and "${path}" is something else over HTTP: choose another run id`);
+}
+
 /** Returns the id of a run. Throws `invalid_input` for a value that is no text, is empty, or has half of a surrogate pair, which no server can keep. */
 export function checkRunId(runId: unknown): string {
   if (typeof runId === 'string' && runId.trim() !== '' && runId.isWellFormed()) return runId;

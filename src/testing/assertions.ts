@@ -137,7 +137,7 @@ export interface ComparableRun {
   deps: JsonValue;
 }
 
-type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
+export type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
 
 /**
  * Returns a run without ids, times, durations, and digests that are made from ids. The results of two runs with the

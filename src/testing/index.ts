@@ -72,3 +72,4 @@ export {
 export { forbidRealModels, type ForbidOptions } from '../model/models.ts';
 export { type ConformanceCase, memoryStoreConformance } from '../memory/memory-store-conformance.ts';
 export { type StreamSinkCase, streamSinkConformance, type TestedSink } from '../streams/stream-sink-conformance.ts';
+export type { ComparedRun } from './assertions.ts';

@@ -40,7 +40,8 @@ const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'guardrail', now: 15, goal: 15 },
   { name: 'permission', now: 21, goal: 15 },
   { name: 'hook', now: 49, goal: 25 },
-  { name: 'skill', now: 8, goal: 10 },
+  // The entry of the package exports the types of its option, too.
+  { name: 'skill', now: 9, goal: 10 },
   // A limit, as any other: its words and its check stand in one table.
   { name: 'costUsd', now: 12, goal: 12 },
 ];

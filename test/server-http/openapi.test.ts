@@ -38,7 +38,7 @@ test('the document has every route below the prefix', async () => {
   expect(whole.servers).toEqual([{ url: '/api' }]);
 });
 
-test('every refusal that says when to come back names the header for it, and streams take a token in their query', async () => {
+test('every refusal that says when to come back names the header for it, and streams and files take a token in their query', async () => {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as object[] as {
     operationId: string;
     security?: object[];
@@ -52,7 +52,7 @@ test('every refusal that says when to come back names the header for it, and str
     }
   }
   const tokens = operations.filter(({ security = [] }) => security.some((one) => 'runToken' in one));
-  expect(tokens.map(({ operationId }) => operationId).toSorted()).toEqual(['streamRun', 'streamSession']);
+  expect(tokens.map(({ operationId }) => operationId).toSorted()).toEqual(['getFile', 'streamRun', 'streamSession']);
 });
 
 test('streams are described as they are on the wire: events, whose data is the text of an item', () => {

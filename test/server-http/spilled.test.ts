@@ -1,8 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import type { LonghaulClient } from '../../src/client/index.ts';
 import { UsageError } from '../../src/core/domain/errors.ts';
+import type { JsonValue } from '../../src/core/domain/json.ts';
+import { RunTokens } from '../../src/server/auth/run-tokens.ts';
+import type { Caller, Handler, HandlerOptions } from '../../src/server/index.ts';
 import { checkedHandler } from './checked-handler.ts';
-import { answer, clientWithRun } from './requests.ts';
+import { answer, clientWithRun, send } from './requests.ts';
 
 const DIGEST = 'a'.repeat(64);
 const SPILLED = { store: 'file', claim: { key: 'k' }, bytes: 9, sha256: DIGEST };
@@ -38,6 +41,67 @@ test('a file that a model has made is read by its digest, and one that a message
     body: { content: [{ data: 'AAAA' }] },
   });
   expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${'b'.repeat(64)}`)).toMatchObject({ status: 404 });
+});
+
+/** A run whose model has made a file of this type. */
+async function serviceWithFile(mediaType: string, options: HandlerOptions = {}): Promise<Handler> {
+  const said = async function* () {
+    const part = { type: 'image', mediaType, spilled: SPILLED };
+    yield { usage: null, content: [{ type: 'message', role: 'assistant', content: [part] }] };
+    yield { content: [{ type: 'tool_result', content: ['preview'], spilled: { ...SPILLED, sha256: 'c'.repeat(64) } }] };
+  };
+  const readSpilled = async ({ sha256 }: { sha256: string }): Promise<JsonValue[]> =>
+    sha256 === DIGEST ? [{ type: 'image', mediaType, data: Buffer.from('<b>bytes</b>').toString('base64') }] : ['whole'];
+  return checkedHandler(clientWithRun({ events: () => said() }, { readSpilled }), options);
+}
+
+test.each([
+  ['image/png', 'image/png', 'inline'],
+  ['IMAGE/WEBP', 'image/webp', 'inline'],
+  ['audio/mpeg', 'audio/mpeg', 'inline'],
+  ['image/svg+xml', 'application/octet-stream', 'attachment'],
+  ['text/html', 'application/octet-stream', 'attachment'],
+  ['application/pdf', 'application/octet-stream', 'attachment'],
+  ['image/png\r\nset-cookie: a=b', 'application/octet-stream', 'attachment'],
+  ['image/png; charset=x', 'application/octet-stream', 'attachment'],
+])('the bytes of a file of type %j are sent as %s, %s: no page can run them', async (mediaType, type, disposition) => {
+  const handler = await serviceWithFile(mediaType);
+  const response = await send(handler, 'GET', `/v1/runs/r/files/${DIGEST}`);
+  expect([response.status, await response.text()]).toEqual([200, '<b>bytes</b>']);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': type,
+    'content-disposition': disposition,
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+  expect(response.headers.has('set-cookie')).toBe(false);
+});
+
+test('only files of models have bytes, and only for a reader of the run', async () => {
+  const handler = await serviceWithFile('image/png');
+  expect(await answer(handler, 'GET', `/v1/runs/r/files/${'c'.repeat(64)}`)).toMatchObject({
+    status: 404,
+    body: { code: 'spilled_not_found' },
+  });
+  expect(await answer(handler, 'GET', `/v1/runs/r/files/${'b'.repeat(64)}`)).toMatchObject({ status: 404 });
+  expect(await answer(handler, 'GET', '/v1/runs/r/files/k')).toMatchObject({ status: 422 });
+  const writer = await serviceWithFile('image/png', { authenticate: () => ({ id: 'x', scopes: ['runs:write'] }) });
+  expect((await answer(writer, 'GET', `/v1/runs/r/files/${DIGEST}`)).status).toBe(403);
+  const nobody = await serviceWithFile('image/png', { authenticate: () => undefined });
+  expect((await answer(nobody, 'GET', `/v1/runs/r/files/${DIGEST}`)).status).toBe(401);
+});
+
+test('a page names a token of the run in the URL of a file, and of no other content', async () => {
+  const secret = 'a secret of thirty-two bytes, or more';
+  const handler = await serviceWithFile('image/png', { authenticate: () => undefined, tokenSecrets: [secret] });
+  const caller: Caller = { id: 'ada', scopes: ['runs:read'] };
+  const tokens = new RunTokens({ secrets: [secret] });
+  const tokenOf = async (runId: string): Promise<string> => (await tokens.make(caller, { runId })).token;
+  const path = `/v1/runs/r/files/${DIGEST}`;
+  expect((await send(handler, 'GET', `${path}?token=${await tokenOf('r')}`)).status).toBe(200);
+  expect((await send(handler, 'GET', `${path}?token=${await tokenOf('other')}`)).status).toBe(404);
+  expect((await send(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}?token=${await tokenOf('r')}`)).status).toBe(401);
 });
 
 test('content that a caller has named in an earlier conversation is not read', async () => {

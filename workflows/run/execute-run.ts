@@ -99,12 +99,22 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   return runEnd;
 }
 
-/** Hands the process of the worker what the trace of the run shows of the record since the last time. It adds nothing to the history. */
+/** Counts a run whose input was refused: it has begun and ended. */
+export function reportRefused(run: LiveRun, result: RunResultFields): void {
+  longhaul.runStarted(run.agentName);
+  reportTrace(run, result);
+}
+
+/**
+ * Hands the process of the worker what the trace of the run shows of the record since the last time. It adds nothing to the history. In a
+ * replay nobody would hear it, so nothing is made.
+ */
 function reportTrace(run: LiveRun, result?: RunResultFields): void {
   const { firstOffset = 0, context: { events } = { events: [] }, steps = [] } = run.state ?? {};
   const turns = endedTurns(run.state ?? {});
   const shown = run.traced ?? { events: 0, steps: 0, turns: 0 };
   run.traced = { events: events.length, steps: steps.length, turns: turns.length };
+  if (workflowInfo().unsafe.isReplaying) return;
   const part = tracedPart({
     agentName: result?.agentName ?? run.agentName,
     firstOffset: firstOffset + shown.events,

@@ -25,13 +25,13 @@ export interface AiSdkBatch {
   doCancelBatch?(options: BatchOperation): PromiseLike<unknown>;
 }
 
-interface BatchOperation {
+export interface BatchOperation {
   batchId: string;
   abortSignal?: AbortSignal;
 }
 
 /** The result of a request. A package may set any member wrongly. */
-interface BatchItemResult {
+export interface BatchItemResult {
   id?: unknown;
   status?: unknown;
   result?: unknown;

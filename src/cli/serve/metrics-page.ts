@@ -17,7 +17,7 @@ export interface CommandTelemetry {
 
 /**
  * Returns the telemetry of a worker or a service: that of the module, and with `--metrics-port` one with a page for Prometheus. Throws a
- * UsageError if the module sends its metrics elsewhere.
+ * UsageError if the module sends its metrics elsewhere, and for an address without a port.
  */
 export async function commandTelemetry(
   output: Pick<Output, 'note'>,
@@ -25,6 +25,8 @@ export async function commandTelemetry(
   agentsModule: Pick<AgentsModule, 'telemetry'> | undefined,
 ): Promise<CommandTelemetry> {
   const given = agentsModule?.telemetry;
+  if (port === undefined && host !== undefined)
+    throw new UsageError('--metrics-host: it is the address of the metrics, which need a port: add --metrics-port 9464');
   if (port === undefined) return { ...defined({ telemetry: given }), close: async () => undefined };
   const telemetry = given ?? (await metricsAlone());
   const { page } = telemetry;

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../domain/model.ts';
 import { ActivityFailure, type ActivityOptions, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
 import type { ApprovalRequirement } from '../domain/approvals.ts';
@@ -382,12 +383,12 @@ export function pauseMs(times: number): number {
 /** Returns the summary of a model call: `step 2 · gpt-x · 3 messages new`. */
 export function modelSummary(call: ModelCall, model: string): string {
   const messages = call.newEvents === 1 ? '1 message new' : `${call.newEvents} messages new`;
-  return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${model.slice(model.indexOf('/') + 1)} · ${messages}`);
+  return summaryText(`step ${call.step}${call.final ? ' (final)' : ''} · ${partsOfModelName(model).id} · ${messages}`);
 }
 
 /** Returns the summary of a compaction: `compaction · gpt-x · 34 events summarised`. */
 export function compactionSummary(events: number, model: string): string {
-  return summaryText(`compaction · ${model.slice(model.indexOf('/') + 1)} · ${events} events summarised`);
+  return summaryText(`compaction · ${partsOfModelName(model).id} · ${events} events summarised`);
 }
 
 /** The most bytes of a thought, and of the arguments next to it. The model's answer and the call have the whole. */

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../domain/model.ts';
 import { ActivityCancellationType, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { type AgentSnapshot, MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { jsonBytes } from '../domain/byte-budgets.ts';
@@ -37,9 +38,7 @@ export function burstRequest(
     // The run can make the calls itself.
     isOptional: true,
     options: {
-      summary: summaryText(
-        `from step ${call.step} · ${model.slice(model.indexOf('/') + 1)} · up to ${most} ${most === 1 ? 'step' : 'steps'}`,
-      ),
+      summary: summaryText(`from step ${call.step} · ${partsOfModelName(model).id} · up to ${most} ${most === 1 ? 'step' : 'steps'}`),
       startToCloseTimeout: burstMs(run.snapshot, call),
       scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
       heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,

@@ -1,3 +1,4 @@
+import { partsOfModelName } from './model.ts';
 import { type ContentItem, isToolCall, type ToolCall } from './content.ts';
 import { defined } from './defined.ts';
 import type { JsonObject } from './json.ts';
@@ -25,7 +26,7 @@ export interface AgentRecord {
  * beside the steps. A call that has no result yet has an open span.
  */
 export function agentTrace({ agentName, model, startTime }: AgentTraceHeader, { events, steps }: AgentRecord): ExecutionTrace {
-  const backendName = model.slice(0, Math.max(0, model.indexOf('/')));
+  const { provider: backendName } = partsOfModelName(model);
   const builder = new AgentTracer(startTime, steps);
   for (const event of events) builder.add(event);
   const last = events.at(-1);

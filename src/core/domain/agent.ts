@@ -80,7 +80,7 @@ const TOOL_CHOICE = s.either(
   s.closedObject({ required: s.TRUE, every: s.optional(s.FLAG) }),
 );
 
-/** The choice of tools that an agent makes for its model. */
+/** The choice of tools that an agent makes for its model. @useDeclaredType */
 export type ToolChoice = s.ValueOf<typeof TOOL_CHOICE>;
 
 /** The choice of tools in one model call. */
@@ -392,6 +392,7 @@ const FLOW_KIND = s.oneOf('sequential', 'loop', 'parallel');
 /**
  * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one.
  * `parallel`: all act at the same time, each in a separate run.
+ * @useDeclaredType
  */
 export type FlowKind = s.ValueOf<typeof FLOW_KIND>;
 
@@ -436,7 +437,7 @@ export const TRANSFER_TO_AGENT = 'transfer_to_agent';
 export const DEFAULT_MAX_HANDOFFS = 10;
 
 /** The agents that an agent may hand the run over to, pinned in its snapshot. */
-interface HandoffPolicy {
+export interface HandoffPolicy {
   /** Their names. */
   agents: string[];
   /** The most handoffs of a run that begins with the agent. */

@@ -96,7 +96,7 @@ export const RAISE_LIMITS = 'raise_limits';
 
 export const REMEMBER = s.oneOf('tool', 'arguments');
 
-/** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. */
+/** The further calls to which a decision applies: all calls of the tool, or only those with equal arguments. @useDeclaredType */
 export type Remember = s.ValueOf<typeof REMEMBER>;
 
 const DECISION_MEMBERS = {

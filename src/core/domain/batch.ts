@@ -6,12 +6,13 @@ import type { Spent } from './usage.ts';
 /** The tiers of a run: `batch` buys the tokens of its model calls in batches of the provider, for half the money and some hours of time. */
 export const TIERS = ['interactive', 'batch'] as const;
 
-/** The way in which the model calls of a run are made. */
+/** The way in which the model calls of a run are made. @useDeclaredType */
 export type Tier = (typeof TIERS)[number];
 
 /** What happens to calls that a batch has not answered in time. */
 export const ON_EXPIRED = ['interactive', 'retry', 'fail'] as const;
 
+/** What a call does whose batch has not answered in time: an ordinary call (`interactive`), another batch (`retry`), or `fail`. @useDeclaredType */
 export type OnExpired = (typeof ON_EXPIRED)[number];
 
 /** How the calls of one provider are collected into batches. */
@@ -74,6 +75,8 @@ export interface FilledBatch {
   records?: Record<string, object[]>;
   /** Why the provider takes no batch with these calls. */
   failure?: BatchFailure;
+  /** How often its activities have failed for good since then. */
+  failures?: number;
 }
 
 /** The error of a batch, or of one of its calls. */

@@ -36,7 +36,7 @@ const AUDIO = s.closedObject({ type: s.fixed('audio'), ...SOURCE, format: s.opti
 const VIDEO = s.closedObject({ type: s.fixed('video'), ...SOURCE, format: s.optional(s.TEXT) });
 const FILE = s.closedObject({ type: s.fixed('file'), ...SOURCE, name: s.optional(s.TEXT) });
 
-/** A piece of a message: text, or media by URL or by small inline data (base64). */
+/** A piece of a message: text, or media by URL or by small inline data (base64). @useDeclaredType */
 export type ContentPart =
   | s.ValueOf<typeof TEXT_PART>
   | s.ValueOf<typeof IMAGE>
@@ -51,7 +51,7 @@ export const MESSAGE_CONTENT: s.Shape<string | ContentPart[]> = s.either(s.TEXT,
 
 const ROLE = s.oneOf('system', 'user', 'assistant');
 
-/** The speaker of a message. */
+/** The speaker of a message. @useDeclaredType */
 export type Role = s.ValueOf<typeof ROLE>;
 
 const NAME = s.boundedText({ minLength: 1 });
@@ -156,6 +156,7 @@ export const MESSAGE_MODE = s.oneOf('queue', 'steer', 'interrupt');
 /**
  * The moment at which the model reads a message. `queue`: after the current step and all its calls. `steer`: before the next
  * model call; calls that wait or have not started are given up. `interrupt`: at once; the running model call is given up as well.
+ * @useDeclaredType
  */
 export type MessageMode = s.ValueOf<typeof MESSAGE_MODE>;
 

@@ -81,6 +81,7 @@ export const EXECUTION_ERROR_KINDS = [
   'protocol',
 ] as const;
 
+/** Why code of a model failed. @useDeclaredType */
 export type ExecutionErrorKind = (typeof EXECUTION_ERROR_KINDS)[number];
 
 /** Kinds of errors after which nothing can be said of the names and values that the code has left: they are lost. */

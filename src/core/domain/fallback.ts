@@ -69,7 +69,7 @@ const TRIED_MODEL = s.object({
   code: s.TEXT,
 });
 
-/** A model that was asked before the one that answered, and how it failed. */
+/** A model that was asked before the one that answered, and how it failed. @useDeclaredType */
 export type TriedModel = s.ValueOf<typeof TRIED_MODEL>;
 
 const SKIPPED_MODEL = s.object({
@@ -83,7 +83,7 @@ const SKIPPED_MODEL = s.object({
   reason: s.oneOf('cooling_down', 'too_small', 'no_hosted_tool', 'long_wait'),
 });
 
-/** A model in front of the one that answered that was not asked. */
+/** A model in front of the one that answered that was not asked. @useDeclaredType */
 export type SkippedModel = s.ValueOf<typeof SKIPPED_MODEL>;
 
 /** The model that gave an answer, on the event of the answer and in its step. */

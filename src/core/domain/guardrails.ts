@@ -3,7 +3,7 @@ import type { Spent } from './usage.ts';
 /** The kinds of guardrails: they check messages to the agent, its answer, or the calls that it makes. */
 export const GUARDRAIL_TYPES = ['input', 'output', 'tool_call'] as const;
 
-/** The kind of a guardrail. */
+/** The kind of a guardrail. @useDeclaredType */
 export type GuardrailType = (typeof GUARDRAIL_TYPES)[number];
 
 /** A guardrail as it is pinned for a run. */

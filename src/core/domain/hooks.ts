@@ -17,7 +17,7 @@ export const HOOK_EVENTS = [
   'handoff',
 ] as const;
 
-/** A named point of a run at which hooks are called. */
+/** A named point of a run at which hooks are called. @useDeclaredType */
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
 /** The events about the calls of a response, before they start. */

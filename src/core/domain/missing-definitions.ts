@@ -4,7 +4,7 @@ import { withoutStreamedOutput } from './stream.ts';
 import { nearestName } from './text.ts';
 
 /** The kinds of definitions that a run needs and a worker may lack, in the words of the messages. */
-type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'activity' | (string & {});
+export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'activity' | (string & {});
 
 /** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {

@@ -285,6 +285,12 @@ export function unknownHostedTool(
  */
 export type ModelName = `${string}/${string}`;
 
+/** Returns the name of the provider, and its own name of the model. A name without a slash has no provider. */
+export function partsOfModelName(model: string): { provider: string; id: string } {
+  const slash = model.indexOf('/');
+  return { provider: model.slice(0, Math.max(0, slash)), id: model.slice(slash + 1) };
+}
+
 /** Returns the name if it is `provider/model`; otherwise throws a UsageError that begins with `owner`. */
 export function modelName(owner: string, model: string): ModelName {
   const slash = model.indexOf('/');

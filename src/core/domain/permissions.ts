@@ -9,6 +9,7 @@ export const PERMISSION_MODES = ['default', 'permissive', 'strict'] as const;
 /**
  * `default`: calls run, but those that `approvalRequired` names wait for a decision. `permissive`: `approvalRequired` does not
  * hold, and only calls of tools with the category `execute` wait. `strict`: only what `allow` names may be called, and each call waits.
+ * @useDeclaredType
  */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 

@@ -230,7 +230,7 @@ export const BEFORE_TURN_RECEIPT = s.object({
 });
 
 /** Answer of the Update `refresh`. */
-export type RefreshReceipt = s.ValueOf<typeof BEFORE_TURN_RECEIPT>;
+export interface RefreshReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}
 
 /** Answer of the Update `reset`. */
-export type ResetReceipt = s.ValueOf<typeof BEFORE_TURN_RECEIPT>;
+export interface ResetReceipt extends s.ValueOf<typeof BEFORE_TURN_RECEIPT> {}

@@ -9,14 +9,14 @@ import * as s from './shape.ts';
  */
 export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const;
 
-/** The status of a run that has ended. */
+/** The status of a run that has ended. @useDeclaredType */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 export const TERMINAL_STATUS: s.Shape<TerminalStatus> = s.oneOf(...TERMINAL_STATUSES);
 
 /** The statuses that a run can have. `idle`: a session that waits for a message. */
 export const RUN_STATUSES = ['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES] as const;
 
-/** The status of a run at any moment. `idle`: a session that waits for a message. */
+/** The status of a run at any moment. `idle`: a session that waits for a message. @useDeclaredType */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 export const RUN_STATUS: s.Shape<RunStatus> = s.oneOf(...RUN_STATUSES);
 
@@ -117,7 +117,7 @@ export const RUN_SUBJECT: s.Shape<RunSubject> = s.object(SUBJECT_MEMBERS, {
 });
 
 /** The subject of a notice. */
-type NoticeCode =
+export type NoticeCode =
   /** A tool was left out or made usable, because its server describes it wrongly. */
   | 'tool_adapted'
   /** The provider refused a request, and answered it in another form. */

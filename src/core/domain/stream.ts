@@ -15,10 +15,10 @@ const INPUT_DELTA = s.object({
 });
 const DATA_DELTA = s.object({ type: s.fixed('data'), callId: s.TEXT, name: s.TEXT, data: s.ANY_JSON });
 
-/** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. */
+/** A piece of a model's answer as it arrives. It is provisional: the event of the response holds the whole answer, checked. @useDeclaredType */
 export type ModelDelta = s.ValueOf<typeof TEXT_DELTA> | s.ValueOf<typeof REASONING_DELTA> | s.ValueOf<typeof INPUT_DELTA>;
 
-/** A piece of live output. `data`: a tool has called `context.emit(name, data)`. */
+/** A piece of live output. `data`: a tool has called `context.emit(name, data)`. @useDeclaredType */
 export type Delta = ModelDelta | s.ValueOf<typeof DATA_DELTA>;
 export const DELTA: s.Shape<Delta> = s.union(TEXT_DELTA, REASONING_DELTA, INPUT_DELTA, DATA_DELTA);
 

@@ -27,7 +27,7 @@ export interface WaitDeadline {
   summary: string;
 }
 
-/** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`. */
+/** A time span: milliseconds, or text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`. @useDeclaredType */
 export type Duration = number | `${number}${keyof typeof UNITS}`;
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

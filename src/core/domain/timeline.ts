@@ -6,6 +6,7 @@ import * as s from './shape.ts';
  */
 const SPAN_KIND = s.oneOf('model', 'tool', 'own', 'task', 'person', 'child');
 
+/** What a time of a run was spent on. @useDeclaredType */
 export type SpanKind = s.ValueOf<typeof SPAN_KIND>;
 
 const FAILED_ATTEMPT = s.object({

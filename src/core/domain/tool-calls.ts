@@ -59,7 +59,7 @@ export const NOT_RUN = {
   not_started: 'not started',
 } as const;
 
-/** The reason why a call did not run. */
+/** The reason why a call did not run. @useDeclaredType */
 export type NotRun = keyof typeof NOT_RUN;
 
 const REASONS = Object.keys(NOT_RUN) as NotRun[];

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { isoTime, roundedMs } from './time.ts';
 
-interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
+export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
   /** ISO 8601. */
   timestamp: string;
 }
@@ -177,7 +177,7 @@ export const TRACE_EVENT_TYPES = [
   'confidence_check',
 ] as const;
 
-/** The type of an event of a trace. */
+/** The type of an event of a trace. @useDeclaredType */
 export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
 /** One event of a trace. Fields that say nothing are absent. */

@@ -127,7 +127,7 @@ export interface StepErrorContext {
 }
 
 /** Something that the checks of an answer found: the rule of the validator, an anchor, or the form that the step declares. */
-interface StepViolation extends Pick<Violation, 'message' | 'severity'>, Partial<Pick<Violation, 'expected' | 'actual'>> {
+export interface StepViolation extends Pick<Violation, 'message' | 'severity'>, Partial<Pick<Violation, 'expected' | 'actual'>> {
   rule: Violation['rule'] | 'anchor' | 'form';
   /** The name of the anchor, for the rule `anchor`. */
   anchor?: string;

@@ -1,3 +1,4 @@
+import { partsOfModelName } from '../domain/model.ts';
 import { defined } from '../domain/defined.ts';
 import { type JsonObject, parsedJson } from '../domain/json.ts';
 import { isBlock, kindOf, modelsOf, type ProgramDocument, type UnitDocument } from '../domain/program-document.ts';
@@ -240,7 +241,7 @@ interface TraceHeader {
 /** Returns the names that the trace of a program begins with. */
 export function traceNames(document: ProgramDocument): Pick<TraceHeader, 'programName' | 'backendName'> {
   const [model = ''] = [document.model, ...modelsOf(document)].filter((one) => one !== undefined && one !== '');
-  return { programName: document.name, backendName: model.slice(0, Math.max(0, model.indexOf('/'))) };
+  return { programName: document.name, backendName: partsOfModelName(model).provider };
 }
 
 /** Answer of the `trace` query: the lines of the trace that a page of events stands for. Offsets are those of events. */

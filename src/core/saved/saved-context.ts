@@ -55,7 +55,7 @@ export interface SavedMessage {
 
 export const SAVED_ROLES = ['system', 'user', 'assistant', 'tool'] as const;
 
-/** The role of a message. */
+/** The role of a message. @useDeclaredType */
 export type SavedRole = (typeof SAVED_ROLES)[number];
 
 /** The usage of a saved context. The counters of the cache are absent if nothing is known of them. */

@@ -28,10 +28,10 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
 }
 
 /** The type of input that a start of a program takes. */
-type GivenInputFor<Input> = Input extends z.ZodType ? z.input<Input> : JsonObject;
+export type GivenInputFor<Input> = Input extends z.ZodType ? z.input<Input> : JsonObject;
 
 /** The type of a program's input as its schema parses it. */
-type InputFor<Input> = Input extends z.ZodType ? z.output<Input> : JsonObject;
+export type InputFor<Input> = Input extends z.ZodType ? z.output<Input> : JsonObject;
 
 /**
  * Defines a program. Its steps are made with the functions of `longhaul/program`, or written as parts of a document. Throws a

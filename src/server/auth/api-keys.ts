@@ -114,7 +114,7 @@ function randomText(length: number): string {
 }
 
 /** The options of a store of API keys in a file. */
-interface FileApiKeysOptions {
+export interface FileApiKeysOptions {
   /** The path of the file, created with the first key. */
   file: string;
 }

@@ -224,7 +224,7 @@ async function boundedText({ body, status }: Response): Promise<string> {
 const JWT_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
 
 /** The rights that the claims of a token stand for. */
-interface JwtRights {
+export interface JwtRights {
   /** Names the caller. Default: the claim `sub`. */
   id?: string;
   /** Whom the caller acts for. Absent: it reaches all runs of the namespace. */

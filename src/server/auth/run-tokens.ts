@@ -11,12 +11,12 @@ export const RUN_TOKEN_SCOPES = ['runs:read', 'approvals:decide'] as const satis
 export const MAX_RUN_TOKEN_MINUTES = 60;
 
 /** The options of run tokens. */
-interface RunTokenOptions {
+export interface RunTokenOptions {
   /** The secrets of at least 32 bytes: the first one signs, and all verify. To change it, put the new one first, and remove the old one an hour later. */
   secrets: readonly string[];
 }
 
-interface RunTokenRequest {
+export interface RunTokenRequest {
   runId: string;
   /** Default 15, at most 60. */
   minutes?: number;
@@ -24,7 +24,7 @@ interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
-interface RunToken {
+export interface RunToken {
   token: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;
@@ -126,11 +126,14 @@ export function bearsRunToken(request: Request): boolean {
   return tokenInUrl(request) !== undefined || (bearer !== undefined && typeOf(bearer) === RUN_TOKEN_TYPE);
 }
 
+/** The paths that pages read without headers: streams, by an `EventSource`, and files of models, as images. */
+const URLS_WITH_TOKENS = /\/stream$|\/files\/[\da-f]{64}$/;
+
 /** Returns the token in the URL of a request; undefined if the request may not have one there. */
 function tokenInUrl({ method, url }: Request): string | undefined {
   if (method !== 'GET') return undefined;
   const { pathname, searchParams } = new URL(url);
-  return pathname.endsWith('/stream') ? (searchParams.get('token') ?? undefined) : undefined;
+  return URLS_WITH_TOKENS.test(pathname) ? (searchParams.get('token') ?? undefined) : undefined;
 }
 
 function typeOf(token: string): string | undefined {

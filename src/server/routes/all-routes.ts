@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { USER_STORES } from '../../client/forget-options.ts';
-import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionOptions } from '../../client/session-options.ts';
 import type { StartOptions } from '../../client/start-workflow.ts';
-import type { ContentItem, SpilledContent } from '../../core/domain/content.ts';
 import { defined } from '../../core/domain/defined.ts';
-import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors.ts';
 import { canonicalJson, type JsonValue } from '../../core/domain/json.ts';
-import type { Event } from '../../core/domain/record.ts';
 import { isoTime } from '../../core/domain/time.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
@@ -39,10 +36,11 @@ import { CHANGE_RUN_ROUTES, RUN_APPROVAL_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES } from './runs/read-run.ts';
 import { RUN_DETAIL_ROUTES } from './runs/run-details.ts';
 import { RUN_RECORD_ROUTES, STREAM_ROUTES } from './runs/run-records.ts';
+import { SPILLED_ROUTES } from './runs/spilled.ts';
 import { CHANGE_SESSION_ROUTES, TALK_ROUTES } from './sessions.ts';
-import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route, runParams } from '../route.ts';
+import { defineRoute, ok, READ_PROBLEMS, type Reply, type Route } from '../route.ts';
 import { openSessionBody, runStarted, sessionOpened, startProgramBody, startRunBody } from '../schemas/requests.ts';
-import { component, jsonObject, jsonValue, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
+import { component, jsonObject, list, MOST, runIdText, timestamp } from '../schemas/values.ts';
 
 const RUN_ID = 'startRun';
 
@@ -71,34 +69,6 @@ const startRunRoute = defineRoute(
       ({ agent: _, ...options }) => client.start(known, options as StartOptions),
       (runId) => noticeOfUnseen(client.temporal, caller, typeof known === 'string' ? { kind: 'agent', name: known, runId } : undefined),
     );
-  },
-);
-
-/**
- * Reads the content of a tool result that was too large for the conversation, or of a file that a model has made. A caller names it by its
- * digest: only what tools and models of this very run have returned is read.
- */
-const spilledRoute = defineRoute(
-  {
-    method: 'GET',
-    path: '/v1/runs/{runId}/spilled/{sha256}',
-    id: 'getSpilled',
-    tag: 'runs',
-    summary: 'Read the whole content of a tool result that was spilled, or of a file that a model has made',
-    scope: 'runs:read',
-    params: runParams.extend({
-      sha256: z
-        .string()
-        .regex(/^[\da-f]{64}$/)
-        .describe('The `sha256` of `spilled`, as the event or the step has it.'),
-    }),
-    responses: ok(component('SpilledResult', z.object({ content: z.array(jsonValue) })), 'The content.'),
-    problems: [...READ_PROBLEMS, 'spilled_not_found', 'spilled_unavailable', 'payload_store_failed'],
-  },
-  async ({ params: { runId, sha256 }, client }) => {
-    const spilled = await spilledIn(client.handle(runId).events(), sha256);
-    if (spilled !== undefined) return { status: 200, body: { content: await spilledContentOf(client, spilled) } };
-    throw new LonghaulError('spilled_not_found', `Run "${runId}" has spilled no content of that digest`);
   },
 );
 
@@ -355,7 +325,7 @@ export const ROUTES: readonly Route[] = [
   ...READ_RUN_ROUTES,
   ...RUN_RECORD_ROUTES,
   ...RUN_DETAIL_ROUTES,
-  spilledRoute,
+  ...SPILLED_ROUTES,
   ...CHANGE_RUN_ROUTES,
   ...STREAM_ROUTES,
   ...RUN_APPROVAL_ROUTES,
@@ -371,32 +341,6 @@ export const ROUTES: readonly Route[] = [
   ...USER_ROUTES,
   ...CHAT_ROUTES,
 ];
-
-async function spilledIn(events: AsyncIterable<Event>, sha256: string): Promise<SpilledContent | undefined> {
-  for await (const { content, given, usage } of events) {
-    // What a caller has given as an earlier conversation names any content it likes.
-    if (given) continue;
-    const found = content.flatMap((item) => spilledOf(item, usage !== undefined)).find((one) => one.sha256 === sha256);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** Returns what an item has in the payload store. A message has something there only if a model of this run has said it. */
-function spilledOf(item: ContentItem, isOfModel: boolean): SpilledContent[] {
-  if (item.type === 'tool_result') return item.spilled === undefined ? [] : [item.spilled];
-  if (item.type !== 'message' || !isOfModel || typeof item.content === 'string') return [];
-  return item.content.flatMap((part) => (part.type === 'text' || part.spilled === undefined ? [] : [part.spilled]));
-}
-
-async function spilledContentOf(client: LonghaulClient, spilled: SpilledContent): Promise<unknown[]> {
-  try {
-    return await client.readSpilled(spilled);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new LonghaulError('spilled_unavailable', 'The service has no payload store', { cause: error });
-  }
-}
 
 /** Returns the id if the caller reaches the session. Throws `run_exists` otherwise: the id is taken by another principal. */
 async function ownSession(id: string, reach: () => Promise<unknown>): Promise<string> {

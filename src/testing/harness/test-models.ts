@@ -1,5 +1,5 @@
 import { errorMessage, UsageError } from '../../core/domain/errors.ts';
-import { type ModelClient, type ModelName, type ModelRequest, unknownHostedTool } from '../../core/domain/model.ts';
+import { partsOfModelName, type ModelClient, type ModelName, type ModelRequest, unknownHostedTool } from '../../core/domain/model.ts';
 
 /** The models of a test by their names, `provider/model`. */
 export type ModelsByName = Readonly<Record<ModelName, ModelClient>>;
@@ -16,7 +16,7 @@ function isClient(model: TestModel | undefined): model is ModelClient {
 
 /** Returns the providers of a test. Throws a UsageError if it has no model, or none of a name that is used. */
 export function providersOfTest(what: string, model: TestModel | undefined, names: readonly string[]): Record<string, ModelClient> {
-  const providers = [...new Set(names.map(providerOf))];
+  const providers = [...new Set(names.map((name) => partsOfModelName(name).provider))];
   if (isClient(model)) return Object.fromEntries(providers.map((provider) => [provider, model]));
   if (typeof model !== 'object' || model === null || Object.keys(model).length === 0)
     throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
@@ -28,13 +28,9 @@ export function providersOfTest(what: string, model: TestModel | undefined, name
   return Object.fromEntries(providers.map((provider) => [provider, modelsOfProvider(provider, models)]));
 }
 
-function providerOf(name: string): string {
-  return name.slice(0, Math.max(0, name.indexOf('/')));
-}
-
 /** Returns the provider that has these models, each with a script of its own. */
 function modelsOfProvider(provider: string, models: ReadonlyMap<string, ModelClient>): ModelClient {
-  const own = [...models].filter(([name]) => providerOf(name) === provider).map(([, model]) => model);
+  const own = [...models].filter(([name]) => partsOfModelName(name).provider === provider).map(([, model]) => model);
   const modelOf = ({ model }: ModelRequest): ModelClient => {
     const found = models.get(`${provider}/${model}`);
     if (found === undefined) throw new UsageError(`the test has no model "${provider}/${model}": add it to "model"`);

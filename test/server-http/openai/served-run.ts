@@ -9,20 +9,29 @@ import type { ToldRun } from './told-run.ts';
 /** The agent that runs are of. */
 export const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
-/** A service whose only run is this one, and the starts that it was asked for. */
+/** A service whose only run is this one, the starts that it was asked for, and the offsets of the pages of the record that it has read. */
 export function served(
   run: ToldRun,
-  options: HandlerOptions & { caller?: Partial<Caller> } = {},
-): { handler: Handler; calls: unknown[][] } {
-  const { caller, ...rest } = options;
+  options: HandlerOptions & { caller?: Partial<Caller>; removed?: number } = {},
+): { handler: Handler; calls: unknown[][]; pages: number[] } {
+  const { caller, removed = 0, ...rest } = options;
   const calls: unknown[][] = [];
+  const pages: number[] = [];
   async function* stream() {
     yield* run.items;
   }
   async function* events() {
     yield* run.events;
   }
+  // Pages of the record, as a worker answers them: the end of the record has an empty one.
+  const context = async ({ from = 0 }: { from?: number } = {}) => {
+    const total = removed + run.events.length;
+    if (from < removed) throw new LonghaulError('history_removed', 'The server has removed it');
+    if (from < total) pages.push(from);
+    return { from, total, events: run.events.slice(from - removed, from - removed + 15) };
+  };
   const methods = {
+    context,
     stream: ({ signal: _ }: { signal: AbortSignal }) => stream(),
     events,
     status: async () => ({
@@ -58,5 +67,5 @@ export function served(
     onError: () => undefined,
     ...rest,
   });
-  return { handler, calls };
+  return { handler, calls, pages };
 }

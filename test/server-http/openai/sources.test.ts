@@ -42,6 +42,23 @@ test('a completion has the pages of its answer as annotations, also if it is str
   expect(deltas.flatMap((delta) => ('annotations' in delta ? [delta.annotations] : []))).toEqual([chatCited('Wait\n\n'.length)]);
 });
 
+test('a completion reads the end of the record alone, also of a run whose beginning the server has removed', async () => {
+  const run = new ToldRun();
+  for (let step = 0; step < 300; step += 1) run.answer(`e${step}`, 'Wait', { id: `c${step}`, name: 'search', arguments: {} });
+  run.event('e', text('Far: moon.'), { usage: null, sources: SOURCES });
+  for (let note = 0; note < 30; note += 1) run.event(`n${note}`, []);
+  const { handler, pages } = served(run.end('Far: moon.'));
+  const { choices } = await openaiFor(handler).chat.completions.create({ model: 'clerk', messages: [{ role: 'user', content: 'Q' }] });
+  expect(choices[0]?.message.annotations).toEqual(chatCited(0));
+  expect(Math.min(...pages)).toBeGreaterThan(280);
+  const removed = served(new ToldRun().end('Far: moon.'), { removed: 500 });
+  const completion = await openaiFor(removed.handler).chat.completions.create({
+    model: 'clerk',
+    messages: [{ role: 'user', content: 'Q' }],
+  });
+  expect(completion.choices[0]?.message).toMatchObject({ content: 'Far: moon.' });
+});
+
 test('an answer that is not the text of the model has no annotations', async () => {
   const run = new ToldRun().event('e1', text('Far: moon.'), { usage: null, sources: SOURCES }).end({ far: true });
   const completion = await openaiFor(served(run).handler).chat.completions.create({

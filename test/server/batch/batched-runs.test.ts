@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
-import { agentTool, defineAgent, defineHook, defineTool } from '../../../src/index.ts';
-import { type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
+import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
@@ -196,4 +196,22 @@ test('a start with the tier "batch" fails at once if the worker has no batches o
   const run = await testbed.client.start(plain, { input: 'Q', tier: 'batch', taskQueue: testbed.taskQueue });
   const { errorCode, error } = await run.result();
   expect([errorCode, error]).toEqual(['invalid_agent', expect.stringContaining('the worker has no batches of the provider "openai"')]);
+});
+
+test('a batch whose results cannot be read because of a defect is given up after some attempts, and its calls fail with the defect', async () => {
+  let reads = 0;
+  const client: BatchClient = {
+    limits: { items: 10, bytes: 1_000_000 },
+    submit: async () => 'b-1',
+    status: async () => ({ hasEnded: true }),
+    results: () => {
+      reads += 1;
+      throw new LonghaulError('internal', 'the file of results has no lines');
+    },
+    cancel: async () => undefined,
+  };
+  await using scene = await begun({}, { window: 50, client });
+  const run = await scene.start(plain, 'a');
+  expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
+  expect(reads).toBe(5);
 });

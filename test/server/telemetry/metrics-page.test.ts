@@ -83,7 +83,7 @@ describe('the page of metrics of a real run', () => {
     /^gen_ai_invoke_agent_tool_calls_sum\{gen_ai_agent_name="clerk"\} 2$/m,
     /^longhaul_cost_usd_total\{gen_ai_agent_name="clerk"\} 0\.\d+/m,
     /^longhaul_fallbacks_total\{from="down\/model",to="up\/model",code="model_server_error"\} [1-3]$/m,
-    /^longhaul_http_duration_seconds_count\{http_request_method="GET",http_route="\/v1\/runs\/:runId",http_response_status_code="200"\} 1$/m,
+    /^longhaul_http_duration_seconds_count\{http_request_method="GET",http_route="\/v1\/runs\/\{runId\}",http_response_status_code="200"\} 1$/m,
     /^longhaul_http_duration_seconds_count\{http_request_method="GET",http_route="none",http_response_status_code="404"\} 1$/m,
     /^temporal_num_pollers\{.*\} \d+$/m,
   ])('has %s', (line) => {

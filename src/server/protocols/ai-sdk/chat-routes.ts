@@ -3,6 +3,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/session-handle.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
+import { defined } from '../../../core/domain/defined.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors.ts';
 import type { Event } from '../../../core/domain/record.ts';
 import { isTerminal, type Principal } from '../../../core/domain/run.ts';
@@ -100,7 +101,7 @@ const post = defineRoute(
       const to = { session, client, caller, signal, recorded: before?.events ?? 0 };
       const turn = await soon(() => acceptedTurn(to, posted));
       if (before === undefined && typeof known === 'string') await requireWorkerWith(known, { session, client, caller });
-      return chatResponse({ ...turn, ...decisionsOfOthers(client, caller) }, open, { settings, raw });
+      return chatResponse({ ...turn, ...decisionsOfOthers(client, caller), prefix: settings.prefix }, open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;
@@ -127,7 +128,7 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    const followed = { run: session.run, turn, place, ...decisionsOfOthers(client, caller) };
+    const followed = { run: session.run, turn, place, ...decisionsOfOthers(client, caller), prefix: settings.prefix };
     return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
@@ -206,7 +207,7 @@ const messagesRoute = defineRoute(
     const status = await statusOfChat(session, params.agent);
     const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
     if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
-    const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
+    const range = { first: Math.max(1, last - limit + 1), last, known: status.events, prefix: settings.prefix };
     const { messages: read, first } = await earlierMessages(session.run, range);
     return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
@@ -348,6 +349,8 @@ interface TurnRange {
   last: number;
   /** The number of events that are recorded. */
   known: number;
+  /** The path before every route of the service. Default: none. */
+  prefix?: string;
 }
 
 /** Messages of turns, the oldest first, with the first turn that they are of. */
@@ -363,13 +366,14 @@ interface EarlierMessages {
 export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
   const { offset } = await placeOfTurn(run, range.first, range.known);
   const turns: UiMessage[][] = [];
-  let turn = new TurnMessages({ sessionId: run.runId, turn: range.first });
+  const of = { sessionId: run.runId, ...defined({ prefix: range.prefix }) };
+  let turn = new TurnMessages({ ...of, turn: range.first });
   for await (const [at, event] of eventsFrom(run, offset)) {
     turn.take(at, event);
     if (event.turn === undefined) continue;
     turns.push(turn.messages());
     if (event.turn.number >= range.last) break;
-    turn = new TurnMessages({ sessionId: run.runId, turn: event.turn.number + 1 });
+    turn = new TurnMessages({ ...of, turn: event.turn.number + 1 });
   }
   if (turns.length <= range.last - range.first) turns.push(turn.messages());
   let bytes = 0;

@@ -37,6 +37,8 @@ export interface FollowedTurn {
    * that waits no more, as it is recorded.
    */
   answerOf?: (call: AskedBelow) => Promise<AnsweredCall>;
+  /** The path before every route of the service. Default: none. */
+  prefix?: string;
 }
 
 /** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
@@ -48,9 +50,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, answerOf } = followed;
+  const { run, turn, place, after, answers = [], message, answerOf, prefix } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...defined({ after, prefix }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -74,7 +76,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number });
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, ...defined({ prefix }) });
           held = [encoder.begin()];
           unread = 0;
           continue;

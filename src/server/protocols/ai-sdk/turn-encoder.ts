@@ -13,6 +13,7 @@ import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
 import {
   callChunk,
   type ChatMetadata,
+  type FileUrl,
   recordedParts,
   type RecordedParts,
   sourceChunks,
@@ -29,6 +30,8 @@ export interface EncodedTurn {
    * Absent: the message is sent from its beginning.
    */
   after?: number;
+  /** The path before every route of the service. Default: none. */
+  prefix?: string;
 }
 
 /** The circumstances in which a message asks for decisions. */
@@ -62,6 +65,11 @@ export class TurnEncoder {
     this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
   }
+
+  readonly #fileUrl: FileUrl = (sha256) => {
+    const { prefix = '', sessionId } = this.#turn;
+    return `${prefix}/v1/runs/${encodeURIComponent(sessionId)}/files/${sha256}`;
+  };
 
   /** True once the last chunk is made: the turn has ended, or waits for decisions. */
   get isOver(): boolean {
@@ -172,7 +180,7 @@ export class TurnEncoder {
   *#response(event: Event): Generator<UiChunk> {
     if (this.#live !== undefined && this.#live.eventId !== event.id) yield* this.#discardLive();
     if (!this.#isInStep) yield* this.#beginStep();
-    yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content));
+    yield* (this.#live ?? new LiveResponse(event.id)).end(recordedParts(event.content, this.#fileUrl));
     this.#live = undefined;
     // Calls that were streamed come behind the text, so these come last in any case.
     yield* sourceChunks(event.id, event.sources);
@@ -328,7 +336,7 @@ function mayBeAnswer({ content }: Event): boolean {
   return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
 }
 
-const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end', 'source-url', 'source-document'];
+const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end', 'file', 'source-url', 'source-document'];
 
 /** Yields the chunks of an answer that was interrupted, whose text no guardrail has passed. */
 function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {

@@ -188,21 +188,28 @@ export interface RecordedParts {
   calls: readonly ToolCall[];
 }
 
-/** Returns the parts of the content of a response. */
-export function recordedParts(content: readonly ContentItem[]): RecordedParts {
+/** Returns the URL at which a reader gets a file that a model has made, by its digest. */
+export type FileUrl = (sha256: string) => string;
+
+/** Returns the parts of the content of a response. Files of models have a URL only if it is known. */
+export function recordedParts(content: readonly ContentItem[], fileUrl?: FileUrl): RecordedParts {
   const parts = content.flatMap((item): ContentPart[] => {
     if (item.type !== 'message') return [];
     return typeof item.content === 'string' ? [{ type: 'text', text: item.content }] : item.content;
   });
   return {
     text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
-    files: parts.flatMap((part) => (part.type === 'text' ? [] : fileOf(part))),
+    files: parts.flatMap((part) => (part.type === 'text' ? [] : fileOf(part, fileUrl))),
     calls: content.filter(isToolCall),
   };
 }
 
-function fileOf({ type, url, data, mediaType }: Exclude<ContentPart, { type: 'text' }>): RecordedParts['files'] {
+function fileOf(
+  { type, url, data, mediaType, spilled }: Exclude<ContentPart, { type: 'text' }>,
+  fileUrl: FileUrl | undefined,
+): RecordedParts['files'] {
   const ofType = mediaType ?? (type === 'file' ? 'application/octet-stream' : type);
+  if (spilled !== undefined) return fileUrl === undefined ? [] : [{ url: fileUrl(spilled.sha256), mediaType: ofType }];
   if (url !== undefined) return [{ url, mediaType: ofType }];
   return data === undefined ? [] : [{ url: `data:${ofType};base64,${data}`, mediaType: ofType }];
 }

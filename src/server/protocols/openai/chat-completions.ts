@@ -7,6 +7,7 @@ import { type AnswerChange, AnswerReducer } from '../../../client/stream/stream-
 import type { ModelSettings } from '../../../core/domain/agent.ts';
 import { type ContentItem, outputText, type ToolCall } from '../../../core/domain/content.ts';
 import { defined } from '../../../core/domain/defined.ts';
+import { errorCode } from '../../../core/domain/errors.ts';
 import { type Event, isResponse } from '../../../core/domain/record.ts';
 import { isLimitStatus } from '../../../core/domain/run.ts';
 import { whileWaiting } from '../../requests.ts';
@@ -376,13 +377,38 @@ function annotationsOf(cited: Message | undefined, result: EndedRun, length?: nu
   return urlCitations(text, sources, from).map((url_citation) => ({ type: 'url_citation', url_citation }));
 }
 
-/** Returns the last text of a run that may be its answer. */
-async function lastMessage(handle: Pick<RunHandle<unknown>, 'events'>): Promise<Message | undefined> {
-  let last: Message | undefined;
-  for await (const event of handle.events()) {
-    for (const entry of entriesOf(event)) if (entry.type === 'message') last = entry.mayBeAnswer ? entry : undefined;
+/** The events at the end of a record that are read for the answer of its run. */
+const LAST_EVENTS = 20;
+
+/**
+ * Returns the last text of a run that may be its answer. Reads the end of the record alone: a long run costs no more than a short one, and
+ * one whose beginning the server has removed is answered, too.
+ */
+async function lastMessage(handle: Pick<RunHandle<unknown>, 'context'>): Promise<Message | undefined> {
+  const { total } = await handle.context({ from: Number.MAX_SAFE_INTEGER });
+  try {
+    for (let until = total; until > 0;) {
+      const from = Math.max(0, until - LAST_EVENTS);
+      const entries = (await eventsIn(handle, { from, until })).flatMap(entriesOf);
+      const last = entries.findLast((entry) => entry.type === 'message');
+      if (last !== undefined) return last.mayBeAnswer ? last : undefined;
+      until = from;
+    }
+  } catch (error) {
+    if (errorCode(error) !== 'history_removed') throw error;
   }
-  return last;
+  return undefined;
+}
+
+/** Reads the events of a part of a record. */
+async function eventsIn(handle: Pick<RunHandle<unknown>, 'context'>, { from, until }: { from: number; until: number }): Promise<Event[]> {
+  const events: Event[] = [];
+  while (from + events.length < until) {
+    const page = await handle.context({ from: from + events.length });
+    if (page.events.length === 0) break;
+    events.push(...page.events);
+  }
+  return events.slice(0, until - from);
 }
 
 /** The line between the texts of two answers of the model. */

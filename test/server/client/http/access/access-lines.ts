@@ -121,6 +121,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/runs/{runId}/export': PLAIN,
   'GET /v1/runs/{runId}/save': PLAIN,
   'GET /v1/runs/{runId}/spilled/{sha256}': [{ rightful: { status: 404, code: 'spilled_not_found' } }],
+  'GET /v1/runs/{runId}/files/{sha256}': [{ rightful: { status: 404, code: 'spilled_not_found' } }],
   'GET /v1/runs/{runId}/approvals': PLAIN,
   'GET /v1/runs/{runId}/stream': PLAIN,
   'GET /v1/sessions/{sessionId}': PLAIN,
