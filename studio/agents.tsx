@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { hrefTo } from './address.ts';
 import type { AgentDetails } from './api-types.ts';
+import { agentGraph, Graph, programGraph } from './graph.tsx';
 import { Answer, Fold, Note, useAnswer } from './parts.tsx';
 import { may } from './caller.ts';
 import { Json, Line, Name, Text } from './text.tsx';
@@ -88,6 +89,7 @@ function Details({ agent }: { agent: AgentDetails }): JSX.Element {
         <List title={TEXTS.below2} names={agents} link />
         <List title={TEXTS.mcp} names={mcp} />
       </dl>
+      {agents.length > 0 && <Graph {...agentGraph(agent)} label={TEXTS.graph} />}
       {instructions !== undefined && (
         <>
           <h2>{TEXTS.system}</h2>
@@ -153,7 +155,14 @@ export function ProgramPage({ name }: { name: string }): JSX.Element {
           <a href={hrefTo(['runs'], { agent: name })}>{TEXTS.runs}</a>
         </p>
       </header>
-      <Answer of={program}>{({ document }) => <Json of={document} limit={20_000} />}</Answer>
+      <Answer of={program}>
+        {({ document }) => (
+          <>
+            <Graph {...programGraph(document)} label={TEXTS.graph} />
+            <Json of={document} limit={20_000} />
+          </>
+        )}
+      </Answer>
     </>
   );
 }

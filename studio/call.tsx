@@ -67,7 +67,7 @@ function Result({ runId, result }: { runId: string; result: CallRow['result'] })
   const { status, content, spilled } = result;
   return (
     <div class="result">
-      <h4 class={status === 'error' ? 'bad' : undefined}>{status === 'error' ? TEXTS.error : TEXTS.result}</h4>
+      <h3 class={status === 'error' ? 'bad' : undefined}>{status === 'error' ? TEXTS.error : TEXTS.result}</h3>
       {content.map((value, index) => (
         <ResultValue key={index} value={value} />
       ))}
@@ -154,11 +154,11 @@ function WholeCall({ call }: { call: CallDetails }): JSX.Element {
       {description !== undefined && <Text of={description} limit={600} />}
       {ranWith !== undefined && (
         <>
-          <h4>{TEXTS.ranWith}</h4>
+          <h3>{TEXTS.ranWith}</h3>
           <Fields of={ranWith} />
         </>
       )}
-      {decisions.length > 0 && <h4>{TEXTS.decisions}</h4>}
+      {decisions.length > 0 && <h3>{TEXTS.decisions}</h3>}
       {decisions.map((decision) => (
         <Text key={decision.id} of={`${decisionText(decision)} · ${decision.at}`} />
       ))}

@@ -26,6 +26,9 @@ export function may(scope: Me['scopes'][number]): boolean {
 
 let following: AbortController | undefined;
 
+/** What waits is listed at least so often, in milliseconds, also if the feed says nothing. */
+const AT_LEAST_EVERY = 15_000;
+
 /** Asks who the caller is, and follows the feed from then on. */
 export async function begin(): Promise<void> {
   following?.abort();
@@ -39,6 +42,8 @@ export async function begin(): Promise<void> {
     return;
   }
   void listWaiting();
+  const often = setInterval(() => void listWaiting(), AT_LEAST_EVERY);
+  until.addEventListener('abort', () => clearInterval(often));
   await follow('GET /v1/feed', { signal: until }, (items) => {
     if (items.some(({ type }) => type === 'waiting' || type === 'decided' || type === 'ended' || type === 'gap')) listSoon();
     for (const listener of listeners) listener(items);

@@ -4,6 +4,7 @@ import { hrefTo } from './address.ts';
 import type { RunTree, StatusView } from './api-types.ts';
 import { RunControls } from './controls.tsx';
 import { costText, moment, number, span } from './format.ts';
+import { Graph, programGraph } from './graph.tsx';
 import { Approvals } from './inbox.tsx';
 import { Fold, ProblemNote, Status, useAnswer } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -40,6 +41,7 @@ export function RunPage({ runId }: { runId: string }): JSX.Element {
       <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
       <div class="columns">
         <div>
+          {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} />}
           <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
           <Ending record={record} />
         </div>
@@ -177,6 +179,13 @@ function Ending({ record }: { record: RunRecord }): JSX.Element | null {
       )}
     </section>
   );
+}
+
+/** The program of the run as a graph, with what has become of its steps. A service without it shows the steps alone. */
+function ProgramTrace({ name, record }: { name: string; record: RunRecord }): JSX.Element | null {
+  const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
+  if (program.value === undefined) return null;
+  return <Graph {...programGraph(program.value.document, record)} label={TEXTS.trace} />;
 }
 
 /** The runs below, as an indented tree. */

@@ -81,12 +81,23 @@ function RowView({ row, runId, timeline, open }: RowOptions): JSX.Element {
           <Name of={TEXTS.handoff(row.event.author)} />
         </p>
       )}
-      <details class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`} open={open}>
-        <summary>
-          <AnswerTitle row={row} runId={runId} />
-        </summary>
-        <AnswerBody row={row} runId={runId} timeline={timeline} />
-      </details>
+      <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`}>
+        <details open={open}>
+          <summary class="rowhead">
+            <AnswerTitle row={row} />
+          </summary>
+          <AnswerBody row={row} runId={runId} timeline={timeline} />
+        </details>
+        {row.event.caller !== 'code' && (
+          <a
+            class="request"
+            href={hrefTo(['runs', runId, 'steps', String(row.number), 'request'])}
+            aria-label={TEXTS.requestOf(row.number)}
+          >
+            {TEXTS.request}
+          </a>
+        )}
+      </div>
     </>
   );
 }
@@ -116,7 +127,7 @@ function MessageRow({ row, open }: { row: Extract<Row, { kind: 'message' }>; ope
   const { event, messages } = row;
   return (
     <details class="row message" open={open}>
-      <summary>
+      <summary class="rowhead">
         <strong>
           <Name of={event.author} />
         </strong>
@@ -131,7 +142,7 @@ function MessageRow({ row, open }: { row: Extract<Row, { kind: 'message' }>; ope
   );
 }
 
-function AnswerTitle({ row, runId }: { row: AnswerRow; runId: string }): JSX.Element {
+function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
   const { event, number, calls, text, step } = row;
   const { usage, caller } = event;
   const isCode = caller === 'code';
@@ -152,11 +163,6 @@ function AnswerTitle({ row, runId }: { row: AnswerRow; runId: string }): JSX.Ele
         </span>
       )}
       <Time of={event} />
-      {!isCode && (
-        <a href={hrefTo(['runs', runId, 'steps', String(number), 'request'])} aria-label={TEXTS.requestOf(number)}>
-          {TEXTS.request}
-        </a>
-      )}
     </>
   );
 }

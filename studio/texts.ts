@@ -332,4 +332,8 @@ export const TEXTS = {
   talk: 'Talk to it',
   units: 'Units',
   approval: 'asks',
+  unit: 'unit',
+  handoffNode: 'hands over',
+  toolNode: 'as a tool',
+  flowNode: 'in its flow',
 };

@@ -26,6 +26,7 @@ const IN_TURN = [
   'test/server/studio/screenshots.test.ts',
   'test/server/studio/journeys.test.ts',
   'test/server/studio/hostile-texts.test.ts',
+  'test/server/studio/agreement.test.ts',
   'test/server/studio/studio-access.test.ts',
   'test/server/batch/killed-batches.test.ts',
   'test/server/client/stream/killed-processes.test.ts',

@@ -164,31 +164,37 @@ function generatedService(steps: number): (request: Request) => Promise<Response
   return async (request) => app.fetch(request, { peer: undefined });
 }
 
+/** An item of a stream. */
+interface Item {
+  type: string;
+  [member: string]: unknown;
+}
+
 /** The record as a stream: first what there is, then what the model writes. */
 function recordOf(steps: number): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const message = (item: { type: string }, id: string): string => `id: ${id}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n`;
+  const message = (item: Item, id: string): string => `id: ${id}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n`;
   let step = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   return new ReadableStream({
     pull: (controller) => {
       if (step < steps) {
         const until = Math.min(steps, step + TOGETHER);
-        let text = step === 0 ? message({ type: 'status', status: 'running' } as { type: string }, 's') : '';
+        let text = step === 0 ? message({ type: 'status', status: 'running' }, 's') : '';
         for (; step < until; step += 1) for (const item of itemsOf(step)) text += message(item, String(step));
         controller.enqueue(encoder.encode(text));
         return;
       }
       timer ??= setInterval(() => {
         const delta = { type: 'text', text: `@${Date.now()} ` };
-        controller.enqueue(encoder.encode(message({ type: 'delta', step, attempt: 1, eventId: 'live', delta } as { type: string }, 'l')));
+        controller.enqueue(encoder.encode(message({ type: 'delta', step, attempt: 1, eventId: 'live', delta }, 'l')));
       }, 1_000 / PER_SECOND);
     },
     cancel: () => clearInterval(timer),
   });
 }
 
-function itemsOf(step: number): { type: string }[] {
+function itemsOf(step: number): Item[] {
   const base = { executionId: RUN, timestamp: '2026-11-01T00:00:00.000Z', author: 'clerk' };
   const usage = { promptTokens: 900 + step, completionTokens: 60, totalTokens: 960 + step, costUsd: 0.001 };
   const callId = `c${step}`;
@@ -215,5 +221,5 @@ function itemsOf(step: number): { type: string }[] {
     { type: 'event', offset: 2 * step, event: { ...base, id: `a${step}`, content: [said, call], usage } },
     { type: 'event', offset: 2 * step + 1, event: { ...base, id: `r${step}`, content: [result] } },
     { type: 'step', step: done },
-  ] as { type: string }[];
+  ];
 }

@@ -14,7 +14,7 @@ import { chosenCodec, type ServerLocation } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, type LogFlags } from '../options.ts';
-import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, workflowsFile } from './serve-agents.ts';
+import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, wireProviders, workflowsFile } from './serve-agents.ts';
 import { serviceClientOptions, serviceHandler, withSink } from './serve.ts';
 
 /** The options of `longhaul dev` that concern its worker. */
@@ -138,7 +138,13 @@ async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, grac
   const options = { ...serviceClientOptions(io, flags, agentsModule), codec: chosenCodec(flags, io.terminal.env) };
   const client = await connectTo(server, options);
   const closing = new AbortController();
-  const handler = serviceHandler(client, io, { agentsModule, studio: true, closing: closing.signal, ...defined({ uiUrl }) });
+  const handler = serviceHandler(client, io, {
+    agentsModule,
+    providers: await wireProviders(agentsModule),
+    studio: true,
+    closing: closing.signal,
+    ...defined({ uiUrl }),
+  });
   const opened = listenOrReport(io, handler, flags.httpPort, closing.signal);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {

@@ -23,7 +23,7 @@ import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
 import { Interruption, untilEnded } from '../terminal.ts';
 import { commandTelemetry } from './metrics-page.ts';
-import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
+import { checkNamespace, installQuietRuntime, serveAgents, wireProviders, workflowsFile } from './serve-agents.ts';
 import type { SERVE } from '../serve-commands.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
@@ -50,6 +50,7 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
       const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
       const handler = serviceHandler(client, io, {
         agentsModule,
+        providers: await wireProviders(agentsModule),
         ...verification,
         ...handlerOptions(flags),
         ...defined({ prefix: flags.prefix, telemetry, studio: flags.studio, uiUrl: await findUi(connected.server, io.terminal.env) }),
@@ -259,7 +260,6 @@ export function serviceHandler(
   return createHandler(client, {
     agents: agentsModule?.agents ?? [],
     programs: agentsModule?.programs ?? [],
-    providers: agentsModule?.providers ?? {},
     onError: (...failure) => output.note(reportText(...failure)),
     ...options,
   });

@@ -7,7 +7,7 @@ import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 
 const BROKEN = 'My lamp arrived broken. It is order 42.';
 
-describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIPPED}`, () => {
+describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
   beforeAll(async () => {
     studio = await StudioTestbed.open({ everyMs: 5 });
@@ -129,7 +129,7 @@ describe.skipIf(SKIPPED !== '')(`journeys through Studio by keyboard alone${SKIP
   test('the filters of the list are in its address, and a credential never is', async () => {
     const page = await studio.page();
     await shows(page, 'runs');
-    await tabTo(page, /^Agent/);
+    await tabTo(page, /^AgentAny/);
     await page.keyboard.type('parrot');
     await expect.poll(() => page.url()).toContain('agent=parrot');
     const other = await studio.page(`#${new URL(page.url()).hash.slice(1)}`);

@@ -10,7 +10,7 @@ import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
 /** Callers by their keys. */
 const callers: Record<string, Caller> = {};
 
-describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, () => {
+describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
   const expired = new Set<string>();
   beforeAll(async () => {

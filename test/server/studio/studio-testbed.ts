@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
+import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import { type HttpServer, listen } from '../../../src/server/node-server.ts';
 import { memoryStreams } from '../../../src/streams/memory-streams.ts';
 import { Testbed } from '../testbed/testbed.ts';
@@ -18,7 +18,7 @@ export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not inst
 
 /** A service with the page, a worker with the agents of a shop, and a browser. Its runs are those of one tenant. */
 export class StudioTestbed {
-  readonly tenant = `acme-${randomUUID()}`;
+  readonly tenant: string;
   readonly testbed: Testbed;
   readonly client: LonghaulClient;
   readonly browser: Browser;
@@ -26,12 +26,21 @@ export class StudioTestbed {
   readonly problems: string[] = [];
   /** The requests of all pages: method and path. */
   readonly requests: { method: string; path: string }[] = [];
+  readonly #handler: Handler;
   #server: HttpServer;
 
-  private constructor(parts: { testbed: Testbed; client: LonghaulClient; browser: Browser; server: HttpServer; tenant: string }) {
+  private constructor(parts: {
+    testbed: Testbed;
+    client: LonghaulClient;
+    browser: Browser;
+    handler: Handler;
+    server: HttpServer;
+    tenant: string;
+  }) {
     this.testbed = parts.testbed;
     this.client = parts.client;
     this.browser = parts.browser;
+    this.#handler = parts.handler;
     this.#server = parts.server;
     this.tenant = parts.tenant;
   }
@@ -44,10 +53,13 @@ export class StudioTestbed {
     const provider = shopModel({ everyMs });
     await testbed.work({ agents: [clerk, parrot], providers: { scripted: provider }, streams });
     const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams, principal: { tenant } });
-    const handler = createHandler(client, { agents: [clerk, parrot], providers: { scripted: provider }, studio: true, ...options });
+    // A service that verifies its callers acts for each of them, and for nobody itself.
+    const own =
+      options.authenticate === undefined ? client : new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
+    const handler = createHandler(own, { agents: [clerk, parrot], providers: { scripted: provider }, studio: true, ...options });
     const server = await listen(handler, { host: '127.0.0.1', port: 0 });
     const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
-    return new StudioTestbed({ testbed, client, browser, server, tenant });
+    return new StudioTestbed({ testbed, client, browser, handler, server, tenant });
   }
 
   get url(): string {
@@ -75,6 +87,14 @@ export class StudioTestbed {
     );
     await page.goto(`${this.url}${place}`);
     return page;
+  }
+
+  /** Ends the service, does something, and starts the service again at the same port. */
+  async restart(meanwhile: () => Promise<void>): Promise<void> {
+    const port = Number(new URL(this.#server.url).port);
+    await this.#server.close(0);
+    await meanwhile();
+    this.#server = await listen(this.#handler, { host: '127.0.0.1', port });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -107,7 +127,7 @@ export async function shows(page: Page, text: string | RegExp): Promise<void> {
         const all = await page.locator('body').innerText();
         return typeof text === 'string' ? all.includes(text) : text.test(all);
       },
-      { timeout: 20_000, interval: 100, message: `the page shows ${text}` },
+      { timeout: 40_000, interval: 100, message: `the page shows ${text}` },
     )
     .toBe(true);
 }
