@@ -53,6 +53,7 @@ import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions {
+  /** The agents, which need different names. */
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;

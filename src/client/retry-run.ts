@@ -22,6 +22,7 @@ export interface RetryOptions {
 
 /** The result of a retry. */
 export interface RetryReceipt {
+  /** The id of the new run. */
   runId: string;
   /** The step that the run continues from. 1-based. */
   fromStep: number;

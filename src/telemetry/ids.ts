@@ -83,7 +83,9 @@ export function isInSample(traceId: string, ratio: number): boolean {
 
 /** Makes ids for the spans of an OpenTelemetry SDK. */
 export interface IdGenerator {
+  /** Returns 32 hexadecimal digits. */
   generateTraceId(): string;
+  /** Returns 16 hexadecimal digits. */
   generateSpanId(): string;
 }
 

@@ -11,8 +11,11 @@ import type { SetPermissionsInput } from '../core/domain/requests.ts';
  * is running.
  */
 export interface Moment {
+  /** The step in which it happens, from 1. */
   step: number;
+  /** The tool whose call is running. */
   tool?: string;
+  /** While a call waits for a person. */
   waiting?: string;
 }
 

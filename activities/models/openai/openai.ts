@@ -62,6 +62,7 @@ export interface OpenAIOptions {
   baseURL?: string;
   /** The API to use. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
   api?: 'chat' | 'responses';
+  /** The id of the organisation to which calls are billed. */
   organization?: string;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   timeout?: Duration;

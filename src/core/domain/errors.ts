@@ -246,9 +246,12 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 
 /** An error of a run or a call. Its message says what happened, names the thing in quotes, and says what to do next. */
 export class LonghaulError extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name: string = 'LonghaulError';
+  /** What went wrong: the table of errors says what each code means. */
   readonly code: ErrorCode;
 
+  /** Makes an error with a code, and the error that caused it. */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
@@ -257,9 +260,12 @@ export class LonghaulError extends Error {
 
 /** A failed model call. `retryAfterMs` is the wait that the provider asked for. */
 export class ModelCallError extends LonghaulError {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ModelCallError';
+  /** Milliseconds that the provider asks callers to wait. */
   readonly retryAfterMs: number | undefined;
 
+  /** Makes the error of a model call. A client of a model of your own throws it. */
   constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
     super(code, message, options);
     this.retryAfterMs = options.retryAfterMs;
@@ -268,6 +274,7 @@ export class ModelCallError extends LonghaulError {
 
 /** A mistake of the developer: thrown when something is defined or called, before any effect. */
 export class UsageError extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'UsageError';
 }
 

@@ -3,7 +3,14 @@ import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
 import * as s from './shape.ts';
 
-const TOKENS = { promptTokens: s.NUMBER, completionTokens: s.NUMBER, totalTokens: s.NUMBER };
+const TOKENS = {
+  /** Estimated tokens of the request. */
+  promptTokens: s.NUMBER,
+  /** Estimated tokens of the answer. */
+  completionTokens: s.NUMBER,
+  /** The sum of both. */
+  totalTokens: s.NUMBER,
+};
 
 const USAGE_MEMBERS = {
   ...TOKENS,
@@ -11,6 +18,7 @@ const USAGE_MEMBERS = {
   cachedTokens: s.optional(s.NUMBER),
   /** Tokens that the provider wrote to its cache. */
   cacheWriteTokens: s.optional(s.NUMBER),
+  /** Tokens of the answer that were reasoning. Absent if the provider does not say. */
   reasoningTokens: s.optional(s.NUMBER),
   /** US dollars, if the price of the model is known. */
   costUsd: s.optional(s.NUMBER),
@@ -20,7 +28,11 @@ const USAGE_MEMBERS = {
 export interface UsageStats extends s.ObjectOf<typeof USAGE_MEMBERS> {}
 export const USAGE_STATS: s.Shape<UsageStats> = s.object(USAGE_MEMBERS);
 
-const ESTIMATED_MEMBERS = { ...TOKENS, costUsd: USAGE_MEMBERS.costUsd };
+const ESTIMATED_MEMBERS = {
+  ...TOKENS,
+  /** Estimated costs in dollars. Absent if the model has no price. */
+  costUsd: USAGE_MEMBERS.costUsd,
+};
 
 /** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
 export interface EstimatedUsage extends s.ObjectOf<typeof ESTIMATED_MEMBERS> {}
@@ -28,8 +40,11 @@ export const ESTIMATED_USAGE: s.Shape<EstimatedUsage> = s.object(ESTIMATED_MEMBE
 
 const AGGREGATED_MEMBERS = {
   ...TOKENS,
+  /** Tokens of the requests that came from a cache of the provider. */
   cachedTokens: s.NUMBER,
+  /** Tokens of the answers that were reasoning. */
   reasoningTokens: s.NUMBER,
+  /** The number of model calls. */
   llmCalls: s.NUMBER,
   /** Absent if no provider reported any. */
   cacheWriteTokens: s.optional(s.NUMBER),
@@ -48,7 +63,9 @@ export const AGGREGATED_USAGE: s.Shape<AggregatedUsage> = s.object(AGGREGATED_ME
 
 /** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {
+  /** Tokens and costs that the provider reported. */
   reported?: UsageStats;
+  /** Tokens and costs that are estimated, where the provider reported none. */
   estimated?: EstimatedUsage;
 }
 
@@ -107,7 +124,9 @@ export function addUsage(total: AggregatedUsage, call: UsageStats | null): Aggre
 
 /** The price of a model, in US dollars per million tokens. */
 export interface ModelPrice {
+  /** Dollars for a million tokens of input. */
   input: number;
+  /** Dollars for a million tokens of output. */
   output: number;
   /** Input tokens that the provider had cached. Default: the price of `input`. */
   cachedInput?: number;
@@ -268,7 +287,9 @@ function tokenCount(value: unknown): number | undefined {
 
 /** The amounts that the descendants of a run have used, as far as they have ended. They are no part of the usage of the run itself. */
 export interface SpentByDescendants {
+  /** Tokens and costs of their model calls. */
   usage: AggregatedUsage;
+  /** The number of calls that their tools executed. */
   toolCalls: number;
   /** The number of runs that were started. */
   runs: number;
