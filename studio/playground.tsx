@@ -86,11 +86,11 @@ function Chat({ agent, session }: { agent: AgentEntry; session: string | undefin
 
 /** What was said, without the calls. */
 function Conversation({ record, version }: { record: RunRecord; version: number }): JSX.Element {
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [version]);
+  const log = useRef<HTMLDivElement>(null);
+  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [version]);
   const isWorking = record.status === 'running';
   return (
-    <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0}>
+    <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log}>
       {record.rows.flatMap((row) => {
         const said = sentence(row);
         return said === undefined ? [] : [<Bubble key={row.key} {...said} />];
@@ -102,7 +102,6 @@ function Conversation({ record, version }: { record: RunRecord; version: number 
           <Status of={record.status} />
         </p>
       )}
-      <div ref={end} />
     </div>
   );
 }

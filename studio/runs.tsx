@@ -235,7 +235,8 @@ function RunRow({ run }: { run: RunEntry }): JSX.Element {
       <td class="who-for">
         {tenant !== undefined && (
           <small>
-            <Name of={tenant} limit={40} /> /{' '}
+            <Name of={tenant} limit={40} />
+            {user !== undefined && ' / '}
           </small>
         )}
         <Name of={user} limit={40} />

@@ -23,6 +23,7 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
       found.push(...(await axeProblems(page)));
+      await page.evaluate('scrollTo(0, 0)');
       await page.screenshot({ path: `${FOLDER}studio-${name}${colorScheme === 'dark' ? '-dark' : ''}.png` });
     }
     expect([name, found]).toEqual([name, []]);
@@ -51,7 +52,11 @@ describe.skipIf(SKIPPED !== '')(`the pages of Studio${SKIPPED}`, () => {
     await shows(page, 'Approve as edited');
     await look(page, 'inbox-edit');
 
+    const [refund] = (await run.approvals()).pending;
+    await run.approve(refund!, { by: 'kim' });
+    await run.result();
     await page.goto(`${studio.url}#/runs/${encodeURIComponent(run.runId)}`);
+    await shows(page, 'kim approved refund');
     await shows(page, 'Tokens and cost by step');
     await shows(page, 'Step 3');
     await page.locator('.uplot').waitFor();

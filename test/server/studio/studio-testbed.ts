@@ -48,10 +48,11 @@ export class StudioTestbed {
   static async open({ everyMs = 0, ...options }: HandlerOptions & { everyMs?: number } = {}): Promise<StudioTestbed> {
     await builtStudio();
     const testbed = await Testbed.open();
-    const tenant = `acme-${randomUUID()}`;
+    const tenant = `acme-${randomUUID().slice(0, 6)}`;
     const streams = memoryStreams();
     const provider = shopModel({ everyMs });
-    await testbed.work({ agents: [clerk, parrot], providers: { scripted: provider }, streams });
+    const prices = { 'scripted/clerk': { input: 2, output: 8 } };
+    await testbed.work({ agents: [clerk, parrot], providers: { scripted: provider }, prices, streams });
     const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams, principal: { tenant } });
     // A service that verifies its callers acts for each of them, and for nobody itself.
     const own =
