@@ -42,15 +42,16 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
   if (state === undefined) return undefined;
   const outer = CancellationScope.current();
   const scope = new CancellationScope({ cancellable: true });
+  const [seed, begunAt] = [uuid4(), Date.now()];
   run.burst = {
     scope,
+    begunAt,
     get isCancelled() {
       return outer.consideredCancelled;
     },
   };
   const news = newEvents(state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
-  const [seed, begunAt] = [uuid4(), Date.now()];
   const loop = typeof LONGHAUL_LOOP === 'string' ? LONGHAUL_LOOP : '';
   const request = burstRequest({ ...run, state }, { ...call, ...defined({ news: news?.digest }) }, { seed, now: begunAt, loop });
   return scheduleActivity(run, request, (started) => scope.run(() => startActivity(started))).then((record) => {

@@ -38,7 +38,6 @@ import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret, type InterpreterPorts } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/kernel/run-loop.ts';
-import { addEndHooks, hasEndHooks } from '../../core/capabilities/hooks.ts';
 import type { Ending } from '../../core/kernel/next-step.ts';
 import { Inbox } from '../../core/kernel/inbox.ts';
 import type { ModelCall } from '../../core/kernel/ports.ts';
@@ -70,7 +69,7 @@ export class MemoryRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   result?: RunResultFields;
-  burst?: { readonly isCancelled: boolean; cancel: () => void };
+  burst?: { readonly begunAt: number; readonly isCancelled: boolean; cancel: () => void };
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
@@ -109,9 +108,8 @@ export class MemoryRun {
   /** Calls the hooks at the end of the run. */
   async #withHooks(result: RunResultFields): Promise<RunResultFields> {
     const { snapshot } = this;
-    if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
-    const request = endHooksRequest(Object.assign(this, { snapshot }), result);
-    return addEndHooks(result, await this.#parts.activities.performAnyway(request));
+    const request = snapshot && endHooksRequest(Object.assign(this, { snapshot }), result);
+    return request === undefined ? result : this.#parts.activities.performAnyway(request);
   }
 
   async #end(): Promise<RunResultFields> {
@@ -209,6 +207,7 @@ export class MemoryRun {
     const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
     const { ended, cancel } = this.#parts.activities.begin(request);
     this.burst = {
+      begunAt,
       cancel,
       get isCancelled() {
         return isCancelled();
