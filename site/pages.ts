@@ -38,8 +38,9 @@ export function guidePages(root: string, target: Target): GuidePages {
     const text = readFileSync(`${root}/${source}`, 'utf8');
     const title = titleIn(text);
     if (title === '') problems.push(`${source}: there is no first heading`);
-    const body = outsideCode(text.replace(/^# .+\n+/m, '').replaceAll(/<!--[^]*?-->\n?/g, ''), (piece) =>
+    const body = outsideCode(text.replace(/^# .+\n+/m, ''), (piece) =>
       piece
+        .replaceAll(/<!--[^]*?-->\n?/g, '')
         .replaceAll(/(\]\()([^()\s]+)(\))/g, (_, open: string, link: string, close: string) => open + linkOf(link) + close)
         .replaceAll(/((?:src|srcset|href)=")([^"\s]+)(")/g, (_, open: string, link: string, close: string) => open + linkOf(link) + close),
     );

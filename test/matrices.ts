@@ -49,6 +49,7 @@ const IN_TURN = [
   'test/server/programs/children.test.ts',
   'test/testing/refused-runs.test.ts',
   'test/server/client/removal/delete-tree.test.ts',
+  'test/server/examples/cookbook-forgetting.test.ts',
   'test/core/program/mutants/ten-thousand-mutants.test.ts',
   'test/server/client/http/python-clients.test.ts',
   'test/cli/replay.test.ts',
