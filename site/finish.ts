@@ -22,7 +22,7 @@ export function finishSite(folder: string, base: string): void {
       )
       .replaceAll(
         /<([a-zA-Z][\w-]*)((?:\s+[\w:@.-]+(?:="[^"]*"|='[^']*')?)*?)\s+style="([^"]*)"([^>]*)>/g,
-        (_, tag: string, before: string, style: string, after: string) => {
+        (...[, tag = '', before = '', style = '', after = '']: string[]) => {
           const name = `s-${digest(style)}`;
           styles.set(name, style.replaceAll('&quot;', '"').replaceAll('&#34;', '"'));
           const rest = `${before}${after}`;

@@ -130,9 +130,9 @@ function markdownFiles(root: string, folder: string): string[] {
 /** Changes the text between fences and inline code. */
 function outsideCode(text: string, change: (piece: string) => string): string {
   const code: string[] = [];
-  const bare = text.replaceAll(/^ *(```+|~~~+)[^]*?^ *\1 *$|`[^`\n]+`/gm, (piece) => `\u0000${code.push(piece) - 1}\u0000`);
+  const bare = text.replaceAll(/^ *(```+|~~~+)[^]*?^ *\1 *$|`[^`\n]+`/gm, (piece) => `\uE000${code.push(piece) - 1}\uE000`);
   // A link may have code in its text, so that code is back only after the links are changed.
-  return change(bare).replaceAll(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)]!);
+  return change(bare).replaceAll(/\uE000(\d+)\uE000/g, (_, index: string) => code[Number(index)]!);
 }
 
 function firstSentence(body: string): string {

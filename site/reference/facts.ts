@@ -37,10 +37,7 @@ function commandPages(target: Target): Page[] {
     ({ heading, commands }) =>
       `## ${heading}\n\n${table(
         ['command', 'what it does'],
-        commands.map(({ declaration: { name, summary } }) => [
-          `[\`longhaul ${name}\`](${addressOf(slugOf(name), target)})`,
-          String(summary ?? ''),
-        ]),
+        commands.map(({ declaration: { name, summary } }) => [`[\`longhaul ${name}\`](${addressOf(slugOf(name), target)})`, summary]),
       )}`,
   );
   const exits = `## Exit codes\n\n${table(
@@ -54,11 +51,11 @@ function commandPages(target: Target): Page[] {
       commands.map(({ declaration: { name, description, summary, args = {}, options = {} } }) => {
         const operands = Object.values(args).map(({ operand }) => operand);
         const rows = [...Object.values(args).map((one) => row(one.operand ?? '', one)), ...optionRows(options)];
-        const text = String(description ?? summary ?? '').trim();
+        const text = description.trim();
         return {
           slug: slugOf(name),
           title: `longhaul ${name}`,
-          description: String(summary ?? ''),
+          description: summary,
           body: `\`\`\`text\nlonghaul ${[name, ...operands].join(' ')}${rows.length > operands.length ? ' [options]' : ''}\n\`\`\`\n\n${escapeTags(text)}\n\n${rows.length === 0 ? '' : table(['argument or option', 'meaning'], rows)}`,
         };
       }),
@@ -122,8 +119,8 @@ function routes(): string {
 function errors(): string {
   return table(
     ['code', 'HTTP', 'tried again', 'meaning'],
-    Object.entries(ERROR_CODES).map(([code, row]) => {
-      const { httpStatus = 500, retryable, description } = row as { httpStatus?: number; retryable: boolean; description: string };
+    Object.entries(ERROR_CODES).map(([code, facts]) => {
+      const { httpStatus = 500, retryable, description } = facts as { httpStatus?: number; retryable: boolean; description: string };
       return [`\`${code}\``, String(httpStatus), retryable ? 'yes' : 'no', description];
     }),
   );
@@ -151,7 +148,7 @@ function variables(root: string, target: Target): string {
 function metrics(): string {
   return table(
     ['metric', 'name in the code'],
-    Object.entries(METRICS).map(([name, metric]) => [`\`${String(metric)}\``, name]),
+    Object.entries(METRICS).map(([name, metric]) => [`\`${metric}\``, name]),
   );
 }
 

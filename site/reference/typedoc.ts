@@ -76,11 +76,7 @@ export function typeText(type: Type | undefined): string {
     case 'unknown':
       return String(type['name']);
     case 'literal':
-      return type['value'] === null
-        ? 'null'
-        : typeof type['value'] === 'string'
-          ? `'${type['value']}'`
-          : String((type['value'] as { value?: string }).value ?? type['value']);
+      return type['value'] === null ? 'null' : typeof type['value'] === 'string' ? `'${type['value']}'` : JSON.stringify(type['value']);
     case 'reference': {
       const name = String(type['name']);
       const given = list('typeArguments');
