@@ -22,6 +22,8 @@ const IN_TURN = [
   'test/testing/bursts.test.ts',
   'test/server/bursts/killed-workers.test.ts',
   'test/server/bursts/bursts.test.ts',
+  'test/server/bursts/other-workers.test.ts',
+  'test/server/bursts/database.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
   'test/server/studio/screenshots.test.ts',
