@@ -55,6 +55,7 @@ const IN_TURN = [
   'test/server/queries/queries.test.ts',
   'test/server/models/compaction.test.ts',
   'test/server/models/ai-sdk.test.ts',
+  'test/server/models/hosted.test.ts',
   'test/server/programs/children.test.ts',
   'test/testing/refused-runs.test.ts',
   'test/server/client/removal/delete-tree.test.ts',

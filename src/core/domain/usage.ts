@@ -295,8 +295,8 @@ function dollarCount(value: unknown): number | undefined {
 
 /** Returns the cost of a call, in US dollars, as a field of its usage: a number, or its decimal text. Anything else is none. */
 export function toldCost(told: unknown): Pick<UsageStats, 'costUsd'> {
-  const dollars = typeof told === 'string' && /^\d{1,7}(\.\d{1,20})?$/.test(told) ? Number(told) : told;
-  return defined({ costUsd: dollarCount(dollars) });
+  const cost = typeof told === 'string' && /^\d{1,7}(\.\d{1,20})?$/.test(told) ? Number(told) : told;
+  return defined({ costUsd: dollarCount(cost) });
 }
 
 function tokenCount(value: unknown): number | undefined {
