@@ -6,6 +6,7 @@ import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '.
 import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const MODEL = 'openai/gpt-4.1';
@@ -17,6 +18,7 @@ const look = defineTool({
   execute: ({ at }) => `seen ${at}`,
 });
 const clerk = defineAgent({ name: 'clerk', model: MODEL, tools: [look] });
+const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], burst: true });
 const plain = defineAgent({ name: 'plain', model: MODEL });
 const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
 const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
@@ -44,7 +46,7 @@ async function begun(options: BatchApiOptions, batch: BatchOptions = {}, more: o
   const testbed = await Testbed.open();
   const api = await startBatchApi(options);
   await testbed.work({
-    agents: [clerk, plain, parent, hooked],
+    agents: [clerk, quick, plain, parent, hooked],
     programs: [asking],
     providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
     batch: { openai: { window: 400, ...batch } },
@@ -70,6 +72,14 @@ async function callsIn(testbed: Testbed, run: RunHandle<unknown>): Promise<strin
 async function posted({ api }: Scene, count = 1): Promise<void> {
   await until(() => api.batches.length >= count, 'the batch is submitted');
 }
+
+test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
+  await using scene = await begun({ answer: lookAndTell });
+  const run = await scene.start(quick, 'Q');
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'found seen Q' });
+  expect(await callsIn(scene.testbed, run)).toEqual(['resolveAgent', 'callModel', 'look', 'callModel']);
+  await expectSameFromHistory(scene.testbed, run);
+});
 
 test('a run of the tier "batch" gets its answers from batches, with the events and the usage of any other, at half the price', async () => {
   await using scene = await begun({ answer: lookAndTell });
