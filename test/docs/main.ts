@@ -3,15 +3,17 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { apiReport, RELEASED, REPORT } from './api-report.ts';
 import { withCode } from './code-on-pages.ts';
+import { studioTypes, TYPES_FILE } from './studio-types.ts';
 import { PAGES, withTables } from './tables.ts';
 
-// Writes the tables of the pages, the examples on them and the report of the API anew; with `--check`, only says which files are out of date.
+// Writes the tables of the pages, the examples on them, the types of Studio and the report of the API anew; with `--check`, only says which files are out of date.
 // `--release` keeps the report as that of a release, with which later ones are compared.
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } } });
-const cwd = fileURLToPath(new URL('../..', import.meta.url));
-for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd })) {
-  write(page, withCode(PAGES.includes(page) ? withTables(read(page)) : read(page)));
+for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd: pathOf('') })) {
+  const now = read(page);
+  write(page, withCode(PAGES.includes(page) ? withTables(now) : now));
 }
+write(TYPES_FILE, studioTypes());
 const report = apiReport();
 write(REPORT, report);
 if (values.release) write(RELEASED, report);

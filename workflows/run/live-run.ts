@@ -8,7 +8,7 @@ import type { SessionKind } from '../../src/core/domain/run-input.ts';
 import type { Principal } from '../../src/core/domain/run.ts';
 import type { TracedPart } from '../../src/core/domain/traced-part.ts';
 import type { StreamEntry } from '../../src/core/domain/stream.ts';
-import type { ChildEnd } from '../../src/core/capabilities/children/children.ts';
+import type { ChildEnd } from '../../src/core/domain/children.ts';
 import type { Inbox } from '../../src/core/kernel/inbox.ts';
 import type { RunState } from '../../src/core/kernel/run-state.ts';
 import type { NewEvents, StepValuesAnswer } from '../../src/core/protocol.ts';
@@ -49,7 +49,7 @@ export interface LiveRun {
   /** The scope of model calls. */
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. `isCancelled`: the run, or its turn, is cancelled. */
-  burst?: { scope: CancellationScope; readonly isCancelled: boolean };
+  burst?: { scope: CancellationScope; readonly begunAt: number; readonly isCancelled: boolean };
   /** The scope of the current turn of a session. */
   turnScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */

@@ -39,7 +39,7 @@ export interface WaitingForBatch extends s.ValueOf<typeof BATCHED_CALL> {}
 const RUNNING_CALL = s.object({
   /**
    * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
-   * for the hook of that name.
+   * for the function of that name.
    */
   name: s.TEXT,
   /** 1-based. */
@@ -54,7 +54,7 @@ const RUNNING_CALL = s.object({
   waitsForBatch: s.optional(s.shape<WaitingForBatch>(BATCHED_CALL)),
 });
 
-/** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
+/** A call of a tool, the model, the archive or a function of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
 const POSTPONED = s.object({
@@ -128,6 +128,11 @@ const STATUS_MEMBERS = {
   running: s.optional(s.listOf<RunningCall>(RUNNING_CALL)),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
+  /**
+   * Present while the run waits for a burst: the time of the last outcome that the run has, ISO 8601. What the calls of the burst have given since
+   * then follows at its end.
+   */
+  asOf: s.optional(s.TIMESTAMP),
 };
 
 /** Answer of the `status` query. */
@@ -178,6 +183,8 @@ export const CONTEXT_PAGE = s.object({
   nextId: s.optional(s.TEXT),
   /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
   total: s.NUMBER,
+  /** As of the status. */
+  asOf: s.optional(s.TIMESTAMP),
 });
 
 /** Answer of the `context` query: the ExecutionContext, with a page of its events. */
@@ -216,4 +223,6 @@ export interface RecordPage {
   steps: StepResult[];
   /** The number of all steps. */
   totalSteps: number;
+  /** As of the status. */
+  asOf?: string;
 }
