@@ -9,7 +9,8 @@ import { PAGES, withTables } from './tables.ts';
 // Writes the tables of the pages, the examples on them, the types of Studio and the report of the API anew; with `--check`, only says which files are out of date.
 // `--release` keeps the report as that of a release, with which later ones are compared.
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } } });
-for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd: pathOf('') })) {
+const cwd = fileURLToPath(new URL('../..', import.meta.url));
+for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd })) {
   const now = read(page);
   write(page, withCode(PAGES.includes(page) ? withTables(now) : now));
 }
