@@ -121,6 +121,9 @@ export function amounts(record: RunRecord): StepAmount[] {
   });
 }
 
+/** The pause after which a chart is drawn, in milliseconds. */
+const DRAWN_AFTER = 250;
+
 /** The tokens and the cost of each step, as a chart and in words. */
 export function AmountChart({ record, version }: { record: RunRecord; version: number }): JSX.Element | null {
   const place = useRef<HTMLDivElement>(null);
@@ -134,8 +137,10 @@ export function AmountChart({ record, version }: { record: RunRecord; version: n
       const { drawChart } = await import('./chart.ts');
       if (!isGone) end = drawChart(current, all);
     };
-    void draw();
+    // A record that is being read grows many times a second.
+    const soon = setTimeout(() => void draw(), DRAWN_AFTER);
     return () => {
+      clearTimeout(soon);
       isGone = true;
       end();
     };
