@@ -17,10 +17,13 @@ const SAMPLED = [
 
 /** Files that take turns: a commit runs every fourth of them, whole. */
 const IN_TURN = [
+  'test/docs/typescript-on-pages.test.ts',
   'test/server/client/removal/forget.test.ts',
   'test/testing/bursts.test.ts',
   'test/server/bursts/killed-workers.test.ts',
   'test/server/bursts/bursts.test.ts',
+  'test/server/bursts/other-workers.test.ts',
+  'test/server/bursts/database.test.ts',
   'test/server/messages/many-messages.test.ts',
   'test/server/examples/chat-web.test.ts',
   'test/server/studio/screenshots.test.ts',
@@ -63,6 +66,8 @@ const IN_TURN = [
   'test/server/client/http/fuzzed/fuzzed.test.ts',
   'test/server/worker/fresh-worker.test.ts',
   'test/server/client/principals/principals.test.ts',
+  'test/cli/doctor/broken-environments.test.ts',
+  'test/cli/completion/real-shells.test.ts',
   'test/server/cli/dev-runs.test.ts',
   'test/server/tools/mcp.test.ts',
   'test/activities/mcp/stdio.test.ts',

@@ -1,9 +1,11 @@
 import { bind, type BoundCommand } from './define-command.ts';
+import { DOCTOR } from './doctor-command.ts';
 import * as inspecting from './inspect-commands.ts';
 import { SET_PERMISSIONS } from './permission-commands.ts';
 import * as runs from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
+import * as shell from './shell-commands.ts';
 
 /** A heading of the list of commands, with its commands in order. */
 export interface CommandGroup {
@@ -94,6 +96,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: 'Operate',
     commands: [
+      bind(DOCTOR, async () => (await import('./doctor/doctor.ts')).doctor),
+      bind(shell.COMPLETION, async () => (await import('./completion/completion.ts')).completion),
+      bind(shell.SCHEMA, async () => (await import('./commands/schema.ts')).schema),
       bind(runs.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
       bind(runs.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
       bind(runs.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { defined } from '../core/domain/defined.ts';
-import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, LonghaulError, memberOf } from '../core/domain/errors.ts';
+import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, errorPage, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { MOST_PROBLEMS } from './schemas/values.ts';
 
@@ -61,7 +61,7 @@ export function problemOf(error: unknown, request: { method: string; path: strin
   const id = isTold ? undefined : randomUUID();
   if (id !== undefined) report(error, { id, ...request });
   const problem: Problem = {
-    type: `urn:longhaul:problem:${code}`,
+    type: errorPage(code),
     title: ERROR_CODES[code].description,
     status,
     detail: isTold ? detailOf(code, error) : `${ERROR_CODES[code].description} The service has logged it as ${id}.`,

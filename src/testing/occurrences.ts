@@ -29,6 +29,7 @@ export interface RunInMemory {
  * happen.
  */
 export interface Occurrence {
+  /** When it happens. */
   readonly at: Moment;
   /** The function that plans it, and its argument besides the moment. */
   readonly written: readonly [name: string, argument: unknown];
@@ -38,6 +39,7 @@ export interface Occurrence {
   readonly givesUp?: 'model call' | 'all';
   /** Sends it to a run on a server, like any other client. */
   readonly onServer: (run: RunHandle<unknown>, id: string) => Promise<unknown>;
+  /** Sends it to a run of `testAgent`. */
   readonly inMemory: (run: RunInMemory, id: string) => void;
 }
 

@@ -137,8 +137,8 @@ export const ZONES: readonly Zone[] = [
   {
     room: 'src/cli',
     may: ['src'],
-    mayTypes: ['worker'],
-    mayLazily: ['worker', 'activities/models'],
+    mayTypes: ['worker', 'activities/executors'],
+    mayLazily: ['worker', 'activities/models', 'activities/executors'],
     packages: ['node:*', 'commander', '@temporalio/client'],
     packageTypes: ['@temporalio/common', '@temporalio/worker'],
     packagesLazily: ['@temporalio/worker', '(computed)'],

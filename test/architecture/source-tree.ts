@@ -9,7 +9,7 @@ export type SourceTree = ReadonlyMap<string, SourceFile>;
 export const PRODUCT_FOLDERS = ['src', 'workflows', 'activities', 'worker'];
 
 /** All folders with code of the project. */
-export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'studio', 'test', 'bench', 'examples'];
+export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'create-longhaul', 'studio', 'test', 'bench', 'examples'];
 
 /** Reads every TypeScript file below these folders of a root. */
 export function readTree(root: string, folders: readonly string[]): SourceTree {

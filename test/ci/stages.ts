@@ -104,7 +104,7 @@ function storms(extent: Extent): Stage[] {
  * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
  */
 function crashes(extent: Extent): Stage[] {
-  const kinds = ['program', 'code', 'tree', 'session'];
+  const kinds = ['program', 'code', 'tree', 'session', 'fallback'];
   const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
     { name: 'crash', run: `--only ${chosen.join(',')}`, every: 6 },

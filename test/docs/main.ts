@@ -24,16 +24,12 @@ function write(path: string, made: string): void {
     console.error(`"${path}" is out of date: run npm run docs`);
     process.exitCode = 1;
   } else {
-    mkdirSync(pathOf('api'), { recursive: true });
-    writeFileSync(pathOf(path), made);
+    mkdirSync(`${cwd}/api`, { recursive: true });
+    writeFileSync(`${cwd}/${path}`, made);
     console.log(`${path} is written anew`);
   }
 }
 
 function read(path: string): string {
-  return existsSync(pathOf(path)) ? readFileSync(pathOf(path), 'utf8') : '';
-}
-
-function pathOf(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+  return existsSync(`${cwd}/${path}`) ? readFileSync(`${cwd}/${path}`, 'utf8') : '';
 }

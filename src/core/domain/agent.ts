@@ -159,18 +159,6 @@ export interface ChildLimits {
   programs: Record<string, OwnLimits>;
 }
 
-/** The hours of each day in which calls of tools that communicate wait. */
-export interface QuietHours {
-  /** Minutes after midnight, of the zone. */
-  from: number;
-  /** Minutes after midnight, of the zone: less than `from` if the night is between. */
-  to: number;
-  /** An IANA name, such as `Europe/Berlin`. */
-  zone: string;
-  /** The offsets from UTC of the zone, each from a moment on, the earliest first. The first one also holds before. */
-  offsets: { since: number; minutes: number }[];
-}
-
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot extends SnapshotParts {
   /** The version of this form: 1. */
@@ -217,8 +205,6 @@ export interface AgentSnapshot extends SnapshotParts {
   children?: ChildrenOptions;
   /** Time limits and attempts of its model calls. */
   timing: ActivityTiming;
-  /** The hours in which calls that communicate wait. Absent: none. */
-  quietHours?: QuietHours;
   /** Model calls wait for batches of their provider. Absent: they are made at once. */
   tier?: 'batch';
   /** Quick steps run in one activity. Absent: each call is an activity. */

@@ -239,6 +239,14 @@ export const ERROR_CODES = {
 /** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** The page that describes every error, with an anchor for each code. `npm run docs` writes it. */
+const ERRORS_PAGE = 'https://github.com/longhaul-agents/longhaul/blob/main/docs/errors.md';
+
+/** Returns the address at which an error is described. It is the `type` of problems of the HTTP service, too. */
+export function errorPage(code: ErrorCode): string {
+  return `${ERRORS_PAGE}#${code}`;
+}
+
 /** True for the codes of the table. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);

@@ -212,6 +212,16 @@ export interface ModelClient {
    * function, readers see the request alone.
    */
   describe?(request: ModelRequest, context: Pick<ModelCallContext, 'cache'>): DescribedRequest;
+  /** Returns what its calls need to be accepted, by name alone: `longhaul doctor` says which of them are missing. Absent: that is not known. */
+  credentials?(): readonly Credential[];
+}
+
+/** The name of a secret of the worker, or of an environment variable. */
+export interface Credential {
+  /** Where it is read: from the sources of secrets of the worker, or from the environment. */
+  kind: 'secret' | 'variable';
+  /** Its name there. */
+  name: string;
 }
 
 /** A request in the form of the API of its provider. */

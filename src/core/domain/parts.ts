@@ -2,12 +2,13 @@ import type { GuardrailReport } from './guardrails.ts';
 import { HOOK_NOTES, type HookNotes, type HookSnapshot, HOOKS_OF_ANCESTORS, type HooksOfSnapshot } from './hooks.ts';
 import type { JsonObject } from './json.ts';
 import { PERMISSION_NOTES, permissionLine, PERMISSIONS_OF_ANCESTORS, type PermissionsOfSnapshot } from './permissions.ts';
+import { QUIET_HOURS_OF_ANCESTORS, type QuietHoursOfSnapshot } from './quiet-hours.ts';
 import type * as s from './shape.ts';
 
 // What capabilities have in the shapes of a run: each is declared in the file of its capability, and listed here.
 
 /** Fields of the snapshot of an agent. */
-export interface SnapshotParts extends HooksOfSnapshot, PermissionsOfSnapshot {}
+export interface SnapshotParts extends HooksOfSnapshot, PermissionsOfSnapshot, QuietHoursOfSnapshot {}
 
 /** Members of an event. */
 export const EVENT_PARTS = { ...PERMISSION_NOTES };
@@ -55,7 +56,7 @@ export interface CallReview extends ActivityNotes {
 }
 
 /** The rules that the ancestors of a run pass on to it with its input. */
-export const RULES_OF_ANCESTORS = { ...HOOKS_OF_ANCESTORS, ...PERMISSIONS_OF_ANCESTORS };
+export const RULES_OF_ANCESTORS = { ...HOOKS_OF_ANCESTORS, ...PERMISSIONS_OF_ANCESTORS, ...QUIET_HOURS_OF_ANCESTORS };
 
 export interface InheritedRules extends s.ObjectOf<typeof RULES_OF_ANCESTORS> {}
 

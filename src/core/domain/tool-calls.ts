@@ -227,6 +227,14 @@ export const FINAL_ANSWER = 'final_answer';
 export const RUN_CODE = 'run_code';
 
 /**
+ * Returns the id of the call of `run_code` whose cell has made a call; undefined for a call of the model, which has no such id
+ * (`codeCallId`).
+ */
+export function cellOfCall(callId: string): string | undefined {
+  return /^(.+)\.[0-9]+$/.exec(callId)?.[1];
+}
+
+/**
  * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never
  * runs, and its result tells the model what is wrong.
  */

@@ -16,6 +16,7 @@ import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
 import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
+import { points } from '../kernel/points.ts';
 import { forgetChild, spendChild } from '../capabilities/children/children.ts';
 import { noteError } from '../kernel/run-state.ts';
 import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './ask.ts';
@@ -138,6 +139,7 @@ function asParent(
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
     ...inheritedRules(parentOf(state)),
+    ...points.passesOn(state),
     ...((ask?.tier ?? state.snapshot.tier) === 'batch' ? { tier: 'batch' as const } : {}),
   };
 }

@@ -7,6 +7,7 @@ import { answerRequests, readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
 import { activityPoints, currentExecution } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
+import { failingModels, steadfast } from '../fallback/outages.ts';
 import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
@@ -48,6 +49,7 @@ const worker = await createWorker({
     coderAgent(ledger, setting.onceTimeoutMs),
     delegation((act) => ledger.act(act)),
     attendant((act) => ledger.act(act)),
+    steadfast((act) => ledger.act(act)),
   ],
   programs: [errand((act) => ledger.act(act))],
   providers: {
@@ -56,6 +58,7 @@ const worker = await createWorker({
     errand: errandModel(asked),
     delegation: delegationModel(asked),
     attendant: attendantModel(asked),
+    outages: failingModels({ asked, movesOn: () => currentExecution()?.movesOn() }),
   },
   memory: fileMemory({ file: setting.memory }),
   connection: await NativeConnection.connect({ address: setting.address }),
