@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AgentDetails } from './api-types.ts';
 import { span } from './format.ts';
 import type { GraphEdge, GraphNode, Placed } from './layout.ts';
+import { loadLazily } from './lazy.ts';
 import { beginning, codeName, pieces } from './marks.ts';
 import type { RunRecord } from './record.ts';
 import { TEXTS } from './texts.ts';
@@ -25,11 +26,18 @@ export function Graph({ nodes, edges, label }: GraphParts & { label: string }): 
   const [found, setFound] = useState<Placed>();
   const key = JSON.stringify([nodes, edges]);
   useEffect(() => {
+    let isGone = false;
     const place = async (): Promise<void> => {
-      const { placed } = await import('./layout.ts');
-      setFound(placed(nodes, edges));
+      const layout = await loadLazily(
+        () => import('./layout.ts'),
+        () => isGone,
+      );
+      if (!isGone && layout !== undefined) setFound(layout.placed(nodes, edges));
     };
     void place();
+    return () => {
+      isGone = true;
+    };
   }, [key]);
   if (found === undefined) return <p class="dim">{TEXTS.loading}</p>;
   const { width, height } = found;

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { hrefTo } from './address.ts';
 import type { ContentItem, StepRequest } from './api-types.ts';
 import { Answer, Fold, Note, useAction, useAnswer } from './parts.tsx';
+import { loadLazily } from './lazy.ts';
 import { messageText } from './record.ts';
 import { Json, jsonText, Line, Name, Text } from './text.tsx';
 import { TEXTS } from './texts.ts';
@@ -195,9 +196,20 @@ function Lines({ value }: { value: StepRequest }): JSX.Element {
   const [parts, setParts] = useState<DiffPart[]>();
   const earlier = before.value;
   useEffect(() => {
-    if (earlier === undefined) return;
+    if (earlier === undefined) return undefined;
+    let isGone = false;
     const bodyOf = ({ wire, request }: StepRequest): string => jsonText(value.wire === undefined ? request : wire?.body);
-    void import('./lines.ts').then(({ lineDiff }) => setParts(lineDiff(bodyOf(earlier), bodyOf(value))));
+    const compare = async (): Promise<void> => {
+      const lines = await loadLazily(
+        () => import('./lines.ts'),
+        () => isGone,
+      );
+      if (!isGone && lines !== undefined) setParts(lines.lineDiff(bodyOf(earlier), bodyOf(value)));
+    };
+    void compare();
+    return () => {
+      isGone = true;
+    };
   }, [earlier]);
   return (
     <Answer of={before}>

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from './api.ts';
 import type { Timeline, TimelineSpan } from './api-types.ts';
+import { loadLazily } from './lazy.ts';
 import { costText, number, span } from './format.ts';
 import { ProblemNote } from './parts.tsx';
 import type { RunRecord } from './record.ts';
@@ -121,6 +122,9 @@ export function amounts(record: RunRecord): StepAmount[] {
   });
 }
 
+/** The pause after which a chart is drawn, in milliseconds. */
+const DRAWN_AFTER = 250;
+
 /** The tokens and the cost of each step, as a chart and in words. */
 export function AmountChart({ record, version }: { record: RunRecord; version: number }): JSX.Element | null {
   const place = useRef<HTMLDivElement>(null);
@@ -131,11 +135,16 @@ export function AmountChart({ record, version }: { record: RunRecord; version: n
     let end = (): void => undefined;
     let isGone = false;
     const draw = async (): Promise<void> => {
-      const { drawChart } = await import('./chart.ts');
-      if (!isGone) end = drawChart(current, all);
+      const chart = await loadLazily(
+        () => import('./chart.ts'),
+        () => isGone,
+      );
+      if (!isGone && chart !== undefined) end = chart.drawChart(current, all);
     };
-    void draw();
+    // A record that is being read grows many times a second.
+    const soon = setTimeout(() => void draw(), DRAWN_AFTER);
     return () => {
+      clearTimeout(soon);
       isGone = true;
       end();
     };

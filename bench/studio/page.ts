@@ -90,7 +90,7 @@ async function measureRound(page: Page, url: string, steps: number): Promise<Pag
     new MutationObserver(() => {
       if (seen.first === undefined && document.querySelector('.windowed .row') !== null) requestAnimationFrame(() => (seen.first ??= performance.now()));
       const box = document.querySelector('.windowed > div');
-      if (seen.all === undefined && box !== null && parseFloat(box.style.height) >= ${steps * 40}) seen.all = performance.now();
+      if (seen.all === undefined && box !== null && parseFloat(box.style.height) >= ${steps * 36}) seen.all = performance.now();
       const stamp = document.querySelector('.live .text')?.textContent.match(/@(\\d+) $/)?.[1];
       if (stamp !== undefined && stamp !== seen.stamp) { seen.stamp = stamp; const then = Number(stamp); requestAnimationFrame(() => seen.late.push(Date.now() - then)); }
     }).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });

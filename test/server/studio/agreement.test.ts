@@ -14,6 +14,10 @@ const INPUTS = [
   ['clerk', 'many steps 7'],
 ] as const;
 
+/** Reads the facts of a run off the page. */
+const FACTS =
+  'Object.fromEntries([...document.querySelectorAll("aside .facts > div")].map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent]))';
+
 describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${SKIPPED}`, { timeout: 120_000 }, () => {
   let studio: StudioTestbed;
   beforeAll(async () => {
@@ -25,7 +29,7 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
     const runs = await Promise.all(INPUTS.map(([agent, input]) => studio.client.start(agent, { input })));
     await expect
       .poll(async () => (await Promise.all(runs.map((run) => run.status()))).filter(({ status }) => status === 'running').length, {
-        timeout: 40_000,
+        timeout: 120_000,
       })
       .toBe(0);
     const page = await studio.page();
@@ -36,12 +40,7 @@ describe.skipIf(SKIPPED !== '')(`what Studio and the command line say of runs${S
       await shows(page, run.runId);
       await expect.poll(() => page.locator('.facts dt').count(), { timeout: 40_000 }).toBeGreaterThan(3);
       // The tree comes after the status.
-      const factsOf = async (): Promise<Record<string, string>> =>
-        Object.fromEntries(
-          await page
-            .locator('aside .facts > div')
-            .evaluateAll((all) => all.map((one) => [one.querySelector('dt')?.textContent, one.querySelector('dd')?.textContent])),
-        ) as Record<string, string>;
+      const factsOf = async (): Promise<Record<string, string>> => (await page.evaluate(FACTS)) as Record<string, string>;
       const below = (node: typeof tree): number => node.children.reduce((sum, child) => sum + 1 + below(child), 0);
       const tokens = tree.treeUsage.totalTokens.toLocaleString('en');
       const expected = {
