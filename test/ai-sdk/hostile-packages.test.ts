@@ -22,14 +22,11 @@ async function outcome(model: AiSdkModel, asked: Partial<ModelRequest> = {}): Pr
 }
 
 test.each<[unified: unknown, raw: unknown]>([
-  ['stop', undefined],
-  ['stop', ''],
-  ['stop', null],
-  ['stop', 7],
-  ['tool-calls', undefined],
-  ['length', undefined],
-  ['content-filter', undefined],
   ['other', undefined],
+  ['other', ''],
+  ['other', null],
+  ['other', 7],
+  ['unknown', undefined],
   ['interrupted', 'end_turn'],
   ['interrupted', undefined],
   [undefined, undefined],

@@ -225,8 +225,8 @@ export class StreamAnswer {
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
     // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
     const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
-    // Packages end the stream of a broken connection in this way. The provider has said no word, whatever they make of it.
-    if (unified === 'interrupted' || word === undefined || reason === undefined) throw notWhole();
+    // Packages end the stream of a broken connection in this way. Responses of OpenAI has no word for an ordinary end, which is a `stop`.
+    if (unified === 'interrupted' || reason === undefined) throw notWhole();
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
   }
 }
