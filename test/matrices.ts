@@ -43,6 +43,7 @@ const IN_TURN = [
   'test/server/client/http/access/access-matrix.test.ts',
   'test/server/cli/saved-sessions.test.ts',
   'test/server/package/package-installed.test.ts',
+  'test/server/package/ten-minutes.test.ts',
   'test/server/package/package.test.ts',
   'test/server/programs/children-across-executions.test.ts',
   'test/server-http/large/any-large-body.test.ts',
