@@ -1,4 +1,6 @@
 import type { AgentSnapshot } from '../src/core/domain/agent.ts';
+import type { ModelRequest, ModelResponse } from '../src/core/domain/model.ts';
+import { notesOf } from '../src/core/domain/parts.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { burstsInWorker } from './bursts/pin-bursts.ts';
 import { handoffsInWorker } from './agents/handoffs.ts';
@@ -10,7 +12,7 @@ import { tierInWorker } from './batch/pin-tier.ts';
 import { quietHoursInWorker } from './quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { skillsInWorker } from './skills/skill-tool.ts';
-import type { PinnedPart, StartingRun, WorkerPart } from './worker-part.ts';
+import type { AnsweredByPart, CallPurpose, ModelCallScope, PinnedPart, PreparedByPart, StartingRun, WorkerPart } from './worker-part.ts';
 
 /** The capabilities of a worker, in the order in which they act at each point, and in which the model reads their tools. */
 export const WORKER_PARTS: readonly WorkerPart[] = [
@@ -56,4 +58,33 @@ export function partsOfSnapshot(agent: AnyAgent, pinned: PinnedParts = {}): Pinn
 /** Throws `MissingOnWorkerError` if this worker could not review calls of an agent: another one may. */
 export function requireReviews(runtime: ActivityRuntime, snapshot: AgentSnapshot): void {
   for (const part of WORKER_PARTS) part.requireReview?.(runtime, snapshot);
+}
+
+/** Throws `MissingOnWorkerError` if this worker could not make a model call as the capabilities of the agent want it: another one may. */
+export function requireModelCalls(runtime: ActivityRuntime, snapshot: AgentSnapshot, purpose: CallPurpose['type']): void {
+  for (const part of WORKER_PARTS) part.requireModelCall?.(runtime, snapshot, purpose);
+}
+
+/** Returns a request as all capabilities leave it. */
+export async function preparedByParts(scope: ModelCallScope, purpose: CallPurpose, request: ModelRequest): Promise<PreparedByPart> {
+  let left: PreparedByPart = { request, notes: {} };
+  for (const part of WORKER_PARTS) {
+    const pending = part.beforeModelCall?.(scope, purpose, left.request);
+    if (pending === undefined) continue;
+    const prepared = await pending;
+    left = { request: prepared.request, notes: notesOf(left.notes, prepared.notes) };
+  }
+  return left;
+}
+
+/** Returns an answer as all capabilities leave it. */
+export async function answeredByParts(scope: ModelCallScope, answer: ModelResponse): Promise<AnsweredByPart> {
+  let left: AnsweredByPart = { answer, notes: {} };
+  for (const part of WORKER_PARTS) {
+    const pending = part.afterModelCall?.(scope, left.answer);
+    if (pending === undefined) continue;
+    const answered = await pending;
+    left = { answer: answered.answer, notes: notesOf(left.notes, answered.notes) };
+  }
+  return left;
 }

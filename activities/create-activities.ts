@@ -3,12 +3,13 @@ import type { ActivityFunctions } from '../src/core/activity-requests/contracts.
 import { UsageError } from '../src/core/domain/errors.ts';
 import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
-import { decisionActivities } from './approvals/decision-hooks.ts';
+import { decisionActivities } from './approvals/decision-activities.ts';
 import { attemptInfo } from './attempts/attempt-info.ts';
 import { batchActivities } from './batch/collector-activities.ts';
 import { checkedActivity, withGrowingDelay, withWorkerFailover } from './attempts/checked-activity.ts';
 import { runBurstActivity } from './bursts/run-burst.ts';
 import { runCodeActivity } from './code/run-code.ts';
+import { endActivities } from './endings/end-of-execution.ts';
 import { hookActivities } from './hooks/hook-activities.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
@@ -41,6 +42,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     runCode: runCodeActivity(runtime),
     verifyCall: verifyCallActivity(runtime),
     ...hookActivities(runtime),
+    ...endActivities(runtime),
     ...decisionActivities(runtime),
     ...programActivities(runtime),
     ...stepActivities(runtime),

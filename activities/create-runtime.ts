@@ -4,17 +4,16 @@ import { defined } from '../src/core/domain/defined.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/missing-definitions.ts';
 import { didYouMean } from '../src/core/domain/text.ts';
-import { canonicalJson } from '../src/core/domain/json.ts';
+import { canonicalJson, isJsonObject } from '../src/core/domain/json.ts';
 import type { ModelClient } from '../src/core/domain/model.ts';
 import type { ModelPrice } from '../src/core/domain/usage.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run.ts';
 import { type Duration, milliseconds, timerMilliseconds } from '../src/core/domain/time.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run-input.ts';
 import { type AnyAgent, shareProblem, withSubAgents } from '../src/define/agent-definition.ts';
-import { requireMeansOfParts } from '../src/define/all-parts.ts';
+import { requireMeansOfParts, type SharedOptions, sharedOptionsOf } from '../src/define/all-parts.ts';
 import type { Resources } from '../src/define/context.ts';
-import type { AuthorizeDecision, NotifyWaiting } from '../src/define/approvals.ts';
-import type { AnyHook, NotifyEnded } from '../src/define/hooks.ts';
+import type { AuthorizeDecision, NotifyEnded, NotifyWaiting } from '../src/define/approvals.ts';
 import { requireKnown, wholeNumber } from '../src/define/option-checks.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
@@ -36,7 +35,7 @@ import { WorkerStreams } from './streams/worker-streams.ts';
 import { type NamespaceBounds, NamespaceCache } from './code/namespace.ts';
 import { createAgentExecutor } from './executors/create-executor.ts';
 import { WorkerGovernor } from './governor/worker-governor.ts';
-import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/hook-activities.ts';
+import { DEFAULT_NOTIFY_ENDED_MS } from './endings/end-of-execution.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { AnchorRegistry, ProgramRegistry } from './programs/program-registry.ts';
 import { OutputStore, StepValuesCache } from './programs/step-values.ts';
@@ -52,7 +51,7 @@ import { RunTraces } from './telemetry/run-traces.ts';
 import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
-export interface RuntimeOptions {
+export interface RuntimeOptions extends SharedOptions {
   /** The agents, which need different names. */
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
@@ -105,8 +104,6 @@ export interface RuntimeOptions {
    * readers get events and steps alone. A sink that is slow or down never delays a call.
    */
   streams?: StreamSink;
-  /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
-  hooks?: readonly AnyHook[];
   /** Reports spans and metrics of runs: `await telemetry({ tracerProvider, meterProvider })`. */
   telemetry?: Telemetry;
   /** Whether spans have the arguments and results of tools and the answers of models, without the values of secrets. Default false. */
@@ -196,7 +193,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers, programs, defined({ hooks: options.hooks })),
+    registry: new AgentRegistry(agents, options.providers, programs, sharedOptionsOf(options)),
     programs,
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
@@ -387,8 +384,8 @@ function checkPrices(prices: PriceTable): PriceTable {
     if (typeof price !== 'object' || price === null) {
       throw new UsageError(`${owner} are ${JSON.stringify(price)}: write {input, output, cachedInput} in US dollars per million tokens`);
     }
-    requireKnown(owner, price, { input: true, output: true, cachedInput: true, cacheWrite: true, batch: true });
-    const { input, output, cachedInput = input, cacheWrite = 1, batch = 1 } = price;
+    requireKnown(owner, price, { input: true, output: true, cachedInput: true, cacheWrite: true, batch: true, hosted: true });
+    const { input, output, cachedInput = input, cacheWrite = 1, batch = 1, hosted = {} } = price;
     for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
       if (Number.isFinite(dollars) && dollars >= 0) continue;
       throw new UsageError(`${owner}: "${name}" is ${String(dollars)}: write US dollars per million tokens`);
@@ -396,6 +393,11 @@ function checkPrices(prices: PriceTable): PriceTable {
     for (const [name, factor] of Object.entries({ cacheWrite, batch })) {
       if (Number.isFinite(factor) && factor >= 0) continue;
       throw new UsageError(`${owner}: "${name}" is ${String(factor)}: write a factor on the price, such as 1.25`);
+    }
+    if (!isJsonObject(hosted)) throw new UsageError(`${owner}: "hosted" is ${JSON.stringify(hosted)}: write { web_search: 10 }`);
+    for (const [name, dollars] of Object.entries(hosted)) {
+      if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) continue;
+      throw new UsageError(`${owner}: "hosted.${name}" is ${String(dollars)}: write US dollars for a thousand calls`);
     }
   }
   return prices;

@@ -1,8 +1,9 @@
 import type { ReviewedCalls } from '../src/core/domain/activity-messages.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../src/core/domain/agent.ts';
 import type { ToolCall } from '../src/core/domain/content.ts';
-import type { HookSnapshot } from '../src/core/domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../src/core/domain/json.ts';
+import type { ModelRequest, ModelResponse } from '../src/core/domain/model.ts';
+import type { ActivityNotes } from '../src/core/domain/parts.ts';
 import type { DataView, OfRun, ResolveAgentInput, RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
@@ -47,8 +48,31 @@ export interface ReviewScope {
   signal: AbortSignal;
   /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
   data?: () => Promise<DataView>;
-  /** The hooks of users that are called here. Default: those that have no separate activity. */
-  hooks?: HookSnapshot[];
+  /** The calls are reviewed in a separate activity, once more: by those who have asked for one, and by all who review what these have changed. */
+  isSeparate?: true;
+}
+
+/** A call of a model, in its activity. */
+export interface ModelCallScope {
+  runtime: ActivityRuntime;
+  run: OfRun;
+  snapshot: AgentSnapshot;
+  signal: AbortSignal;
+}
+
+/** The purpose of a model call: the next answer of an agent, or a summary of its conversation. `events`: the number of those that are summarised. */
+export type CallPurpose = { type: 'answer'; model: string; step: number } | { type: 'summary'; events: number };
+
+/** A request as a capability leaves it, and what is recorded with its answer. */
+export interface PreparedByPart {
+  request: ModelRequest;
+  notes: ActivityNotes;
+}
+
+/** An answer of a model as a capability leaves it, and what is recorded with it. */
+export interface AnsweredByPart {
+  answer: ModelResponse;
+  notes: ActivityNotes;
 }
 
 /** What a capability says about a call. All is optional: nothing lets it start as it is. */
@@ -110,6 +134,12 @@ export interface WorkerPart {
   defined?(agent: AnyAgent): PinnedPart;
   /** A run begins: returns what the worker pins for it, over what follows from the definition. */
   pin?(run: StartingRun): PinnedPart | Promise<PinnedPart>;
+  /** Throws `MissingOnWorkerError` if this worker could not take part in a model call. Called before anything is paid for. */
+  requireModelCall?(runtime: ActivityRuntime, snapshot: AgentSnapshot, purpose: CallPurpose['type']): void;
+  /** A request is about to be sent, in each attempt. Throws to keep it from being sent. Undefined, and no promise, if it has no part in it. */
+  beforeModelCall?(scope: ModelCallScope, purpose: CallPurpose, request: ModelRequest): Promise<PreparedByPart> | undefined;
+  /** An answer has come, and is not interpreted yet. It has been paid for: never rejects. Undefined, and no promise, if it has no part in it. */
+  afterModelCall?(scope: ModelCallScope, answer: ModelResponse): Promise<AnsweredByPart> | undefined;
   /** Throws `MissingOnWorkerError` if this worker could not review calls of the agent: another one may. Called before anything is paid for. */
   requireReview?(runtime: ActivityRuntime, snapshot: AgentSnapshot): void;
   /**

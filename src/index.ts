@@ -168,10 +168,10 @@ export type {
   FlowPolicy,
   HandoffPolicy,
   MemoryPolicy,
-  QuietHours,
   SkillSnapshot,
   WindowPolicy,
 } from './core/domain/agent.ts';
+export type { QuietHours } from './core/domain/quiet-hours.ts';
 export type { GuardrailSnapshot, GuardrailSpent } from './core/domain/guardrails.ts';
 export type { HookSnapshot } from './core/domain/hooks.ts';
 export type { ContinueAsNewThresholds, Notice } from './core/domain/run.ts';

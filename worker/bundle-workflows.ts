@@ -78,22 +78,24 @@ export function combinedWorkflows(userWorkflows: string | undefined): string {
 }
 
 /** Tells the bundler where the SDK is: it searches next to the workflows, and the combined module is elsewhere. */
-export function resolveSdk(hook: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
+export function resolveSdk(configure: BundleOptions['webpackConfigHook']): NonNullable<BundleOptions['webpackConfigHook']> {
   const scope = dirname(dirname(dirname(createRequire(import.meta.url).resolve('@temporalio/workflow/package.json'))));
   return (config) => {
     const resolve = { ...config.resolve, modules: [...(config.resolve?.modules ?? []), scope] };
-    return (hook ?? ((same) => same))({ ...config, resolve });
+    return (configure ?? ((same) => same))({ ...config, resolve });
   };
 }
 
 /** Tells workflows which loop they have, so that no activity of another build decides for them what they would not. */
-export function withLoopDigest(hook: NonNullable<BundleOptions['webpackConfigHook']>): NonNullable<BundleOptions['webpackConfigHook']> {
+export function withLoopDigest(
+  configure: NonNullable<BundleOptions['webpackConfigHook']>,
+): NonNullable<BundleOptions['webpackConfigHook']> {
   return (config) => {
-    const hooked = hook(config);
+    const configured = configure(config);
     const define: WebpackPlugin = {
       apply: (compiler) => new compiler.webpack.DefinePlugin({ LONGHAUL_LOOP: JSON.stringify(loopDigest()) }).apply(compiler),
     };
-    return { ...hooked, plugins: [...(hooked.plugins ?? []), define] };
+    return { ...configured, plugins: [...(configured.plugins ?? []), define] };
   };
 }
 

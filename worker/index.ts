@@ -42,12 +42,13 @@ export type {
   AuthorizeAnswer,
   AuthorizeContext,
   AuthorizeDecision,
-  DecisionHookContext,
   DecisionToAuthorize,
+  EndedNotice,
+  NotifyEnded,
   NotifyWaiting,
   WaitingNotice,
+  WorkerFunctionContext,
 } from '../src/define/approvals.ts';
-export type { EndedNotice, NotifyEnded } from '../src/define/hooks.ts';
 export type { ModelPrice } from '../src/core/domain/usage.ts';
 export { environmentSecrets, type EnvironmentSecretsOptions } from '../src/secrets/secret-sources.ts';
 export { fileSecrets, type FileSecretsOptions } from '../src/secrets/secret-sources.ts';

@@ -27,6 +27,7 @@ import { errorMessage, UsageError } from '../src/core/domain/errors.ts';
 import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
 import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent, ResourcesOfAgents, ResourcesOption } from '../src/define/agent-definition.ts';
+import { SHARED_OPTIONS } from '../src/define/all-parts.ts';
 import { type OptionTable, requireKnown } from '../src/define/option-checks.ts';
 import { GRPC, grpcCode } from '../src/temporal/server-calls.ts';
 import { requireSdk } from '../src/temporal/server-connection.ts';
@@ -77,7 +78,7 @@ export const PLUGIN_OPTIONS: OptionTable<LonghaulPluginOptions> = {
   governor: true,
   archive: true,
   archiveTimeout: true,
-  hooks: true,
+  ...SHARED_OPTIONS,
   authorize: true,
   notify: true,
   notifyEnded: true,
@@ -270,7 +271,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
-  /** Returns a path so that the bundler hook runs at all; the hook, which also runs for a worker, does the rest. */
+  /** Returns a path so that `configureBundler` runs at all, which also runs for a worker and does the rest. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }

@@ -38,8 +38,7 @@ import {
 import { registerMessages, registerQueries } from './run/handlers.ts';
 import type { LiveRun, LonghaulSinks } from './run/live-run.ts';
 import { scheduleActivity } from './run/schedule-activity.ts';
-import { currentDetails, publishedStatus, publishTitle, SearchAttributePublisher } from './visibility.ts';
-import { childrenWaiting } from '../src/core/capabilities/children/children.ts';
+import { currentDetails, hasWaitingChildren, publishedStatus, publishTitle, SearchAttributePublisher } from './visibility.ts';
 import { parentOf } from '../src/core/domain/run-input.ts';
 
 /**
@@ -111,7 +110,7 @@ function wasWaiting(start: RunStart): boolean {
   if (start.type !== 'continued') return false;
   const { inbox, approvals } = start.continuedState;
   const { paused, pausedWithOther = false } = inbox;
-  return paused || pausedWithOther || childrenWaiting(inbox).length > 0 || approvals.pending.length > 0;
+  return paused || pausedWithOther || hasWaitingChildren(inbox) || approvals.pending.length > 0;
 }
 
 /**
@@ -134,7 +133,7 @@ function runObserver(run: LiveRun, searchAttributes: SearchAttributePublisher, a
     recorded: (state) => {
       details(state);
       publishTitle(state);
-      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, childrenWaiting(run.inbox));
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox);
       tellParent(state);
       announcer.announce();
     },

@@ -68,7 +68,8 @@ export class SearchAttributePublisher {
   }
 
   /** Publishes the changes since the last call. A run also waits for the steps, and the tools, whose children wait for a person. */
-  publishChanges(state: RunState, waitingChildren: readonly string[]): void {
+  publishChanges(state: RunState, inbox: WithSlices): void {
+    const waitingChildren = childrenWaiting(inbox);
     const { snapshot, status, approvals, program } = state;
     const names = approvals.pending.map(({ toolName }) => toolName);
     const ofChildren = [...waitingSteps(program, waitingChildren), ...waitingAgents(state, waitingChildren)];
@@ -375,4 +376,9 @@ function seconds(ms: number): string {
 /** Returns free text on one line. The UI renders text between two dollar signs as a formula. */
 function cutLine(text: string): string {
   return cutForDisplay(text, ERROR_BYTES);
+}
+
+/** True if a person has to decide about something in a child of the run. */
+export function hasWaitingChildren(inbox: WithSlices): boolean {
+  return childrenWaiting(inbox).length > 0;
 }

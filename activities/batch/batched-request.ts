@@ -12,7 +12,7 @@ import { requestDigest } from './request-digest.ts';
 /** The request of a call of a batch as it is sent. */
 interface BatchedRequest {
   request: ModelRequest;
-  /** What was recorded about it. */
+  /** The notes of capabilities on it, if there are any. */
   records: object[];
 }
 
@@ -34,7 +34,7 @@ export async function requestOfCall(runtime: ActivityRuntime, pending: PendingCa
   const { name, request } = modelIn(asked.models, pending);
   if (requestDigest(request) !== call.digest) return undefined;
   const sent = await prepared.prepare(name, AbortSignal.timeout(PREPARE_MS));
-  return { request: sent, records: prepared.records };
+  return { request: sent, records: Object.keys(prepared.notes).length === 0 ? [] : [prepared.notes] };
 }
 
 /** Milliseconds in which a request is made. What has a part in it has limits of its own. */
@@ -55,7 +55,7 @@ export async function answerOfBatch(
     const output = await answerAsk(ungoverned, ready, { models });
     return 'type' in output ? output : { ...output, response: { ...output.response, inBatch: true } };
   }
-  const known = { ...recalledFor(pending), records: records as KnownRequest['records'] };
+  const known = { ...recalledFor(pending), notes: (records[0] ?? {}) as NonNullable<KnownRequest['notes']> };
   const ready = await readyModelCall(runtime, call.input as CallModelInput, new Patience(), known);
   const model = modelIn(ready.asked.models, pending);
   const isFirst = model === ready.asked.models[0];

@@ -1,7 +1,7 @@
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent.ts';
 import { BYTE_BUDGETS, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ToolCall } from '../../src/core/domain/content.ts';
-import { CALL_EVENTS, deniedByHook, type HookEvent, type HookRecord, hooksFor, inlineHooks } from '../../src/core/domain/hooks.ts';
+import { CALL_EVENTS, deniedByHook, type HookEvent, type HookRecord, hooksBeforeCalls, inlineHooks } from '../../src/core/domain/hooks.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json.ts';
 import { RUN_CODE } from '../../src/core/domain/tool-calls.ts';
 import { checkArguments } from '../../src/core/json-schema/read-by-schema.ts';
@@ -21,7 +21,7 @@ const REVIEW_BYTES = 200_000;
  * none here.
  */
 export function reviewByHooks(scope: ReviewScope, calls: readonly ToolCall[]): Promise<PartReview> | undefined {
-  const hooks = hooksFor({ hooks: scope.hooks ?? inlineHooks(scope.snapshot, ...CALL_EVENTS) }, ...CALL_EVENTS);
+  const hooks = scope.isSeparate ? hooksBeforeCalls(scope.snapshot) : inlineHooks(scope.snapshot, ...CALL_EVENTS);
   if (hooks.length === 0 || calls.length === 0) return undefined;
   return reviewAll({ ...scope, snapshot: { ...scope.snapshot, hooks } }, calls);
 }

@@ -13,6 +13,7 @@ import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { missingOnWorker } from '../attempts/failure.ts';
 import { eventsOf, queryRun, runIdOf } from '../run-queries/query-run.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import type { AnsweredByPart, CallPurpose, PreparedByPart } from '../worker-part.ts';
 
 /** The run whose hooks are called. */
 export interface HookScope {
@@ -368,23 +369,15 @@ function readWritten(written: unknown): ReadAnswer {
   return result === 'error' ? readAnswer({ error: error ?? reason ?? 'it answered "error"' }) : notAnAnswer(written);
 }
 
-/** A request after its hooks, with their answers. */
-interface HookedRequest {
-  request: ModelRequest;
-  records: HookRecord[];
-}
-
-/** The model, as `provider/model`, and the step that it is called in. */
-interface CalledModel {
-  model: string;
-  step: number;
-}
-
 /**
  * Calls the hooks before a model call. Their texts are added to the instructions of this request alone. Throws `hook_denied` if one
  * denies it: nothing has been paid for.
  */
-export async function beforeRequest(scope: HookScope, { model, step }: CalledModel, request: ModelRequest): Promise<HookedRequest> {
+export async function beforeRequest(
+  scope: HookScope,
+  { model, step }: Extract<CallPurpose, { type: 'answer' }>,
+  request: ModelRequest,
+): Promise<PreparedByPart> {
   const { conversation, instructions, tools } = request;
   const { result, injected, records } = await runEventHooks(scope, {
     on: 'pre_request',
@@ -395,42 +388,39 @@ export async function beforeRequest(scope: HookScope, { model, step }: CalledMod
     const reason = result.text === undefined ? '' : `: ${result.text}`;
     throw new LonghaulError('hook_denied', `Hook "${result.hook}" denied the model call of step ${step}${reason}`);
   }
-  return { request: injected.length === 0 ? request : { ...request, instructions: [...instructions, ...injected] }, records };
+  return {
+    request: injected.length === 0 ? request : { ...request, instructions: [...instructions, ...injected] },
+    notes: { hooks: records },
+  };
 }
 
 /** Calls the hooks before the model summarises `events` events. Their texts are added to the instructions of that request. Never rejects. */
-export async function beforeSummary(scope: HookScope, events: number, request: ModelRequest): Promise<HookedRequest> {
+export async function beforeSummary(scope: HookScope, events: number, request: ModelRequest): Promise<PreparedByPart> {
   const { injected, records } = await runEventHooks(scope, {
     on: 'pre_compact',
     payload: { events },
     problemOf: () => 'a summary cannot be modified: inject a text',
   });
-  return { request: { ...request, instructions: [...request.instructions, ...injected] }, records };
+  return { request: { ...request, instructions: [...request.instructions, ...injected] }, notes: { hooks: records } };
 }
 
 /** Bytes of JSON that a text may have which takes the place of an answer. */
 const ANSWER_TEXT_BYTES = 64_000;
 
-/** An answer after its hooks, with their answers. */
-interface HookedResponse {
-  answer: ModelResponse;
-  records: HookRecord[];
-}
-
 /** Calls the hooks after a model call, before the answer is interpreted: one of them may replace its text. Never rejects. */
-export async function afterResponse(scope: HookScope, answer: ModelResponse): Promise<HookedResponse> {
-  if (hooksFor(scope.snapshot, 'post_response').length === 0) return { answer, records: [] };
+export async function afterResponse(scope: HookScope, answer: ModelResponse): Promise<AnsweredByPart> {
   const { changes, records } = await runEventHooks(scope, {
     on: 'post_response',
     payload: responsePayload(answer),
     problemOf: textProblem,
   });
   const text = changes?.['text'];
-  if (typeof text !== 'string') return { answer, records };
+  const notes = { hooks: records };
+  if (typeof text !== 'string') return { answer, notes };
   // They would send the text that was replaced back to the provider.
   const { providerItems, account: _, structured: __, sources, ...rest } = answer;
   const items = providerItems === undefined ? {} : { providerItems: [] };
-  return { answer: { ...rest, content: text, ...items, ...(sources === undefined ? {} : { sources: withoutPlaces(sources) }) }, records };
+  return { answer: { ...rest, content: text, ...items, ...(sources === undefined ? {} : { sources: withoutPlaces(sources) }) }, notes };
 }
 
 /** Nothing in an answer is trusted to be of its type. */

@@ -1,16 +1,16 @@
 import { defined } from '../../src/core/domain/defined.ts';
-import { CALL_EVENTS, type HookSnapshot, INLINE_HOOK_MS, inlineHooks, joinedHooks } from '../../src/core/domain/hooks.ts';
+import { CALL_EVENTS, hooksFor, type HookSnapshot, INLINE_HOOK_MS, inlineHooks, joinedHooks } from '../../src/core/domain/hooks.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import type { ActedCall, OpenedRun, SettledResult, StartingRun, WorkerPart } from '../worker-part.ts';
 import { reviewByHooks } from './call-hooks.ts';
-import { afterCall, openSession, pinnedHook, requireHooks } from './hooks.ts';
+import { afterCall, afterResponse, beforeRequest, beforeSummary, openSession, pinnedHook, requireHooks } from './hooks.ts';
 
 /**
- * Hooks in a worker: those of the worker, of the agent and of its ancestors are pinned for a run, and called at its start, before its
- * calls and for their results. Model calls and summaries call theirs themselves; the others have activities (`hook-activities.ts`).
+ * Hooks in a worker: those of the worker, of the agent and of its ancestors are pinned for a run, and called at its start, around its
+ * model calls, before its calls and for their results. The others have activities (`hook-activities.ts`).
  */
 export const hooksInWorker: WorkerPart = {
   name: 'hooks',
@@ -21,6 +21,15 @@ export const hooksInWorker: WorkerPart = {
       open: (instructions) => openRun(run, hooks, instructions),
     };
   },
+  requireModelCall(runtime, snapshot, purpose) {
+    const events = purpose === 'summary' ? (['pre_compact'] as const) : (['pre_request', 'post_response'] as const);
+    requireHooks(runtime, hooksFor(snapshot, ...events));
+  },
+  beforeModelCall(scope, purpose, request) {
+    if (hooksFor(scope.snapshot, purpose.type === 'summary' ? 'pre_compact' : 'pre_request').length === 0) return undefined;
+    return purpose.type === 'summary' ? beforeSummary(scope, purpose.events, request) : beforeRequest(scope, purpose, request);
+  },
+  afterModelCall: (scope, answer) => (hooksFor(scope.snapshot, 'post_response').length === 0 ? undefined : afterResponse(scope, answer)),
   requireReview: (runtime, snapshot) => requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS)),
   review: reviewByHooks,
   requireSettle: (runtime, { hooks = [] }) => requireHooks(runtime, hooks),

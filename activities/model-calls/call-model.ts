@@ -7,7 +7,6 @@ import { defined } from '../../src/core/domain/defined.ts';
 import { utf8Prefix } from '../../src/core/domain/text.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/tool-calls.ts';
 import { errorMessage } from '../../src/core/domain/errors.ts';
-import { type HookRecord, inlineHooks, MODEL_CALL_EVENTS } from '../../src/core/domain/hooks.ts';
 import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory.ts';
 import {
   type ModelCallContext,
@@ -17,6 +16,7 @@ import {
   type RecordedResponse,
   unknownHostedTool,
 } from '../../src/core/domain/model.ts';
+import { type ActivityNotes, notesOf } from '../../src/core/domain/parts.ts';
 import { estimatedPromptTokens } from '../../src/core/domain/snapshot-sizes.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/window.ts';
 import { UnitContext } from '../../src/core/program/references.ts';
@@ -24,12 +24,11 @@ import type { CallModelInput, CallModelOutput, OfRun } from '../../src/core/prot
 import { memoryNamespace, recalledEntry, type RecalledEntry, recallText } from '../../src/memory/memory-store.ts';
 import { askingModel, promptCache, requestOfCall } from '../../src/model/build-request.ts';
 import { interpretReply } from '../../src/model/reply-formats.ts';
-import { requireReviews } from '../all-parts.ts';
+import { answeredByParts, preparedByParts, requireModelCalls, requireReviews } from '../all-parts.ts';
 import { requirePredicate } from '../approvals/approval-requirements.ts';
 import { withTimeout } from '../attempts/attempt.ts';
 import { callContext } from '../governor/governed-call.ts';
 import { parkForBatch } from '../batch/park-call.ts';
-import { afterResponse, beforeRequest, requireHooks } from '../hooks/hooks.ts';
 import { asGiven, verdictOn } from '../programs/verdict-on.ts';
 import { runIdOf, runKey } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor, memoryOf, providerContext } from '../runtime.ts';
@@ -66,8 +65,6 @@ export interface ReadyModelCall {
   input: CallModelInput;
   patience: Patience;
   snapshot: AgentSnapshot;
-  /** With the hooks of a model call alone. */
-  hooked: AgentSnapshot;
   window: Window;
   asked: AskedModels;
   prepared: PreparedRequest;
@@ -86,21 +83,20 @@ export async function readyModelCall(
   const clients = clientsOf(runtime, snapshot);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
-  const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
-  requireHooks(runtime, hooked.hooks);
+  requireModelCalls(runtime, snapshot, 'answer');
   if (!input.final) requireReviews(runtime, snapshot);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.conversations.window(input, input);
   const events = await withReadItems(runtime, window.events);
-  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events }, known);
+  const prepared = new PreparedRequest(runtime, { run: input, snapshot, events }, known);
   const asked = await askedModels(snapshot, window, { input, clients, prepared, context: providerContext(runtime, snapshot) });
-  return { input, patience, snapshot, hooked, window, asked, prepared, checkAnswer };
+  return { input, patience, snapshot, window, asked, prepared, checkAnswer };
 }
 
 /** Asks the models, and makes of the answer what the run records. */
 export async function answerModelCall(
   runtime: ActivityRuntime,
-  { input, patience, snapshot, hooked, window, prepared, checkAnswer }: ReadyModelCall,
+  { input, patience, snapshot, window, prepared, checkAnswer }: ReadyModelCall,
   asked: AskedModels,
 ): Promise<CallModelOutput> {
   const streamed = { asked, ...(await observers(runtime, input, snapshot)), patience };
@@ -111,20 +107,20 @@ export async function answerModelCall(
   const options = { ...streamed, ...facts, ...callContext(runtime, input, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async ({ answer, signal, eventId, model, origin }) => {
     const known = { ...contextOfAnswer(runtime, input, askingModel(snapshot, model)), knownCallIds: callIds(window), eventId };
-    const scope = { runtime, run: input, snapshot: hooked, signal };
-    const { answer: given, records } = await afterResponse(scope, answer);
+    const scope = { runtime, run: input, snapshot, signal };
+    const { answer: given, notes } = await answeredByParts(scope, answer);
     const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, given);
     const stored = await withStoredItems(runtime, checked);
     const response = limitResponseSize(await withFiles(runtime, stored, { answer: given, model }), model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
-    const { approvals, ...ofHooks } = reviewed;
-    const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
+    const { approvals, ...ofReview } = reviewed;
+    const noted = notesOf(prepared.notes, notes, reviewed);
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, model);
     // The review has a separate budget: an answer that has been paid for does not fail for it.
     const changed = runtime.sentRequests.answered(`${cache.key} ${model}`, prepared.sentTo(model), response.usage);
-    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }), ...origin, ...changed };
+    return { ...limited, ...ofReview, ...noted, ...origin, ...changed };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
@@ -267,7 +263,6 @@ function isAnswer({ content }: RecordedResponse, output: AgentSnapshot['output']
 /** The model call of an attempt. */
 interface RequestingCall {
   run: CallModelInput;
-  /** With the hooks of a model call alone. */
   snapshot: AgentSnapshot;
   events: readonly WindowEvent[];
 }
@@ -277,13 +272,13 @@ export interface KnownRequest {
   /** What the memory had. */
   recalled?: Recalled;
   /** What was recorded about the request, which was sent. */
-  records?: HookRecord[] | undefined;
+  notes?: ActivityNotes | undefined;
 }
 
 /** The requests of an attempt: one for each model that is asked. */
 class PreparedRequest {
-  /** The answers of the hooks about the last request. */
-  hooks: HookRecord[] = [];
+  /** What is recorded about the last request. */
+  notes: ActivityNotes = {};
   #recalled: Recalled | undefined;
   #recall: Promise<Recalled | undefined> | undefined;
   readonly #plain = new Map<string, ModelRequest>();
@@ -299,11 +294,6 @@ class PreparedRequest {
     this.#recalled = known.recalled;
   }
 
-  /** What is recorded about the request. */
-  get records(): HookRecord[] {
-    return this.hooks;
-  }
-
   /** Asks the memory if the call says so. */
   async recall(signal: AbortSignal): Promise<Recalled | undefined> {
     const { run, snapshot, events } = this.#call;
@@ -312,25 +302,25 @@ class PreparedRequest {
     return this.#recalled;
   }
 
-  /** Returns the request for a model before the memory and the hooks have had a part in it. */
+  /** Returns the request for a model before the memory and other capabilities have had a part in it. */
   requestFor(model: string): ModelRequest {
     const request = this.#plain.get(model) ?? this.#built(model, []);
     this.#plain.set(model, request);
     return request;
   }
 
-  /** Asks the memory if the call says so, once for all models, then the hooks. Returns the request that is sent. */
+  /** Asks the memory if the call says so, once for all models, then the other capabilities. Returns the request that is sent. */
   async prepare(model: string, signal: AbortSignal): Promise<ModelRequest> {
     const { run, snapshot } = this.#call;
-    const recalled = this.#known.records === undefined ? await this.recall(signal) : this.#recalled;
+    const recalled = this.#known.notes === undefined ? await this.recall(signal) : this.#recalled;
     const built = recalled === undefined ? this.requestFor(model) : this.#built(model, this.recallEvents);
-    if (this.#known.records !== undefined) {
-      this.hooks = this.#known.records;
+    if (this.#known.notes !== undefined) {
+      this.notes = this.#known.notes;
       return built;
     }
-    const about = { model, step: run.step ?? 0 };
-    const { records, request } = await beforeRequest({ runtime: this.#runtime, run, snapshot, signal }, about, built);
-    this.hooks = records;
+    const purpose = { type: 'answer', model, step: run.step ?? 0 } as const;
+    const { notes, request } = await preparedByParts({ runtime: this.#runtime, run, snapshot, signal }, purpose, built);
+    this.notes = notes;
     this.#sent.set(model, request);
     return request;
   }

@@ -4,13 +4,13 @@ import { cutText, jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { resultText } from '../../src/core/domain/tool-calls.ts';
 import { LonghaulError } from '../../src/core/domain/errors.ts';
-import { type HookRecord, hooksFor } from '../../src/core/domain/hooks.ts';
 import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
+import type { ActivityNotes } from '../../src/core/domain/parts.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/window.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
 import { contextTokens } from '../../src/model/models.ts';
+import { preparedByParts, requireModelCalls } from '../all-parts.ts';
 import { callContext } from '../governor/governed-call.ts';
-import { beforeSummary, requireHooks } from '../hooks/hooks.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { activityCall, modelSpans } from '../telemetry/call-spans.ts';
 import { askModel, modelActivity } from './ask-model.ts';
@@ -26,15 +26,16 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
   const snapshot = await runtime.snapshots.load(input, input.agent);
   patience.bind(snapshot.timing);
   const isTitle = input.purpose === 'title';
-  if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
+  if (!isTitle) requireModelCalls(runtime, snapshot, 'summary');
   const window = await runtime.conversations.window(input, input);
   const events = between(window, input);
-  let hooks: HookRecord[] = [];
+  let notes: ActivityNotes = {};
   const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
     if (isTitle) return built;
-    const hooked = await beforeSummary({ runtime, run: input, snapshot, signal }, events.length, built);
-    hooks = hooked.records;
-    return hooked.request;
+    const purpose = { type: 'summary', events: events.length } as const;
+    const prepared = await preparedByParts({ runtime, run: input, snapshot, signal }, purpose, built);
+    notes = prepared.notes;
+    return prepared.request;
   };
   const names = summaryModelsOf(snapshot);
   const models = names.map((name): AskedModel => {
@@ -52,7 +53,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput, patien
     ({ answer: { content, usage }, eventId, model, origin: { answeredBy } }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);
-      return { id: eventId, text, usage, ...defined({ answeredBy }), ...(hooks.length === 0 ? {} : { hooks }) };
+      return { id: eventId, text, usage, ...defined({ answeredBy }), ...notes };
     },
   );
   // A partial summary must not enter the conversation.

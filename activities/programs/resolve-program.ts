@@ -37,6 +37,7 @@ import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
 import { tenantDigest } from '../governor/tenant-digest.ts';
 import { queryRun } from '../run-queries/query-run.ts';
+import { pinnedQuietHours } from '../quiet-hours/pin-quiet-hours.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './step-values.ts';
 
@@ -142,6 +143,7 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     },
     ...defined({ prices }),
     ...commonFields(inputs),
+    ...(program.quietHours === undefined ? {} : { quietHours: pinnedQuietHours(program.quietHours) }),
     ...defined({ childLimits: shared }),
     program,
   };

@@ -1,4 +1,5 @@
-import type { QuietHours } from '../../src/core/domain/agent.ts';
+import { clockMinutes, type QuietHours, type QuietHoursOptions } from '../../src/core/domain/quiet-hours.ts';
+import { LonghaulError } from '../../src/core/domain/errors.ts';
 import type { WorkerPart } from '../worker-part.ts';
 
 /**
@@ -10,6 +11,16 @@ export const quietHoursInWorker: WorkerPart = {
   pin: ({ agent: { quietHours } }) =>
     quietHours === undefined ? {} : { fields: { quietHours: { ...quietHours, offsets: offsetsOf(quietHours.zone, Date.now()) } } },
 };
+
+/** Returns the quiet hours of a document as a run has them. Throws `invalid_program` for a zone that this worker does not know. */
+export function pinnedQuietHours({ from, to, zone }: QuietHoursOptions): QuietHours {
+  try {
+    return { from: clockMinutes(from) ?? 0, to: clockMinutes(to) ?? 0, zone, offsets: offsetsOf(zone, Date.now()) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new LonghaulError('invalid_program', `"quietHours.zone" is ${JSON.stringify(zone)}: write the IANA name of a time zone`);
+  }
+}
 
 /** Years of a zone that are pinned: about twenty changes. After them, the last offset stays. */
 const YEARS = 10;

@@ -21,6 +21,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(serving.DEV, async () => (await import('./serve/dev.ts')).dev),
       bind(serving.WORKER, async () => (await import('./serve/worker.ts')).worker),
       bind(serving.SERVE, async () => (await import('./serve/serve.ts')).serve),
+      bind(serving.STUDIO, async () => (await import('./serve/studio.ts')).studio),
       bind(serving.CODEC_SERVER, async () => (await import('./serve/codec-server.ts')).codecServer),
     ],
   },

@@ -21,7 +21,7 @@ export type { RunCount, RunCounts } from './ranked-runs.ts';
 export type { FeedItem, FeedItemContent, FeedOptions, FeedRun } from './feed-item.ts';
 export type { ListPage, PageOptions } from './visibility.ts';
 export type { SetPermissionsOptions } from './permissions.ts';
-export type { SetPermissionsReceipt } from '../core/domain/requests.ts';
+export type { SetPermissionsReceipt } from '../core/domain/permission-requests.ts';
 export type { RaiseOptions, SendOptions, UpdateOptions } from './updates.ts';
 export type { RetryOptions, RetryReceipt } from './retry-run.ts';
 export type { RunApprovals } from './executions.ts';

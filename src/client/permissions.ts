@@ -7,7 +7,7 @@ import { requestProblem } from '../core/input-checks.ts';
 import { UPDATES } from '../core/protocol.ts';
 import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
 import { type RaiseOptions, updateRun } from './updates.ts';
-import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../core/domain/requests.ts';
+import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../core/domain/permission-requests.ts';
 
 /** The options of setting permissions. */
 export type SetPermissionsOptions = RaiseOptions;

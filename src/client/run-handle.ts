@@ -45,7 +45,7 @@ import type { OtlpTraces } from '../telemetry/otlp.ts';
 import type { RunTree, TreeEvent, TreeEventOptions } from './run-tree.ts';
 import type { StepRequestOptions } from './step-request.ts';
 import type { TimelineOptions } from './timeline.ts';
-import type { SetPermissionsReceipt } from '../core/domain/requests.ts';
+import type { SetPermissionsReceipt } from '../core/domain/permission-requests.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {

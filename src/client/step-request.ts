@@ -1,7 +1,8 @@
 import { defined } from '../core/domain/defined.ts';
 import { LonghaulError } from '../core/domain/errors.ts';
 import { recallEvent } from '../core/domain/memory.ts';
-import { addedInstructions, type ModelClient, type PromptCache } from '../core/domain/model.ts';
+import type { ModelClient, PromptCache } from '../core/domain/model.ts';
+import { addedInstructions } from '../core/domain/parts.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
 import { emptyWindow, extendWindow, foldedEvent, type Window } from '../core/domain/window.ts';

@@ -1,7 +1,7 @@
 import type { AgentOptionsAround, AgentPart, BundledPart, WorkerMeans } from './agent-part.ts';
 import { type AgentBursts, type BurstFields, burstPart } from './bursts.ts';
 import { bundledGuardrails, type BundledGuardrails, type GuardrailFields, guardrailPart, type AgentGuardrails } from './guardrails.ts';
-import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks } from './hooks.ts';
+import { bundledHooks, type BundledHooks, type HookFields, hookPart, type AgentHooks, SHARED_HOOKS, type SharedHooks } from './hooks.ts';
 import { type MemoryFields, type AgentMemory, memoryPart } from './memory.ts';
 import type { OptionReference, OptionTable } from './option-checks.ts';
 import {
@@ -48,6 +48,12 @@ const PARTS: readonly Omit<AgentPart<PartOptions, PartFields>, 'options'>[] = [
   burstPart,
 ];
 
+/** The options of a worker by which capabilities hold for all its agents. */
+export interface SharedOptions extends SharedHooks {}
+
+/** The names of the options of a worker by which capabilities hold for all its agents. */
+export const SHARED_OPTIONS: OptionTable<SharedOptions> = { ...SHARED_HOOKS };
+
 /** The options of a bundle that belong to capabilities. */
 export interface BundledOptions extends AgentSkills, NarrowingPermissions, AgentHooks, AgentGuardrails {}
 
@@ -93,6 +99,12 @@ export function requireMeansOfParts(owner: string, fields: PartFields, worker: W
 /** Returns the models that an agent asks by its capabilities. */
 export function modelsOfParts(fields: PartFields): string[] {
   return PARTS.flatMap((part) => part.models?.(fields) ?? []);
+}
+
+/** Returns these options of a worker alone. */
+export function sharedOptionsOf(options: SharedOptions): SharedOptions {
+  const names = Object.keys(SHARED_OPTIONS) as (keyof SharedOptions)[];
+  return Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));
 }
 
 /** Throws a UsageError if a worker cannot have an agent next to what it gives to all its agents. */

@@ -2,7 +2,8 @@ import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction, Decision, P
 import { defined } from '../core/domain/defined.ts';
 import { UsageError } from '../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
-import type { Principal, RunSubject } from '../core/domain/run.ts';
+import type { RunResult } from '../core/domain/result.ts';
+import type { Principal, RunSubject, TerminalStatus } from '../core/domain/run.ts';
 import { type Duration, milliseconds } from '../core/domain/time.ts';
 import type { Resources } from './context.ts';
 import { requireKnown } from './option-checks.ts';
@@ -150,8 +151,8 @@ export interface DecisionToAuthorize {
   readonly source: Decision['source'];
 }
 
-/** The context that `authorize` and `notify` receive as their second argument. */
-export interface DecisionHookContext {
+/** The context that `authorize`, `notify` and `notifyEnded` receive as their second argument. */
+export interface WorkerFunctionContext {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
   /** The resources of the worker. */
@@ -161,7 +162,7 @@ export interface DecisionHookContext {
 }
 
 /** The context that `authorize` receives with the decision. */
-export interface AuthorizeContext extends DecisionHookContext {
+export interface AuthorizeContext extends WorkerFunctionContext {
   /** The id of the run. */
   readonly runId: string;
   /** The name of the agent. */
@@ -206,4 +207,21 @@ export interface WaitingNotice {
 }
 
 /** Called in an activity when an approval becomes pending: at least once, with a stable id. If it throws, it is retried. */
-export type NotifyWaiting = (waiting: WaitingNotice, context: DecisionHookContext) => Promise<void> | void;
+export type NotifyWaiting = (waiting: WaitingNotice, context: WorkerFunctionContext) => Promise<void> | void;
+
+/** The end of a run, as `notifyEnded` receives it. */
+export interface EndedNotice {
+  /** The id of this end, the same on every call about it: pass it to every service that must not act twice. */
+  readonly id: string;
+  /** The run that has ended. */
+  readonly runId: string;
+  /** The agent of the run. */
+  readonly agentName: string;
+  /** How it ended. */
+  readonly status: TerminalStatus;
+  /** The result as `handle.result()` returns it, without its steps. */
+  readonly result: RunResult<unknown>;
+}
+
+/** Called in an activity when a run has ended, before its workflow closes: at least once, with a stable id. If it throws, it is retried. */
+export type NotifyEnded = (ended: EndedNotice, context: WorkerFunctionContext) => Promise<void> | void;

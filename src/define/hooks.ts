@@ -11,13 +11,11 @@ import {
   isBlocking,
 } from '../core/domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
-import type { RunResult } from '../core/domain/result.ts';
-import type { Principal, RunStatus, TerminalStatus } from '../core/domain/run.ts';
+import type { Principal, RunStatus } from '../core/domain/run.ts';
 import { didYouMean } from '../core/domain/text.ts';
 import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 import type { UsageStats } from '../core/domain/usage.ts';
 import { type AgentPart, type BundledPart, mergedList } from './agent-part.ts';
-import type { DecisionHookContext } from './approvals.ts';
 import type { ReadEvents, Resources } from './context.ts';
 import { type OptionTable, requireKnown, wholeNumber } from './option-checks.ts';
 
@@ -265,6 +263,14 @@ export interface HookFields {
   readonly hooks?: readonly AnyHook[];
 }
 
+/** The option of a worker that concerns hooks. */
+export interface SharedHooks {
+  /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
+  hooks?: readonly AnyHook[];
+}
+
+export const SHARED_HOOKS: OptionTable<SharedHooks> = { hooks: true };
+
 /** Hooks as a part of an agent. */
 export const hookPart: AgentPart<AgentHooks, HookFields> = {
   options: { hooks: ['list of hooks', 'none', '[hooks](hooks.md) of its runs'] },
@@ -309,20 +315,3 @@ function requireOwnNames(ofWorker: readonly AnyHook[], agent: string, ofAgent: r
   if (both === undefined) return;
   throw new UsageError(`the worker and agent "${agent}" each have a hook named "${both.name}": give each its own name`);
 }
-
-/** The end of a run, as `notifyEnded` receives it. */
-export interface EndedNotice {
-  /** The id of this end, the same on every call about it: pass it to every service that must not act twice. */
-  readonly id: string;
-  /** The run that has ended. */
-  readonly runId: string;
-  /** The agent of the run. */
-  readonly agentName: string;
-  /** How it ended. */
-  readonly status: TerminalStatus;
-  /** The result as `handle.result()` returns it, without its steps. */
-  readonly result: RunResult<unknown>;
-}
-
-/** Called in an activity when a run has ended, before its workflow closes: at least once, with a stable id. If it throws, it is retried. */
-export type NotifyEnded = (ended: EndedNotice, context: DecisionHookContext) => Promise<void> | void;

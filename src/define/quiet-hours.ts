@@ -1,17 +1,9 @@
-import type { QuietHours } from '../core/domain/agent.ts';
 import { UsageError } from '../core/domain/errors.ts';
+import { clockMinutes, type QuietHours, type QuietHoursOptions } from '../core/domain/quiet-hours.ts';
 import type { AgentPart } from './agent-part.ts';
 import { requireKnown } from './option-checks.ts';
 
-/** The hours of each day in which an agent does not communicate. */
-export interface QuietHoursOptions {
-  /** The beginning, such as `22:00`. */
-  from: string;
-  /** The end, such as `07:00`: of the next day if it is earlier than `from`. */
-  to: string;
-  /** The time zone by its IANA name, such as `Europe/Berlin`. */
-  zone: string;
-}
+export type { QuietHoursOptions } from '../core/domain/quiet-hours.ts';
 
 /** The option of an agent that concerns its quiet hours. */
 export interface AgentQuietHours {
@@ -50,9 +42,9 @@ function checked(what: string, options: unknown): Omit<QuietHours, 'offsets'> {
 }
 
 function minutesOf(what: string, value: unknown): number {
-  const [, hours, minutes] = (typeof value === 'string' ? /^([01]\d|2[0-3]):([0-5]\d)$/.exec(value) : null) ?? [];
-  if (hours === undefined) throw new UsageError(`${what} is ${shown(value)}: write a time from "00:00" to "23:59"`);
-  return Number(hours) * 60 + Number(minutes);
+  const minutes = typeof value === 'string' ? clockMinutes(value) : undefined;
+  if (minutes === undefined) throw new UsageError(`${what} is ${shown(value)}: write a time from "00:00" to "23:59"`);
+  return minutes;
 }
 
 function zoneOf(what: string, value: unknown): string {

@@ -2,7 +2,7 @@ import { noteNotifyEndedFailure } from '../core/capabilities/notifications.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-request.ts';
-import { failedHooks } from '../core/activity-requests/hook-requests.ts';
+import { endedWithHooks } from '../core/activity-requests/hook-requests.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage, LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
@@ -15,7 +15,6 @@ import { interpret, type InterpreterPorts } from '../core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/capabilities/archive.ts';
 import { BEGINNING, closeRun, type LoopEnd } from '../core/kernel/run-loop.ts';
 import { firstAgent } from '../core/capabilities/handoffs.ts';
-import { addEndHooks } from '../core/capabilities/hooks.ts';
 import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
@@ -342,8 +341,7 @@ function withEndHooks(result: RunResultFields, recorded: RecordedExecution): Run
   const endHooks = activitiesNamed(recorded, 'callHooks').findLast(({ input }) => 'status' in input);
   if (endHooks?.task === undefined) return result;
   const { input, output, failure } = endHooks;
-  const { hooks } = input as AtEndInput;
-  return addEndHooks(result, failure === undefined ? ((output as CallHooksOutput | undefined)?.hooks ?? []) : failedHooks(hooks, failure));
+  return endedWithHooks(result, input as AtEndInput, { output: output as CallHooksOutput | undefined, failure });
 }
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */

@@ -5,7 +5,7 @@ import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildReq
 import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
 import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest } from '../core/activity-requests/burst-requests.ts';
-import type { BurstRecord } from '../core/bursts/burst.ts';
+import { type BurstRecord, makesBursts } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
@@ -45,7 +45,7 @@ const stepAttempts = withName('askStep', 'useMemory');
 const loads = withName('loadOutput');
 const callsAndSegments: Which = (name) => isToolActivity(name) || name === 'runCode';
 
-/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and hooks for its result. */
+/** True for the activities that a call of a tool waits for: the call itself, a question about its outcome, and what acts on its result. */
 function isOfCall(activity: { name: string; input: unknown }): boolean {
   return isToolActivity(activity.name) || hasTrait('isOfCall', activity);
 }
@@ -118,7 +118,7 @@ export class RecordedRun {
     };
     const bursting = burstPorts(ports, {
       state: () => state,
-      make: (call) => (run.snapshot.burst === undefined ? undefined : this.#burst(run, call)),
+      make: (call) => (makesBursts(run.snapshot) ? this.#burst(run, call) : undefined),
       // The history has the rest of the call as a call of its own.
       continueModelCall: (call) => ports.callModel(call),
       continueTool: (invocation) => ports.runTool(invocation),

@@ -26,7 +26,7 @@ export interface RunTrace {
 }
 
 /** What a span is about. `child`: the call that has started a child, as the record of the parent has it. */
-export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child';
+export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child' | 'cell';
 
 const TRACE_ID_LENGTH = 32;
 const SPAN_ID_LENGTH = 16;

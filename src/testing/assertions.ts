@@ -4,6 +4,7 @@ import { type ContentItem, outputText } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import type { JsonValue } from '../core/domain/json.ts';
 import type { ModelRequest } from '../core/domain/model.ts';
+import { partLines, withoutStamps } from '../core/domain/parts.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResult, RunResultFields } from '../core/domain/result.ts';
 import { resultText, type StepResult } from '../core/domain/tool-calls.ts';
@@ -103,12 +104,12 @@ function headlines({
   decision,
   refused,
   raised,
-  permissions,
   failed,
   interrupted,
   compaction,
   contextUpdates,
   memory,
+  ...event
 }: Event): string[] {
   const lines: string[] = [];
   if (decision !== undefined) {
@@ -116,7 +117,7 @@ function headlines({
     lines.push(`${decider(decision)} ${VERBS[type]} ${toolName}${reason === undefined ? '' : `: ${reason}`}`);
   }
   if (refused !== undefined) lines.push(`${refused.request} of ${author} is refused: ${refused.message}`);
-  if (permissions !== undefined) lines.push(`${author} sets permissions ${JSON.stringify(permissions.permissions)}`);
+  lines.push(...partLines(author, event));
   if (raised !== undefined) lines.push(`${author} raises ${JSON.stringify(raised.limits)}`);
   if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
   if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);
@@ -159,12 +160,12 @@ function timeless(result: RunResult<unknown>): Partial<RunResultFields<unknown>>
   return { ...rest, startTime: null, endTime: null, durationSeconds: null };
 }
 
-function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, permissions, ...event }: Event): object {
+function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, ...event }: Event): object {
   return {
     ...event,
+    ...withoutStamps(event),
     ...(decision === undefined ? {} : { decision: { ...decision, id: '', at: '', digest: '' } }),
     ...(refused === undefined ? {} : { refused: { ...refused, id: '' } }),
-    ...(permissions === undefined ? {} : { permissions: { ...permissions, id: '', at: '' } }),
     ...(raised === undefined ? {} : { raised: { ...raised, id: '', at: '' } }),
   };
 }

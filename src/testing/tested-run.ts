@@ -20,6 +20,7 @@ import type {
   ResourcesOption,
   UnfinishedOf,
 } from '../define/agent-definition.ts';
+import type { SharedOptions } from '../define/all-parts.ts';
 import type { Resources } from '../define/context.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
@@ -40,7 +41,7 @@ export type TestOptions<Agent = unknown> = TestCircumstances &
 /** The parts of a worker that a test may have, as on a worker. */
 export type TestWorkerParts = Pick<
   CreateWorkerOptions,
-  'payloadStore' | 'memory' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'
+  'payloadStore' | 'memory' | 'prices' | 'authorize' | 'notify' | 'notifyEnded' | 'streams' | keyof SharedOptions
 >;
 
 /** The options of a test that do not depend on the agent's types, without the conversation that the run begins with. */

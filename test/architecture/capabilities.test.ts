@@ -38,8 +38,8 @@ test('a capability is named outside its own files and folders only', () => {
 /** The files outside its rooms that name a capability: at present, and as few as they should become. */
 const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'guardrail', now: 15, goal: 15 },
-  { name: 'permission', now: 21, goal: 15 },
-  { name: 'hook', now: 49, goal: 25 },
+  { name: 'permission', now: 15, goal: 15 },
+  { name: 'hook', now: 22, goal: 25 },
   // The entry of the package exports the types of its option, too.
   { name: 'skill', now: 9, goal: 10 },
   // A limit, as any other: its words and its check stand in one table.

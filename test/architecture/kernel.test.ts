@@ -100,12 +100,12 @@ describe('a capability', () => {
   // What is asked of the others is asked of a function, by the views, the requests and the ends of a run, its inbox and its outcomes.
   test.each([
     ['archive', 4],
-    ['children', 18],
+    ['children', 12],
     ['code', 3],
     ['compaction', 3],
     ['flows', 3],
     ['handoffs', 7],
-    ['hooks', 7],
+    ['hooks', 4],
     ['notifications', 5],
     ['permissions', 1],
   ])('"%s" is imported by no more than %d files besides', (name, most) => {

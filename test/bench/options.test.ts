@@ -60,7 +60,7 @@ describe('the command line of the bench of readers', () => {
   it('has defaults, and refuses a part that is none', () => {
     const defaults = { part: 'request', steps: 1_000, readers: 100, runs: 1_000 };
     expect(parseOptions(['studio'])).toEqual({ command: 'studio', ...defaults, quiet: false });
-    expect(() => parseOptions(['studio', '--part', 'page'])).toThrow('--part has "page": choose of request, feed');
+    expect(() => parseOptions(['studio', '--part', 'pages'])).toThrow('--part has "pages": choose of size, page, request, feed');
   });
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'vitest/node';
@@ -66,6 +66,26 @@ export function declarationIn(file: string, name: string): Declaration | undefin
   if (nodes !== undefined) return { name, file, nodes };
   const origin = imported.get(name) ?? exported.get(name);
   return origin === undefined || (origin.file === file && origin.name === name) ? undefined : declarationIn(origin.file, origin.name);
+}
+
+const constants = new Map<string, { text: string; comment: string | undefined }[]>();
+
+/** Returns the members of the object types of all constants that the files of a folder declare. */
+export function membersOfConstants(folder: string): { text: string; comment: string | undefined }[] {
+  const known = constants.get(folder);
+  if (known !== undefined) return known;
+  const found = globSync(`dist/${folder}/*.d.ts`, { cwd: root }).flatMap((file) => {
+    const members: { text: string; comment: string | undefined }[] = [];
+    for (const node of [...typesFile(file).declared.values()].flat()) {
+      if (node.type !== 'VariableDeclaration') continue;
+      walk(node, (one) => {
+        if (one.type === 'TSPropertySignature') members.push({ text: textOf(file, one), comment: commentBefore(file, one) });
+      });
+    }
+    return members;
+  });
+  constants.set(folder, found);
+  return found;
 }
 
 /** Returns the text of a node. */

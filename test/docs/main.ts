@@ -3,15 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { apiReport, RELEASED, REPORT } from './api-report.ts';
 import { withCode } from './code-on-pages.ts';
+import { studioTypes, TYPES_FILE } from './studio-types.ts';
 import { PAGES, withTables } from './tables.ts';
 
-// Writes the tables of the pages, the examples on them, and the report of the API anew; with `--check`, only says which files are out of date.
+// Writes the tables of the pages, the examples on them, the types of Studio and the report of the API anew; with `--check`, only says which files are out of date.
 // `--release` keeps the report as that of a release, with which later ones are compared.
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } } });
-for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd: pathOf('') })) {
+const cwd = fileURLToPath(new URL('../..', import.meta.url));
+for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd })) {
   const now = read(page);
   write(page, withCode(PAGES.includes(page) ? withTables(now) : now));
 }
+write(TYPES_FILE, studioTypes());
 const report = apiReport();
 write(REPORT, report);
 if (values.release) write(RELEASED, report);
@@ -22,16 +25,12 @@ function write(path: string, made: string): void {
     console.error(`"${path}" is out of date: run npm run docs`);
     process.exitCode = 1;
   } else {
-    mkdirSync(pathOf('api'), { recursive: true });
-    writeFileSync(pathOf(path), made);
+    mkdirSync(`${cwd}/api`, { recursive: true });
+    writeFileSync(`${cwd}/${path}`, made);
     console.log(`${path} is written anew`);
   }
 }
 
 function read(path: string): string {
-  return existsSync(pathOf(path)) ? readFileSync(pathOf(path), 'utf8') : '';
-}
-
-function pathOf(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+  return existsSync(`${cwd}/${path}`) ? readFileSync(`${cwd}/${path}`, 'utf8') : '';
 }

@@ -1,4 +1,14 @@
-import { commentBefore, type Declaration, declarationIn, isNode, nameOf, type SyntaxNode, walk } from './declarations.ts';
+import {
+  commentBefore,
+  type Declaration,
+  declarationIn,
+  isNode,
+  membersOfConstants,
+  nameOf,
+  type SyntaxNode,
+  textOf,
+  walk,
+} from './declarations.ts';
 
 /** A member of an exported interface or class, with the comment that an editor shows. */
 export interface Member {
@@ -64,8 +74,23 @@ function shapeMembers(file: string, base: SyntaxNode, seen: Set<SyntaxNode>): Me
     walk(node, (one) => {
       if (one.type === 'TSTypeLiteral') literal ??= one;
     });
-    return Array.isArray(literal?.['members']) ? ownMembers(constant.file, literal['members'].filter(isNode)) : [];
+    const written = Array.isArray(literal?.['members']) ? literal['members'].filter(isNode) : [];
+    return ownMembers(constant.file, written).map((member, at) => ({
+      ...member,
+      comment: member.comment ?? spreadComment(constant.file, written[at]!),
+    }));
   });
+}
+
+/** A shape that spreads another one has its members in the file of types, without their comments: they stand where the spread shape is declared. */
+function spreadComment(file: string, member: SyntaxNode): string | undefined {
+  const type = typeOf(textOf(file, member));
+  return membersOfConstants('src/core/domain').find((one) => one.comment !== undefined && typeOf(one.text) === type)?.comment;
+}
+
+/** Returns the text of a member, equal in files that import its types and in those that declare them. */
+function typeOf(member: string): string {
+  return member.replaceAll(/import\("[^"]*"\)\.|\/\*\*[^]*?\*\/|\s/g, '');
 }
 
 /** An overload, a setter or a base may have the comment. */

@@ -208,8 +208,8 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'makes its calls one by one',
     file: 'workflows/run/bursts.ts',
-    find: 'run.snapshot.burst === undefined ?',
-    replace: 'run.snapshot.burst !== undefined ?',
+    find: 'makesBursts(run.snapshot) ?',
+    replace: '!makesBursts(run.snapshot) ?',
     history: 'in-bursts',
     caught: { step: null, expected: 'activity "runBurst"', actual: 'activity "callModel"' },
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EndedNotice } from '../../src/define/hooks.ts';
+import type { EndedNotice } from '../../src/define/approvals.ts';
 import {
   callTool,
   cancelRun,

@@ -2,11 +2,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { offsetsOf } from '../../activities/quiet-hours/pin-quiet-hours.ts';
 import { quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
-import type { QuietHours, ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
+import type { QuietHours } from '../../src/core/domain/quiet-hours.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
+import type { Event } from '../../src/core/domain/record.ts';
 import { progressOf } from '../../src/core/queries/progress.ts';
-import { defineAgent, defineTool } from '../../src/index.ts';
-import { callTool, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import { agent, defineProgram, tool, unit } from '../../src/define/program/index.ts';
+import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+import { callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';
 import { approves, sends } from '../core/loop/fakes/callers.ts';
 import { call, called, type Caller, type FakeScript, resultsOf, runFake, said } from '../core/loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
@@ -138,6 +141,65 @@ describe('an agent with quiet hours', () => {
     const { events } = await testAgent(agent, { input: 'Go', model: scriptedModel([callTool('text', {}), say('Done.')]) });
     const result = events.find(({ content }) => content[0]?.type === 'tool_result');
     expect(result?.timestamp.slice(0, 16)).toBe(sent);
+  });
+
+  const hours = { from: '22:00', to: '07:00', zone };
+  const night = '2026-10-24T23:00:00Z';
+  const morning = '2026-10-25T06:00';
+
+  /** Returns the times of the results of the tool that sends texts, in the run and in its trace. */
+  const sentAt = (events: readonly Event[]): string[] =>
+    events.flatMap(({ content, timestamp }) =>
+      content.some((item) => item.type === 'tool_result' && item.name === 'text') ? [timestamp.slice(0, 16)] : [],
+    );
+
+  test('has them hold for an agent that takes over', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(night) });
+    const second = defineAgent({ name: 'second', description: 'Writes', model: 'scripted/m', tools: [text] });
+    const first = defineAgent({ name: 'first', model: 'scripted/m', handoffs: [second], quietHours: hours });
+    const model = scriptedModel([callTool('transfer_to_agent', { agent: 'second' }), callTool('text', {}), say('Done.')]);
+    const { events, result } = await testAgent(first, { input: 'Go', model });
+    expect({ sent: sentAt(events), last: result.lastAgent }).toEqual({ sent: [morning], last: 'second' });
+  });
+
+  test('has them hold for an agent that it starts as a tool', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(night) });
+    const writer = defineAgent({ name: 'writer', description: 'Writes', model: 'scripted/m', tools: [text] });
+    const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(writer)], quietHours: hours });
+    const model = scriptedModel([callTool('writer', { request: 'Go' }), callTool('text', {}), say('sent'), say('Done.')]);
+    const { events } = await testAgent(lead, { input: 'Go', model });
+    const answer = events.find(({ content }) => content.some((item) => item.type === 'tool_result'));
+    expect(answer?.timestamp.slice(0, 16)).toBe(morning);
+  });
+
+  test.each([
+    ['a call', [tool('Text', text, {})]],
+    ['an agent', [agent('Ask', defineAgent({ name: 'writer', model: 'scripted/m', tools: [text] }), 'Go')]],
+  ])('in a program: %s waits for the morning', async (_, steps) => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(night) });
+    const program = defineProgram({ name: 'p', units: [unit('all', {}, steps)], quietHours: hours });
+    const model = scriptedModel(steps[0]?.document.agent === undefined ? [] : [callTool('text', {}), say('Done.')]);
+    const { result } = await testProgram(program, { input: {}, model });
+    expect({ status: result.status, ended: result.endTime?.slice(0, 16) }).toEqual({ status: 'completed', ended: morning });
+  });
+
+  test.each([
+    [{ ...hours, to: '22:00' }, 'quietHours: they begin and end at "22:00"'],
+    [{ ...hours, from: '24:00' }, 'quietHours.from'],
+    [{ from: '22:00', to: '07:00' }, 'quietHours'],
+  ])('in a program are refused if they are %j', (quietHours, problem) => {
+    const units = [unit('all', {}, [tool('Text', text, {})])];
+    expect(() => defineProgram({ name: 'p', units, quietHours: quietHours as never })).toThrow(problem);
+  });
+
+  test('in a program are refused by the worker if it does not know their zone', async () => {
+    const program = defineProgram({
+      name: 'p',
+      units: [unit('all', {}, [tool('Text', text, {})])],
+      quietHours: { ...hours, zone: 'Berlin' },
+    });
+    const { result } = await testProgram(program, { input: {}, model: scriptedModel([]) });
+    expect(result).toMatchObject({ status: 'error', errorCode: 'invalid_program' });
   });
 
   test.each([

@@ -29,21 +29,20 @@ import { DEFAULT_CHILD_CHECK_MS, openingText, parentOf, type ParentRun } from '.
 import { isTerminal } from '../../src/core/domain/run.ts';
 import { type CloseInput, type InterruptInput, sessionOf } from '../../src/core/domain/sessions.ts';
 import { summaryText } from '../../src/core/domain/text.ts';
+import type { ChildEnd, MessageProblem, ReadChild } from '../../src/core/domain/children.ts';
 import {
   agentsOfCalls,
   areChildrenPaused,
   type ChildEffects,
-  type ChildEnd,
   childrenOf,
   END_WAIT_MS,
   followChild,
   forgetChild,
+  keptAgents,
   hasChildEnded,
   mayHaveChildren,
-  type MessageProblem,
   noteChildrenPaused,
   notifiedOnEnd,
-  type ReadChild,
   spendChild,
   childrenWaiting,
 } from '../../src/core/capabilities/children/children.ts';
@@ -227,7 +226,12 @@ async function interruptTurn(runId: string, turn: number): Promise<void> {
   await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
 }
 
-/** Closes sessions that a run keeps. A running turn ends first. */
+/** Closes all sessions that a run keeps. A running turn ends first. */
+export async function closeAllKept(state: RunState | undefined): Promise<void> {
+  await closeKept(state && keptAgents(state));
+}
+
+/** Does the same for some of them. */
 export async function closeKept(kept: readonly KeptAgent[] = []): Promise<void> {
   if (kept.length === 0) return;
   await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));

@@ -35,9 +35,7 @@ import { burstPorts } from '../../src/core/bursts/burst-ports.ts';
 import { interpret, type InterpreterPorts } from '../../src/core/interpret.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/capabilities/archive.ts';
 import { BEGINNING, closeRun, closeUnstarted, type LoopEnd } from '../../src/core/kernel/run-loop.ts';
-import { keptAgents } from '../../src/core/capabilities/children/children.ts';
 import { firstAgent } from '../../src/core/capabilities/handoffs.ts';
-import { addEndHooks, hasEndHooks } from '../../src/core/capabilities/hooks.ts';
 import { type Ending, partialAnswer, type RunPosition } from '../../src/core/kernel/next-step.ts';
 import type { WaitDeadline } from '../../src/core/domain/time.ts';
 import type { Growth, RunPorts } from '../../src/core/kernel/ports.ts';
@@ -52,7 +50,7 @@ import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { checkProgramInput, checkRunInput, type ExecutionOrigin, originProblem } from '../../src/core/input-checks.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import { workflowBursts } from './bursts.ts';
-import { cancelChildren, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
+import { cancelChildren, closeAllKept, closeKept, endChildren, finishTelling, reportTurn, runChild } from './children.ts';
 import { abortModelCall, inBackground, interruptibleModelCall, scheduleActivity, withinTurn } from './schedule-activity.ts';
 import type { LiveRun, LonghaulSinks, ResolvedRun } from './live-run.ts';
 import { endedTurns, sessionOf } from '../../src/core/domain/sessions.ts';
@@ -92,7 +90,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : continueAsNewEnd(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
-  if (runEnd.type === 'finished') await closeKept(run.state && keptAgents(run.state));
+  if (runEnd.type === 'finished') await closeAllKept(run.state);
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   reportTrace(run, runEnd.type === 'finished' ? runEnd.result : undefined);
@@ -249,17 +247,16 @@ function closeWith(run: LiveRun, ending: Ending): RunResultFields {
 /** Calls the hooks at the end of a run, if it has any: one activity, which bounds their time. Returns the result with their answers. */
 async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
   const { snapshot } = run;
-  if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
+  const request = snapshot && endHooksRequest(Object.assign(run, { snapshot }), result);
+  if (request === undefined) return result;
   const { steps: _, ...queried } = result;
   run.result = queried;
-  const request = endHooksRequest(Object.assign(run, { snapshot }), result);
-  const records = await CancellationScope.nonCancellable(() => scheduleActivity(run, request));
-  return addEndHooks(result, records);
+  return CancellationScope.nonCancellable(() => scheduleActivity(run, request));
 }
 
 /**
- * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a
- * failing hook may delay the run. The run ends with the same result in any case.
+ * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a failing
+ * one may delay the run. The run ends with the same result in any case.
  */
 async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
   if (!run.notifiesEnd && !run.snapshot?.notifyEnded) return;

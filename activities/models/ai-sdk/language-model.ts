@@ -93,6 +93,8 @@ export type AssistantPart =
   | ToolResultPart
   | (FilePart & Annotated)
   | ({ type: 'reasoning'; text: string } & Annotated)
+  /** v4 alone. */
+  | ({ type: 'reasoning-file'; mediaType: string; data: object } & Annotated)
   | ({ type: 'custom'; kind: string } & Annotated);
 
 /** A piece of an answer. A package may set any member wrongly. */

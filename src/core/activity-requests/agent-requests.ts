@@ -11,7 +11,8 @@ import type { Resolved } from '../domain/children.ts';
 import { defined } from '../domain/defined.ts';
 import { hooksFor, hooksMs, inlineHooks, MODEL_CALL_EVENTS } from '../domain/hooks.ts';
 import { isJsonObject } from '../domain/json.ts';
-import { inheritedRules, overridesIn, type ParentInput, parentOf, type SessionInput } from '../domain/run-input.ts';
+import { inheritedRules } from '../domain/parts.ts';
+import { overridesIn, type ParentInput, parentOf, type SessionInput } from '../domain/run-input.ts';
 import { sessionOf, type SessionOverrides } from '../domain/sessions.ts';
 import { oneLine } from '../domain/text.ts';
 import type { ModelCall, ModelCallOutcome } from '../kernel/ports.ts';
@@ -179,7 +180,7 @@ export function unresolved(thing: string, error: unknown): Resolved {
   }
 }
 
-/** Reads from the details of the failure if the worker has a `notifyEnded` hook. */
+/** Reads from the details of the failure if the worker has a `notifyEnded`. */
 function notifiesEnd(error: unknown): boolean {
   const cause = activityCause(error);
   const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];

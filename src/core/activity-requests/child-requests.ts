@@ -1,6 +1,6 @@
 import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { defined } from '../domain/defined.ts';
-import type { ChildEnd, MessageProblem, ReadChild } from '../capabilities/children/children.ts';
+import type { ChildEnd, MessageProblem, ReadChild } from '../domain/children.ts';
 import type { ChildCall, ChildStart, NextTurnInput } from '../domain/children.ts';
 import { errorMessage } from '../domain/errors.ts';
 import { isJsonObject } from '../domain/json.ts';

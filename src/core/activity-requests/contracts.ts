@@ -32,7 +32,8 @@ import type {
 import type { BurstRecord } from '../bursts/burst.ts';
 import type { BurstState } from '../bursts/burst-state.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import type { FromCall, InheritedRules, RunOverrides } from '../domain/run-input.ts';
+import type { InheritedRules } from '../domain/parts.ts';
+import type { FromCall, RunOverrides } from '../domain/run-input.ts';
 import type { Notice, StopReason, TerminalStatus } from '../domain/run.ts';
 
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. A worker that lacks a hook of the ancestors refuses the run. */

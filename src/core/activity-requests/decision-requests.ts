@@ -106,7 +106,7 @@ export function authorizeRequest(
 }
 
 /**
- * Calls the worker's `notify` hook for a pending approval. It is not called again after it has failed for good: the run still shows
+ * Calls the worker's `notify` for a pending approval. It is not called again after it has failed for good: the run still shows
  * the approval.
  */
 export function notifyRequest(run: RequestingRun, waiting: PendingApproval): RequestOf<'notifyWaiting', NotifyOutcome> {
@@ -190,7 +190,7 @@ const NOTIFY_ENDED: ActivityOptions = {
   retry: RETRY_LOST,
 };
 
-/** Calls the worker's `notifyEnded` hook. The result is not in the input, so that the history holds it once, in the closing event. */
+/** Calls the worker's `notifyEnded`. The result is not in the input, so that the history holds it once, in the closing event. */
 export function endedRequest(
   run: { key?: string },
   { agentName, status }: Pick<RunResultFields, 'agentName' | 'status'>,

@@ -1,16 +1,24 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
-import { hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
+import type { ReviewedCalls } from '../domain/activity-messages.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent.ts';
 import { BYTE_BUDGETS } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { deniedByHook, END_EVENTS, type HookRecord, hooksFor, hooksMs, type HookSnapshot } from '../domain/hooks.ts';
+import {
+  deniedByHook,
+  END_EVENTS,
+  type HookRecord,
+  hooksAfterCall,
+  hooksBeforeCalls,
+  hooksFor,
+  hooksMs,
+  type HookSnapshot,
+} from '../domain/hooks.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import type { RunResultFields } from '../domain/result.ts';
 import { summaryText } from '../domain/text.ts';
 import type { AllPorts } from '../capabilities.ts';
-import { childOfCall, endOfAgent } from '../capabilities/children/children.ts';
-import { type PointAnswer, type PointQuestion, withHookAnswers } from '../capabilities/hooks.ts';
+import { type ChildOfCall, type PointAnswer, type PointQuestion, withHookAnswers } from '../capabilities/hooks.ts';
 import type { ToolInvocation, ToolResultOutcome } from '../kernel/ports.ts';
 import {
   activityProblem,
@@ -40,7 +48,7 @@ import type {
 export function hookPorts(run: RequestingRun, perform: PerformActivity): Pick<AllPorts, 'reviewCalls' | 'afterCall' | 'askAtPoint'> {
   return {
     reviewCalls: (response) => perform(reviewRequest(run, response)),
-    afterCall: (invocation, outcome) => perform(afterCallRequest(run, invocation, outcome)),
+    afterCall: (invocation, outcome, child) => perform(afterCallRequest(run, invocation, outcome, child)),
     askAtPoint: (question) => perform(pointRequest(run, question)),
   };
 }
@@ -82,7 +90,7 @@ export function reviewRequest(
 }
 
 /** Returns the review of calls whose hooks could not be called: it stands as it is, unless one of the hooks fails closed. */
-export function withoutReview(hooks: readonly HookSnapshot[], response: RecordedResponse, error: unknown): ReviewedCalls {
+function withoutReview(hooks: readonly HookSnapshot[], response: RecordedResponse, error: unknown): ReviewedCalls {
   const { content, problems = {}, approvals } = response;
   const records = failedHooks(hooks, error).map((record, index) =>
     hooks[index]?.failClosed ? { ...record, denied: true as const } : record,
@@ -103,10 +111,10 @@ export function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
   outcome: ToolResultOutcome,
+  child: ChildOfCall,
 ): HooksRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
   const { call, tool, offset, index, eventId, edited } = invocation;
   const { content, status } = outcome;
-  const childRunId = childOfCall(outcome);
   const hooks = hooksAfterCall(run.snapshot, tool);
   return {
     name: 'callHooks',
@@ -122,30 +130,43 @@ export function afterCallRequest(
       at: [offset, index],
       eventId,
       ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { rewritten: true as const } : {}),
-      ...(tool.agent === undefined || childRunId === undefined ? {} : { child: { agent: tool.agent.name, runId: childRunId } }),
+      ...(tool.agent === undefined || child.runId === undefined ? {} : { child: { agent: tool.agent.name, runId: child.runId } }),
       isError: status === 'error',
       ...(fits(content) ? { content } : {}),
       maxBytes: tool.maxResultBytes ?? BYTE_BUDGETS.toolResult,
       ...dataOf(run),
     },
-    returned: (output) => withAnswers(outcome, output),
+    returned: (output) => withAnswers(outcome, output, child),
     failed: (error) => withFailedHooks(hooks, outcome, error, call.toolCallId),
   };
 }
 
+/** Calls the hooks at the end of a run, which leave their answers in its result; undefined if it has none. */
 export function endHooksRequest(
   run: RequestingRun,
-  { status, stopReason }: Pick<RunResultFields, 'status' | 'stopReason'>,
-): HooksRequest<AtEndInput, CallHooksOutput, HookRecord[]> {
+  result: RunResultFields,
+): HooksRequest<AtEndInput, CallHooksOutput, RunResultFields> | undefined {
+  const { status, stopReason } = result;
   const hooks = hooksFor(run.snapshot, ...END_EVENTS);
+  if (hooks.length === 0) return undefined;
   return {
     name: 'callHooks',
     tier: 'remote',
     options: hookOptions(hooks, `at the end: ${status}`),
     input: { ...runReference(run), agentName: run.snapshot.name, hooks, status, stopReason, ...dataOf(run) },
-    returned: (output) => output.hooks,
-    failed: (error) => failedHooks(hooks, error),
+    returned: (output) => endedWithHooks(result, { hooks }, { output }),
+    failed: (failure) => endedWithHooks(result, { hooks }, { failure }),
   };
+}
+
+/** Returns the result of a run with the answers of the hooks at its end, after those at its start. */
+export function endedWithHooks(
+  result: RunResultFields,
+  { hooks }: Pick<AtEndInput, 'hooks'>,
+  { output, failure }: { output?: CallHooksOutput | undefined; failure?: unknown },
+): RunResultFields {
+  const answers = failure === undefined ? (output?.hooks ?? []) : failedHooks(hooks, failure);
+  return answers.length === 0 ? result : { ...result, hooks: [...(result.hooks ?? []), ...answers] };
 }
 
 function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
@@ -159,21 +180,16 @@ function hookOptions(hooks: HookSnapshot[], when: string): ActivityOptions {
 }
 
 /** Returns the outcome of a call as its hooks have left it. */
-export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput): ToolResultOutcome {
+function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput, { ends }: ChildOfCall): ToolResultOutcome {
   // The result of the run is the result of its child: a hook does not change it.
-  if (result === undefined || endOfAgent(outcome) !== undefined) return withHookAnswers(outcome, hooks);
+  if (result === undefined || ends) return withHookAnswers(outcome, hooks);
   // The worker's cache of transcripts has the result without the change.
   const { resultId: _, ...rest } = outcome;
   return withHookAnswers({ ...rest, content: result.content, status: result.isError ? 'error' : 'success' }, hooks);
 }
 
 /** Returns the outcome of a call whose hooks could not be called: it stands as it is. */
-export function withFailedHooks(
-  hooks: readonly HookSnapshot[],
-  outcome: ToolResultOutcome,
-  error: unknown,
-  callId: string,
-): ToolResultOutcome {
+function withFailedHooks(hooks: readonly HookSnapshot[], outcome: ToolResultOutcome, error: unknown, callId: string): ToolResultOutcome {
   return withHookAnswers(
     outcome,
     failedHooks(hooks, error).map((record) => ({ ...record, callId })),
@@ -181,7 +197,7 @@ export function withFailedHooks(
 }
 
 /** Returns the records of hooks that could not be called. */
-export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord[] {
+function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord[] {
   const problem = activityProblem(error);
   const text = problem.type === 'cancelled' ? 'the run was cancelled' : problem.message;
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));

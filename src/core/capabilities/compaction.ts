@@ -6,6 +6,7 @@ import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { isRecall } from '../domain/memory.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import { notesOf } from '../domain/parts.ts';
 import type { Compaction } from '../domain/record.ts';
 import { jsonTextPrefix } from '../domain/text.ts';
 import type { Spent } from '../domain/usage.ts';
@@ -197,7 +198,7 @@ async function summariseRange(
     recordFailedCall(state, ports, model, outcome);
     return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   }
-  const { id, text, usage, failedAttempts, answeredBy, hooks } = outcome;
+  const { id, text, usage, failedAttempts, answeredBy } = outcome;
   const spending = spend(state, { model: answeredBy ?? model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
   const content: ContentItem[] = [
@@ -208,7 +209,7 @@ async function summariseRange(
     ...spending,
     ...defined({ answeredBy }),
     content,
-    compaction: { summarised: { head, tail }, ...defined({ hooks }) },
+    compaction: { summarised: { head, tail }, ...notesOf(outcome) },
   });
   return undefined;
 }

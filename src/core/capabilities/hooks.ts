@@ -1,18 +1,18 @@
-import { type HookedCalls, hooksAfterCall, hooksBeforeCalls, type ReviewedCalls } from '../domain/activity-messages.ts';
-import type { AgentSnapshot, ToolSnapshot } from '../domain/agent.ts';
+import type { ReviewedCalls } from '../domain/activity-messages.ts';
+import type { ToolSnapshot } from '../domain/agent.ts';
 import { isToolCall, type ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import { END_EVENTS, type HookRecord, hooksFor, inheritedHooks } from '../domain/hooks.ts';
+import type { HookedCalls } from '../domain/hooked-calls.ts';
+import { type HookRecord, hooksAfterCall, hooksBeforeCalls, inheritedHooks } from '../domain/hooks.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { RecordedResponse } from '../domain/model.ts';
-import type { RunResultFields } from '../domain/result.ts';
 import { ANY_JSON, anyObject, listOf } from '../domain/shape.ts';
 import type { Capability, EndedCall, GateAnswer, GatedCall, MadeCalls } from '../kernel/capability.ts';
 import { asRewritten, rewrittenArguments } from '../kernel/tool-calls.ts';
 import type { ToolsPosition } from '../kernel/next-step.ts';
 import type { Conversation, RunPorts, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../kernel/ports.ts';
 import { type RunState, slice, type WithSlices } from '../kernel/run-state.ts';
-import { childOfCall } from './children/children.ts';
+import { childOfCall, endOfAgent } from './children/children.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { points } from '../kernel/points.ts';
 
@@ -22,9 +22,16 @@ export interface HookPorts extends RunPorts {
   /** Calls the hooks before the calls of a response that run in a separate activity. */
   reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
   /** Calls the hooks for the result of a call that run in a separate activity, and returns the result as they leave it. */
-  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
+  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome, child: ChildOfCall): Promise<ToolResultOutcome>;
   /** Asks all capabilities of the worker that act at a point of the conversation. */
   askAtPoint(question: PointQuestion): Promise<PointAnswer>;
+}
+
+/** The run that a call has started, if its tool is an agent. */
+export interface ChildOfCall {
+  runId?: string;
+  /** The result of that run is the result of this one. */
+  ends?: true;
 }
 
 /** What is asked at a point of the conversation, of all capabilities that the worker has there: by reference, in one activity. */
@@ -167,7 +174,8 @@ function afterResult(state: RunState, ports: HookPorts, { invocation, outcome }:
 async function afterCall(state: RunState, ports: HookPorts, invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<EndedCall> {
   const { toolCallId } = invocation.call;
   hookedResults.set(state, [...(hookedResults.of(state) ?? []), { callId: toolCallId, content: outcome.content }]);
-  const hooked = await ports.afterCall(invocation, outcome);
+  const child = { ...defined({ runId: childOfCall(outcome) }), ...(endOfAgent(outcome) === undefined ? {} : { ends: true as const }) };
+  const hooked = await ports.afterCall(invocation, outcome, child);
   const left = (hookedResults.of(state) ?? []).filter(({ callId }) => callId !== toolCallId);
   if (left.length === 0) hookedResults.clear(state);
   else hookedResults.set(state, left);
@@ -198,18 +206,6 @@ function hooksOfStep(_: RunState, { hooks = [] }: RecordedResponse): { hooks?: H
 
 function isDenied({ hooks = [] }: MadeCalls, { toolCallId }: ToolCall): boolean {
   return hooks.some(({ callId, answer, denied }) => callId === toolCallId && (answer === 'deny' || denied));
-}
-
-// Capability: the hooks at the end of a run.
-
-/** True if hooks are to be called at the end of the run. */
-export function hasEndHooks(snapshot: Pick<AgentSnapshot, 'hooks'>): boolean {
-  return hooksFor(snapshot, ...END_EVENTS).length > 0;
-}
-
-/** Returns the result with the answers of the hooks at the end of the run, after those at its start. */
-export function addEndHooks(result: RunResultFields, atEnd: readonly HookRecord[]): RunResultFields {
-  return atEnd.length === 0 ? result : { ...result, hooks: [...(result.hooks ?? []), ...atEnd] };
 }
 
 export const hooks: Capability<HookPorts> = {

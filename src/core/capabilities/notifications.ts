@@ -6,7 +6,7 @@ import { noteError, type RunState } from '../kernel/run-state.ts';
 // Capability: people are told that a run waits for them.
 
 export interface NotificationPorts extends RunPorts {
-  /** Calls the worker's `notify` hook for a pending approval. Only if the snapshot says so. */
+  /** Calls the worker's `notify` for a pending approval. Only if the snapshot says so. */
   notify(waiting: PendingApproval): Promise<NotifyOutcome>;
 }
 
@@ -34,7 +34,7 @@ async function send(state: RunState, ports: NotificationPorts, waiting: PendingA
   ports.noted?.(state);
 }
 
-/** Notes that the worker's `notifyEnded` hook has failed for good, so that views of the run show it. */
+/** Notes that the worker's `notifyEnded` has failed for good, so that views of the run show it. */
 export function noteNotifyEndedFailure(state: RunState, message: string): void {
   noteError(state, `"notifyEnded" could not tell that the run has ended: ${message}`);
 }

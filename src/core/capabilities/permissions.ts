@@ -146,7 +146,7 @@ function authorizePermissionChange(
 ): Promise<Authorization> {
   // A change that narrowed when it was accepted may widen what another one left.
   if (!state.snapshot.authorize)
-    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize" hook' });
+    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize"' });
   const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
   return ports.authorize(
     { id, type: 'approve', ...about, arguments: permissions, by, source: 'update', at },

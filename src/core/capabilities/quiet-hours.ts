@@ -1,5 +1,10 @@
-import type { QuietHours } from '../domain/agent.ts';
+import { canonicalJson } from '../domain/json.ts';
+import { MOST_QUIET_HOURS, QUIET_HOURS, type QuietHours } from '../domain/quiet-hours.ts';
+import { parentOf } from '../domain/run-input.ts';
+import { listOf } from '../domain/shape.ts';
+import type { WaitDeadline } from '../domain/time.ts';
 import type { Capability } from '../kernel/capability.ts';
+import { type RunState, slice } from '../kernel/run-state.ts';
 
 // Capability: hours of the night in which no call that communicates starts.
 
@@ -11,6 +16,7 @@ const DAY = 24 * 60 * MINUTE;
  * change of the offset to the next, so that the clock of the wall decides on the days on which it is put forward or back, too.
  */
 export function quietUntil({ from, to, offsets }: QuietHours, now: number): number | undefined {
+  if (from === to) return undefined;
   let at = now;
   for (;;) {
     const index = offsets.findLastIndex(({ since }) => since <= at);
@@ -23,15 +29,47 @@ export function quietUntil({ from, to, offsets }: QuietHours, now: number): numb
   }
 }
 
-/** Hours in which calls of tools of the category `communicate` wait for the morning. It keeps nothing: the time decides. */
+/** The quiet hours of the agents that have acted in the run: they hold to its end, whoever acts. */
+const acted = slice<QuietHours[]>('quietHours', listOf(QUIET_HOURS), {
+  initial: ({ quietHours: hours }) => (hours === undefined ? undefined : [hours]),
+});
+
+/** Returns all quiet hours that hold for a run: of the agents that have acted in it, and of its ancestors, each once. */
+function holdingFor(state: Pick<RunState, 'snapshot' | 'slices'>): QuietHours[] {
+  const { quietHours: own } = state.snapshot;
+  const all = [...(own === undefined ? [] : [own]), ...(acted.of(state) ?? []), ...(parentOf(state)?.quietHours ?? [])];
+  return all.filter((one, index) => all.findIndex((other) => canonicalJson(other) === canonicalJson(one)) === index);
+}
+
+/** Returns the latest end of the quiet hours that a moment is in; undefined outside of all of them. */
+function latestEnd(all: readonly QuietHours[], now: number): WaitDeadline | undefined {
+  let latest: WaitDeadline | undefined;
+  for (const hours of all) {
+    const at = quietUntil(hours, now);
+    if (at === undefined || at <= (latest?.at ?? now)) continue;
+    latest = { at, summary: `quiet hours until ${clock(hours.to)} (${hours.zone})` };
+  }
+  return latest;
+}
+
+/** Hours in which calls of tools of the category `communicate` wait for the morning. The time decides. */
 export const quietHours: Capability = {
   name: 'quietHours',
-  postpones({ snapshot }, now, { tool }) {
-    if (snapshot.quietHours === undefined || tool.category !== 'communicate') return undefined;
-    const at = quietUntil(snapshot.quietHours, now);
-    return at === undefined
-      ? undefined
-      : { at, summary: `quiet hours until ${clock(snapshot.quietHours.to)} (${snapshot.quietHours.zone})` };
+  slices: [acted],
+  postpones: (state, now, { tool }) => (tool.category === 'communicate' ? latestEnd(holdingFor(state), now) : undefined),
+  agentSwitched(state) {
+    const { quietHours: hours } = state.snapshot;
+    if (hours !== undefined) acted.set(state, [...(acted.of(state) ?? []), hours].slice(-MOST_QUIET_HOURS));
+  },
+  agentRefreshed(state, { quietHours: before }) {
+    // Those of the agent as it was no longer hold.
+    const left = (acted.of(state) ?? []).filter((one) => canonicalJson(one) !== canonicalJson(before ?? null));
+    if (left.length === 0) acted.clear(state);
+    else acted.set(state, left);
+  },
+  passesOn(state) {
+    const all = holdingFor(state);
+    return all.length === 0 ? {} : { quietHours: all.slice(0, MOST_QUIET_HOURS) };
   },
 };
 

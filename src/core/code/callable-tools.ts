@@ -1,21 +1,20 @@
 import type { ToolCaller, ToolSnapshot } from '../domain/agent.ts';
 import type { CodeLanguage } from '../domain/code.ts';
-import { isDeniedByName, type Permissions } from '../domain/permissions.ts';
+import { isDeniedByName, type SnapshotParts } from '../domain/parts.ts';
 
 /** True if the model, or code, may call a tool. */
 export function mayCall(caller: ToolCaller, { callers }: { readonly callers?: readonly ToolCaller[] | undefined }): boolean {
   return callers?.includes(caller) ?? true;
 }
 
-/** The tools of a run, and the policies that it began with. */
-export interface CallingAgent {
+/** The tools of a run, and the rules that it began with. */
+export interface CallingAgent extends SnapshotParts {
   readonly tools: readonly ToolSnapshot[];
-  readonly permissions?: readonly Permissions[] | undefined;
 }
 
-/** Returns the tools that a caller may call: without those that the permissions deny by name. */
-export function toolsFor(caller: ToolCaller, { tools, permissions = [] }: CallingAgent): ToolSnapshot[] {
-  return tools.filter((tool) => mayCall(caller, tool) && !isDeniedByName(permissions, tool));
+/** Returns the tools that a caller may call: without those that its rules deny by name. */
+export function toolsFor(caller: ToolCaller, agent: CallingAgent): ToolSnapshot[] {
+  return agent.tools.filter((tool) => mayCall(caller, tool) && !isDeniedByName(agent, tool));
 }
 
 /** Returns the id of a call that code makes: that of the call of `run_code`, and its number, from 1. */

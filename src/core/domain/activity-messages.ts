@@ -1,11 +1,11 @@
-import type { AgentDocument, AgentSnapshot, FlowPolicy, PinnedSkill, ToolSnapshot } from './agent.ts';
+import type { AgentDocument, AgentSnapshot, PinnedSkill } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
-import type { ContentItem, SpilledContent, ToolCall } from './content.ts';
+import type { SpilledContent, ToolCall } from './content.ts';
 import type { ContextOperation } from './deps.ts';
 import type { CodeCallResult, CodeJournal, Moment } from './execution.ts';
-import { AFTER_CALL_EVENTS, CALL_EVENTS, type CallReview, type HookRecord, hooksFor, type HookSnapshot, remoteHooks } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { WorkerWait } from './missing-definitions.ts';
+import type { ActivityNotes, CallReview, ToolInputParts } from './parts.ts';
 import type { Principal } from './run.ts';
 import type { AggregatedUsage, Spent, UsageStats } from './usage.ts';
 
@@ -46,7 +46,7 @@ export interface DataView {
  * Input of a tool's activity. `arguments` and `deps` of up to 1 kB are included, so that the Temporal UI shows them; larger ones go
  * by reference.
  */
-export interface RunToolInput extends OfRun, DataInput {
+export interface RunToolInput extends OfRun, DataInput, ToolInputParts {
   agentName: string;
   /** The tool is one that the worker has for programs, and `agentName` that of a program or of a step: no agent has it. */
   ofProgram?: true;
@@ -73,8 +73,6 @@ export interface RunToolInput extends OfRun, DataInput {
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
   argumentsByReference?: true;
-  /** The hooks for its result. */
-  hooks?: HookSnapshot[];
 }
 
 /** The usage of a run as its tools see it. */
@@ -87,7 +85,7 @@ export type CallUsage = Pick<AggregatedUsage, 'promptTokens' | 'completionTokens
 type UsageInput = Omit<CallUsage, 'totalTokens'> & { totalTokens?: number };
 
 /** Result of a tool's activity. */
-export interface RunToolOutput {
+export interface RunToolOutput extends ActivityNotes {
   /** The id of this result in the caches of transcripts. */
   id: string;
   content: JsonValue[];
@@ -100,8 +98,6 @@ export interface RunToolOutput {
   contextUpdate?: ContextOperation[];
   /** The tool asks the model to try again. */
   asksRetry?: true;
-  /** The answers of hooks about the result. */
-  hooks?: HookRecord[];
   /** The outcome of a call with the effect `once` is unknown, because it has begun to act. */
   lost?: true;
   /** For such a call: the way in which its answer was lost. */
@@ -123,33 +119,9 @@ export function activityStep(summary: unknown, input: unknown): number | undefin
   return step === undefined ? undefined : Number(step);
 }
 
-/** Answer of the `hookedCalls` query: the response, with the arguments that its calls have by now. */
-export interface HookedCalls {
-  content: ContentItem[];
-  problems?: Record<string, string>;
-  approvals?: Record<string, ApprovalRequirement>;
-}
-
-/** Result of `callHooks` before calls: all problems and all decisions, and what else is new. */
+/** The outcome of a review of calls: all problems and all decisions, and what else is new. */
 export interface ReviewedCalls extends CallReview {
   approvals?: Record<string, ApprovalRequirement>;
-}
-
-/**
- * Returns the hooks that review the calls of a response in a separate activity: those of tier `remote`. For a parallel flow, whose
- * calls come from no model call that could review them, all of them.
- */
-export function hooksBeforeCalls(run: { hooks?: HookSnapshot[]; flow?: FlowPolicy }): HookSnapshot[] {
-  return run.flow?.kind === 'parallel' ? hooksFor(run, ...CALL_EVENTS) : remoteHooks(run, ...CALL_EVENTS);
-}
-
-/** Returns the hooks for the result of a call that run in a separate activity: all, if it has run an agent, which has no activity. */
-export function hooksAfterCall(
-  run: { hooks?: HookSnapshot[] },
-  { agent, handoff }: Pick<ToolSnapshot, 'agent' | 'handoff'>,
-): HookSnapshot[] {
-  if (handoff || run.hooks === undefined) return [];
-  return agent === undefined ? remoteHooks(run, 'post_tool_use') : hooksFor(run, ...AFTER_CALL_EVENTS);
 }
 
 /** Input of `runCode`: one segment of a cell. */
@@ -232,7 +204,7 @@ export interface JournalPage {
 }
 
 /** The summary of a part of the window. */
-export interface Summary {
+export interface Summary extends ActivityNotes {
   /** The id of the event of the summary. */
   id: string;
   text: string;
@@ -241,6 +213,4 @@ export interface Summary {
   failedAttempts?: Spent;
   /** The model that answered, if it is not the first one of the agent. */
   answeredBy?: string;
-  /** The answers of hooks about the compaction. */
-  hooks?: HookRecord[];
 }

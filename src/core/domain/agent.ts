@@ -3,11 +3,10 @@ import type { CodeSnapshot } from './code.ts';
 import type { SpilledContent } from './content.ts';
 import type { FallbackPolicy } from './fallback.ts';
 import type { GuardrailSnapshot } from './guardrails.ts';
-import type { HookRecord, HookSnapshot } from './hooks.ts';
 import type { HostedTool } from './hosted.ts';
 import { canonicalJson, type JsonObject } from './json.ts';
 import type { ChildrenOptions, LimitChanges, RunLimits } from './limits.ts';
-import type { Permissions } from './permissions.ts';
+import type { SnapshotParts } from './parts.ts';
 import { ANSWER_RULES, type AnswerRules, type ProgramDocument } from './program-document.ts';
 import type { ContinueAsNewThresholds } from './run.ts';
 import * as s from './shape.ts';
@@ -160,20 +159,8 @@ export interface ChildLimits {
   programs: Record<string, OwnLimits>;
 }
 
-/** The hours of each day in which calls of tools that communicate wait. */
-export interface QuietHours {
-  /** Minutes after midnight, of the zone. */
-  from: number;
-  /** Minutes after midnight, of the zone: less than `from` if the night is between. */
-  to: number;
-  /** An IANA name, such as `Europe/Berlin`. */
-  zone: string;
-  /** The offsets from UTC of the zone, each from a moment on, the earliest first. The first one also holds before. */
-  offsets: { since: number; minutes: number }[];
-}
-
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
-export interface AgentSnapshot {
+export interface AgentSnapshot extends SnapshotParts {
   /** The version of this form: 1. */
   version: 1;
   /** The name of the agent. */
@@ -218,10 +205,6 @@ export interface AgentSnapshot {
   children?: ChildrenOptions;
   /** Time limits and attempts of its model calls. */
   timing: ActivityTiming;
-  /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
-  permissions?: Permissions[];
-  /** The hours in which calls that communicate wait. Absent: none. */
-  quietHours?: QuietHours;
   /** Model calls wait for batches of their provider. Absent: they are made at once. */
   tier?: 'batch';
   /** Quick steps run in one activity. Absent: each call is an activity. */
@@ -230,17 +213,13 @@ export interface AgentSnapshot {
   skills?: SkillSnapshot[];
   /** The way in which the agent uses the memory of its worker. Absent: it does not. */
   memory?: MemoryPolicy;
-  /** The hooks of the run, by name and event. Absent: none. */
-  hooks?: HookSnapshot[];
-  /** The answers of the hooks at `session_start` that were not a plain allow. */
-  hookRecords?: HookRecord[];
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */
   authorize?: true;
-  /** The worker calls its `notify` hook for every call that waits for a decision. */
+  /** The worker calls its `notify` for every call that waits for a decision. */
   notify?: true;
-  /** The worker calls its `notifyEnded` hook when the run has ended. */
+  /** The worker calls its `notifyEnded` when the run has ended. */
   notifyEnded?: true;
   /** By `provider/model`: the known prices of the model and of the model that summarises. */
   prices?: Record<string, ModelPrice>;

@@ -54,7 +54,7 @@ const OF_APPROVAL = {
   reason: s.optional(s.TEXT),
   /** For a limit: the limits that an approval sets. */
   proposal: s.optional(s.anyObject<LimitChanges>()),
-  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if there is no `notify` hook. */
+  /** True once `notify` has succeeded; false once it has failed for good. Absent before that, and if the worker has no `notify`. */
   notified: s.optional(s.FLAG),
 };
 

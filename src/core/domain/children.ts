@@ -145,5 +145,20 @@ export type Resolved =
   /** `opening`: the input and the deps that the first activity has asked the parent for. `notices`: what a person should know of the tools. */
   | { type: 'resolved'; snapshot: AgentSnapshot; opening?: ChildInputAnswer; notices?: Notice[] }
   | { type: 'cancelled' }
-  /** `notifiesEnd`: the worker that failed has a `notifyEnded` hook. */
+  /** `notifiesEnd`: the worker that failed has a `notifyEnded`. */
   | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
+
+/** The outcome of a child that has ended. */
+export type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
+
+/** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */
+export type ChildEnd = EndedChild | { type: 'unread' };
+
+/** The reason why a message did not reach a session. */
+export interface MessageProblem {
+  code: 'run_ended' | 'invalid_input';
+  message: string;
+}
+
+/** A child as an activity finds it. */
+export type ReadChild = EndedChild | { type: 'running' };

@@ -1,6 +1,5 @@
-import type { JsonObject } from './json.ts';
+import { jsonBytes } from './byte-budgets.ts';
 import * as s from './shape.ts';
-import type { GuardrailReport } from './guardrails.ts';
 
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
@@ -127,18 +126,57 @@ export interface HookRecord {
   callId?: string;
 }
 
-/** The records and the effect of hooks and guardrails on the calls of one response. */
-export interface CallReview {
-  /** Call id → why the call must not run. */
-  problems?: Record<string, string>;
-  /** Call id → the arguments that it runs with instead of those of the model. */
-  rewrites?: Record<string, JsonObject>;
-  /** Call id → text that the model reads with its result. */
-  injections?: Record<string, string>;
-  /** The answers that were not a plain allow. */
-  hooks?: HookRecord[];
-  /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
-  guardrails?: GuardrailReport;
+/** What a record says about hooks: of a call, of a step, of a summary, of the start and the end of a run. */
+export const HOOK_NOTES = {
+  /** The answers of hooks that were not a plain allow. The `arguments` of a call are those that it ran with; those of the model are in the event. */
+  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+};
+
+export interface HookNotes extends s.ObjectOf<typeof HOOK_NOTES> {}
+
+/** What the snapshot of an agent says about hooks. */
+export interface HooksOfSnapshot {
+  /** The hooks of the run, by name and event. Absent: none. */
+  hooks?: HookSnapshot[];
+  /** The answers of the hooks at `session_start` that were not a plain allow. */
+  hookRecords?: HookRecord[];
+}
+
+/** The hooks that a run passes on to those that it starts. */
+export const HOOKS_OF_ANCESTORS = {
+  /** The hooks of the ancestors: they hold for the child too. */
+  hooks: s.optional(s.listOf(HOOK_SNAPSHOT)),
+};
+
+/** Bytes of JSON from which on the record may have only the beginning of what a hook has added. */
+const CUT_BYTES = 480;
+
+/** Returns the texts that hooks have added to the instructions of a request, as the record of its answer has them, and why others are missing there. */
+export function addedInstructions(agent: WithHooks, response: HookNotes | undefined): { texts: string[]; missing: string[] } {
+  if (response === undefined) {
+    const asked = inlineHooks(agent, 'pre_request');
+    return { texts: [], missing: asked.map(({ name }) => `what hook "${name}" adds is recorded with the answer, which is not there yet`) };
+  }
+  const added = (response.hooks ?? []).filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
+  const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;
+  return {
+    texts: added.filter(isWhole).flatMap(({ text }) => text ?? []),
+    missing: added.filter((one) => !isWhole(one)).map(({ hook }) => `the record has only the beginning of what hook "${hook}" has added`),
+  };
+}
+
+/**
+ * Returns the hooks that review the calls of a response in a separate activity: those of tier `remote`. For a parallel flow, whose
+ * calls come from no model call that could review them, all of them.
+ */
+export function hooksBeforeCalls(run: WithHooks & { flow?: { kind: string } }): HookSnapshot[] {
+  return run.flow?.kind === 'parallel' ? hooksFor(run, ...CALL_EVENTS) : remoteHooks(run, ...CALL_EVENTS);
+}
+
+/** Returns the hooks for the result of a call that run in a separate activity: all, if it has run an agent, which has no activity. */
+export function hooksAfterCall(run: WithHooks, { agent, handoff }: { agent?: object; handoff?: true }): HookSnapshot[] {
+  if (handoff || run.hooks === undefined) return [];
+  return agent === undefined ? remoteHooks(run, 'post_tool_use') : hooksFor(run, ...AFTER_CALL_EVENTS);
 }
 
 /** Returns the text of a call that a hook denied, for the model. */

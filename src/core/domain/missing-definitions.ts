@@ -47,8 +47,8 @@ export function nameOfMissing({ kind, name }: Pick<MissingThing, 'kind' | 'name'
 
 /** Lists what the worker has of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
 export function knownText({ kind, name, known }: MissingThing): string {
-  // The worker's own hooks, such as "authorize", have no list.
-  if (kind === 'hook' && known.length === 0) return '';
+  // The worker's own functions, such as "authorize", have no list.
+  if (kind === 'function') return '';
   if (kind === '"verify" of tool' || kind === 'activity') return '';
   const nearest = nearestName(name, known);
   const names = known.map((one) => `"${one}"`).join(', ') || 'none';

@@ -1,12 +1,11 @@
-import type { AgentSnapshot, ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
+import type { ModelSettings, PlainToolChoice, ToolDescription } from './agent.ts';
 import type { ApprovalRequirement } from './approvals.ts';
-import { jsonBytes } from './byte-budgets.ts';
 import { type ContentItem, isToolCall, isToolResult, type SpilledContent, type ToolResult } from './content.ts';
 import { defined } from './defined.ts';
 import type { SecretReference } from './deps.ts';
 import { type ModelCallError, UsageError } from './errors.ts';
 import type { AnswerOrigin } from './fallback.ts';
-import { type CallReview, type HookRecord, inlineHooks } from './hooks.ts';
+import type { CallReview } from './parts.ts';
 import type { HostedCall, HostedTool } from './hosted.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Recalled } from './memory.ts';
@@ -348,7 +347,7 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   usage: UsageStats | null;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
-  /** The hooks with a separate activity have reviewed the calls. */
+  /** What reviews calls in a separate activity has reviewed them. */
   reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
@@ -376,26 +375,6 @@ export interface RecordedResponse extends CallReview, AnswerOrigin {
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
   receivedAt?: number;
-}
-
-/** Bytes of JSON from which on the record may have only the beginning of what a hook has added. */
-const CUT_BYTES = 480;
-
-/** Returns the texts that hooks have added to the instructions of a request, as the record of its answer has them, and why others are missing there. */
-export function addedInstructions(
-  agent: Pick<AgentSnapshot, 'hooks'>,
-  response: Pick<RecordedResponse, 'hooks'> | undefined,
-): { texts: string[]; missing: string[] } {
-  if (response === undefined) {
-    const asked = inlineHooks(agent, 'pre_request');
-    return { texts: [], missing: asked.map(({ name }) => `what hook "${name}" adds is recorded with the answer, which is not there yet`) };
-  }
-  const added = (response.hooks ?? []).filter(({ on, answer }) => on === 'pre_request' && answer === 'inject');
-  const isWhole = ({ text = '' }: HookRecord): boolean => jsonBytes(text) < CUT_BYTES;
-  return {
-    texts: added.filter(isWhole).flatMap(({ text }) => text ?? []),
-    missing: added.filter((one) => !isWhole(one)).map(({ hook }) => `the record has only the beginning of what hook "${hook}" has added`),
-  };
 }
 
 /** The beginning of the items that a provider sent with an answer: whose they are. The items follow it in the list. */

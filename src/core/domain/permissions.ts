@@ -84,11 +84,11 @@ export function checkAllPermissions(layers: readonly Permissions[], call: Checke
 
 /** True if no call of the tool could run, with any arguments: it is not offered to the model, and not to code. */
 export function isDeniedByName(
-  layers: readonly Permissions[],
+  { permissions = [] }: PermissionsOfSnapshot,
   { name, category }: { name: string; category?: string | undefined },
 ): boolean {
   const call: CheckedCall = { tool: name, category };
-  return layers.some(({ mode, deny = [], allow }) => {
+  return permissions.some(({ mode, deny = [], allow }) => {
     if (deny.some((rule) => matchesRule(rule, call, 'some'))) return true;
     // Rules for arguments may allow some calls of the tool.
     if (allow !== undefined) return !allow.some(({ args: _, ...rule }) => matchesRule(rule, call, 'every'));
@@ -218,6 +218,29 @@ export interface PermissionChange {
   /** ISO 8601. */
   at: string;
 }
+
+/** Returns such a change in the words of messages. */
+export function permissionLine(author: string, { permissions }: PermissionChange): string {
+  return `${author} sets permissions ${JSON.stringify(permissions)}`;
+}
+
+/** The part of an event that records such a change. */
+export const PERMISSION_NOTES = {
+  /** Permissions that were set; the content is empty. */
+  permissions: s.optional(s.anyObject<PermissionChange>()),
+};
+
+/** What the snapshot of an agent says about permissions. */
+export interface PermissionsOfSnapshot {
+  /** The policies that every call must pass: first those of the agent, then those of the start and of the ancestors. Absent: none. */
+  permissions?: Permissions[];
+}
+
+/** The policies that a run passes on to those that it starts. */
+export const PERMISSIONS_OF_ANCESTORS = {
+  /** Each call must pass them too. */
+  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+};
 
 /** The name under which `authorize` is asked about a change that widens, in place of that of a tool. */
 export const SET_PERMISSIONS = 'set_permissions';

@@ -1,6 +1,7 @@
 import type { Tier } from './batch.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitOptions } from './limits.ts';
+import type { QuietHoursOptions } from './quiet-hours.ts';
 import * as s from './shape.ts';
 import type { Duration } from './time.ts';
 
@@ -26,6 +27,8 @@ export interface ProgramDocument {
   limits?: LimitOptions;
   /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
   onLimit?: 'stop' | 'ask';
+  /** The hours in which calls of tools that communicate wait, in its steps and in the runs that they start. */
+  quietHours?: QuietHoursOptions;
   /**
    * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step whose tool is unknown fails once it is
    * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is:

@@ -3,10 +3,9 @@ import { CONTENT_ITEM, type ContentItem } from './content.ts';
 import type { RecordedUpdate } from './deps.ts';
 import { ANSWERED_BY } from './fallback.ts';
 import type { GuardrailNote } from './guardrails.ts';
-import type { HookRecord } from './hooks.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { LimitRaise } from './limits.ts';
-import type { PermissionChange } from './permissions.ts';
+import { type ActivityNotes, EVENT_PARTS } from './parts.ts';
 import { NOTICE, type StopReason, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
 import { SOURCE } from './sources.ts';
@@ -65,8 +64,7 @@ export const EVENT_MEMBERS = {
   refused: s.optional(s.anyObject<RefusedRequest>()),
   /** Limits that were raised. */
   raised: s.optional(s.anyObject<LimitRaise>()),
-  /** Permissions that were set; the content is empty. */
-  permissions: s.optional(s.anyObject<PermissionChange>()),
+  ...EVENT_PARTS,
   /** Checks by guardrails: of the calls of a response, or in a separate event, without content. */
   guardrails: s.optional(s.anyObject<GuardrailNote>()),
   /** In a session: the end of a turn; the content is empty. */
@@ -108,7 +106,7 @@ export function newEvent({ id, now }: EventStamp, executionId: string, author: s
  * The changes by which an event shrinks the window. They are recorded, so that every process that folds the events gets the same
  * window. The record of events itself keeps everything.
  */
-export interface Compaction {
+export interface Compaction extends ActivityNotes {
   /** Tool results that are replaced by a marker: the offset of their event and their index in its content. */
   evicted?: [offset: number, index: number][];
   /**
@@ -118,8 +116,6 @@ export interface Compaction {
   summarised?: { head: number | null; tail: number | null };
   /** The offsets of events with entries of a memory that are taken out. */
   dropped?: number[];
-  /** The answers of hooks about the summary. */
-  hooks?: HookRecord[];
 }
 
 /** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */

@@ -2,14 +2,14 @@ import { DECISION, type DecidedCall, REMEMBER } from './approvals.ts';
 import { BYTE_BUDGETS } from './byte-budgets.ts';
 import { MESSAGE_CONTENT, MESSAGE_MODE } from './content.ts';
 import { LIMIT_CHANGES, LIMITS, RUN_LIMITS, SESSION_LIMITS } from './limits.ts';
-import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
+import { LATER_RULES } from './parts.ts';
 import { IDENTITY } from './run.ts';
 import * as s from './shape.ts';
 
 // What a run is asked by Updates and Signals, and what it answers.
 
-const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
-const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
+export const ID = s.boundedText({ minLength: 1, maxLength: 64, description: 'Your own: the same id is taken once.' });
+export const BY = s.boundedText({ minLength: 1, maxLength: 200, description: 'Who asks.' });
 const REASON = s.boundedText({ maxLength: BYTE_BUDGETS.errorMessage });
 
 export const SEND = s.closedObject({
@@ -87,17 +87,6 @@ const RAISE_MEMBERS = {
 /** Argument of the Update and the Signal `raise`. */
 export interface RaiseInput extends s.ObjectOf<typeof RAISE_MEMBERS> {}
 
-export const SET_PERMISSIONS_INPUT = s.closedObject({
-  /** An id that the caller chooses, at most 64 characters. */
-  id: ID,
-  /** The whole policy of the run, in place of the present one. */
-  permissions: PERMISSIONS,
-  by: s.optional(BY),
-});
-
-/** Argument of the Update `setPermissions`. */
-export interface SetPermissionsInput extends s.ValueOf<typeof SET_PERMISSIONS_INPUT> {}
-
 export const CANCEL = s.closedObject({ reason: s.optional(REASON), by: s.optional(BY) });
 
 /** Argument of the Signal `cancel`. */
@@ -131,8 +120,8 @@ const NEXT_TURN_MEMBERS = {
   left: s.optional(LIMITS),
   /** The number of runs that the turn may start, with those below them. */
   runs: s.COUNT,
-  /** The policies that hold for the run, if they have changed since it began. */
-  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  /** The rules that hold for the run, if they have changed since it began. */
+  ...LATER_RULES,
 };
 
 /** Argument of the Signal `nextTurn`: a message of a run to a session that it keeps. */
@@ -197,18 +186,6 @@ export const RAISE_RECEIPT = s.object({
 
 /** Answer of the Update `raise`. */
 export interface RaiseReceipt extends s.ValueOf<typeof RAISE_RECEIPT> {}
-
-export const SET_PERMISSIONS_RECEIPT = s.object({
-  /** The version of this form: 1. */
-  version: s.VERSION,
-  /** The id of the request: the same id again changes nothing. */
-  id: s.TEXT,
-  /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
-  status: s.oneOf('set', 'to_authorize', 'duplicate'),
-});
-
-/** Answer of the Update `setPermissions`. */
-export interface SetPermissionsReceipt extends s.ValueOf<typeof SET_PERMISSIONS_RECEIPT> {}
 
 export const PAUSE_RECEIPT = s.object({
   /** The version of this form: 1. */

@@ -1,9 +1,9 @@
 import { type ContentPart, mediaTypes, outputText } from './content.ts';
 import { defined } from './defined.ts';
 import type { GuardrailTrip } from './guardrails.ts';
-import type { HookRecord } from './hooks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { LIMIT_VALUES } from './limits.ts';
+import { RECORD_PARTS } from './parts.ts';
 import type { UnitResult } from './program-run.ts';
 import { eventsText, isLimitStatus, NOT_ARCHIVED, type StopReason, TERMINAL_STATUS, type TerminalStatus } from './run.ts';
 import * as s from './shape.ts';
@@ -75,8 +75,8 @@ const FIELDS = {
   lastAgent: s.optional(s.TEXT),
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
   usageByAgent: s.optional(s.recordOf(AGGREGATED_USAGE)),
-  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
-  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+  // Of the start and of the end of the run.
+  ...RECORD_PARTS,
   /** The guardrail that ended the run, for stop reason `guardrail`. */
   guardrail: s.optional(s.anyObject<GuardrailTrip>()),
 };

@@ -2,9 +2,8 @@ import { AGENT_DOCUMENT, FLOW_INPUT, MODEL_NAME, MODEL_SETTINGS } from './agent.
 import { TIERS } from './batch.ts';
 import { CONTENT_ITEM, type ContentItem, type ContentPart, MESSAGE_CONTENT, outputText } from './content.ts';
 import { defined } from './defined.ts';
-import { HOOK_SNAPSHOT } from './hooks.ts';
 import { LIMITS, MAX_TREE_DEPTH, SESSION_LIMITS, TREE_LIMITS } from './limits.ts';
-import { MAX_LAYERS, PERMISSIONS } from './permissions.ts';
+import { RULES_OF_ANCESTORS } from './parts.ts';
 import { PRINCIPAL } from './run.ts';
 import * as s from './shape.ts';
 import { utf8Length } from './text.ts';
@@ -77,12 +76,9 @@ const PARENT_MEMBERS = {
   left: s.optional(LIMITS),
   /** The limits of the descendants of the child. Absent if the parent is a program. */
   tree: s.optional(TREE_LIMITS),
-  /** The hooks of the ancestors: they hold for the child too. */
-  hooks: s.optional(s.listOf(HOOK_SNAPSHOT)),
   /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
   kept: s.optional(s.TRUE),
-  /** The policies that hold for the parent: each call of the child must pass them too. */
-  permissions: s.optional(s.listOf(PERMISSIONS, { maxItems: MAX_LAYERS })),
+  ...RULES_OF_ANCESTORS,
   /** The tier of the parent, for an agent that has none. Absent: `interactive`. */
   tier: s.optional(s.constant('batch')),
 };
@@ -96,14 +92,6 @@ export const PARENT = 'parent';
 /** Returns the run that started a run as its child, or that of a carried state; undefined if a caller started it. */
 export function parentOf({ slices }: { slices?: Record<string, unknown> }): ParentRun | undefined {
   return slices?.[PARENT] as ParentRun | undefined;
-}
-
-/** The rules of the ancestors of a run, which hold for it too. */
-export type InheritedRules = Pick<ParentRun, 'permissions' | 'hooks'>;
-
-/** Returns the rules that a run has from its ancestors. */
-export function inheritedRules({ permissions, hooks }: InheritedRules = {}): InheritedRules {
-  return defined({ permissions, hooks });
 }
 
 /** The parent as the input of a child names it. */

@@ -1,8 +1,8 @@
 import { SPILLED_CONTENT } from './content.ts';
 import { ANSWER_ORIGIN_MEMBERS } from './fallback.ts';
-import type { HookRecord } from './hooks.ts';
 import { HOSTED_CALL } from './hosted.ts';
 import type { JsonValue } from './json.ts';
+import { RECORD_PARTS } from './parts.ts';
 import * as s from './shape.ts';
 import { counted, withoutEnd } from './text.ts';
 import { USAGE_STATS } from './usage.ts';
@@ -82,8 +82,7 @@ const FACT_MEMBERS = {
   verified: s.optional(VERIFIED),
   /** The run that the call has started as a child, if its tool is an agent. */
   childRunId: s.optional(s.TEXT),
-  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
-  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+  ...RECORD_PARTS,
 };
 
 /** What is known of a call besides the call itself and its result: nothing before it has a record. */
@@ -148,8 +147,8 @@ const STEP_MEMBERS = {
   warnings: s.optional(s.listOf(s.TEXT)),
   /** The calls that the provider has made by itself: at most 20. They are no tool calls of the run. */
   hosted: s.optional(s.listOf(HOSTED_CALL)),
-  /** The answers of hooks about the request and the response. */
-  hooks: s.optional(s.listOf(s.anyObject<HookRecord>())),
+  // Of the request and the response.
+  ...RECORD_PARTS,
 };
 
 /** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
@@ -226,6 +225,14 @@ export const FINAL_ANSWER = 'final_answer';
 
 /** The name of the tool through which the model runs code. */
 export const RUN_CODE = 'run_code';
+
+/**
+ * Returns the id of the call of `run_code` whose cell has made a call; undefined for a call of the model, which has no such id
+ * (`codeCallId`).
+ */
+export function cellOfCall(callId: string): string | undefined {
+  return /^(.+)\.[0-9]+$/.exec(callId)?.[1];
+}
 
 /**
  * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never

@@ -39,7 +39,7 @@ export interface WaitingForBatch extends s.ValueOf<typeof BATCHED_CALL> {}
 const RUNNING_CALL = s.object({
   /**
    * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
-   * for the hook of that name.
+   * for the function of that name.
    */
   name: s.TEXT,
   /** 1-based. */
@@ -54,7 +54,7 @@ const RUNNING_CALL = s.object({
   waitsForBatch: s.optional(s.shape<WaitingForBatch>(BATCHED_CALL)),
 });
 
-/** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
+/** A call of a tool, the model, the archive or a function of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
 const POSTPONED = s.object({

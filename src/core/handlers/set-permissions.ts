@@ -1,12 +1,12 @@
 import { isNarrowing, matchesGlob, permissionsProblem, rulesForNoTool } from '../domain/permissions.ts';
-import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../domain/requests.ts';
+import { SET_PERMISSIONS_INPUT, type SetPermissionsInput, type SetPermissionsReceipt } from '../domain/permission-requests.ts';
 import { isoTime } from '../domain/time.ts';
 import { changePermissions, ownPermissions, permissionChanges } from '../capabilities/permissions.ts';
 import { requestProblem } from '../input-checks.ts';
 import type { RunState } from '../kernel/run-state.ts';
 import { invalidRequest, type MessageReceiver, noRoomForRequest, type Refusal, type RequestKind, unavailable } from './decisions.ts';
 
-/** Sets the permissions of the run. What makes them wider needs the `authorize` hook of the worker. */
+/** Sets the permissions of the run. What makes them wider needs the `authorize` of the worker. */
 export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsReceipt> = {
   description: 'Sets the permissions: {"id": "your own", "permissions": {"mode": "default", "deny": [{"tool": "web_*"}], ...}, "by"?}',
   refusal: permissionsRefusal,
@@ -36,7 +36,7 @@ function permissionsRefusal(run: MessageReceiver, input: unknown): Refusal | und
   const [unknown] = rulesForNoTool(permissions, (glob) => tools.some(({ name }) => matchesGlob(glob, name, true)));
   if (unknown !== undefined) return invalidRequest(run, 'setPermissions', `permissions.${unknown} matches no tool of the run`);
   if (!authorize && !isNarrowing(newestOwn(run, state), permissions)) {
-    const message = `The permissions of run "${runId}" would be wider: its worker has no "authorize" hook, without which they can only be narrowed`;
+    const message = `The permissions of run "${runId}" would be wider: its worker has no "authorize", without which they can only be narrowed`;
     return { code: 'not_authorized', message };
   }
   return noRoomForRequest(input, run);

@@ -9,13 +9,15 @@ import type { AskDocument, StepDocument, UnitDocument } from '../domain/program-
 import type { RunningChild } from '../domain/program-run.ts';
 import type { Event } from '../domain/record.ts';
 import type { RunResultFields } from '../domain/result.ts';
-import { DEFAULT_CHILD_CHECK_MS, inheritedRules, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
+import { inheritedRules } from '../domain/parts.ts';
+import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput, parentOf, type RunInput } from '../domain/run-input.ts';
 import type { Principal } from '../domain/run.ts';
 import { oneLine } from '../domain/text.ts';
 import { isoTime, milliseconds } from '../domain/time.ts';
 import { isCutOff } from '../domain/tool-calls.ts';
 import type { AnswerVerdict, StepError, StepNote } from '../domain/verdicts.ts';
-import { spendChild } from '../capabilities/children/children.ts';
+import { points } from '../kernel/points.ts';
+import { forgetChild, spendChild } from '../capabilities/children/children.ts';
 import { noteError } from '../kernel/run-state.ts';
 import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from './ask.ts';
 import { indexOf } from './program-index.ts';
@@ -137,6 +139,7 @@ function asParent(
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
     ...inheritedRules(parentOf(state)),
+    ...points.passesOn(state),
     ...((ask?.tier ?? state.snapshot.tier) === 'batch' ? { tier: 'batch' as const } : {}),
   };
 }
@@ -223,6 +226,12 @@ export function notStarted(run: ProgramRun, running: RunningStep, problem: strin
   const { address } = running;
   const message = `The ${childNoun(running)} of step '${address.step}' could not start: ${problem}`;
   return failedAtOnce(run, running, stepFailure(running, 'child_failed', message, problem));
+}
+
+/** A step is no longer waiting for its child. */
+export function leaveChild({ ports }: ProgramRun, { state }: RunningStep, { runId }: RunningChild): void {
+  delete state.progress?.child;
+  forgetChild(ports.inbox, runId);
 }
 
 /** Records the end of a child. Every status but `completed` is a failed attempt. */

@@ -15,7 +15,7 @@ import { recordFailedCall, recordInterrupted, spend } from '../kernel/limits.ts'
 import { noteError } from '../kernel/run-state.ts';
 import { approve, review, waitForDecision } from './approvals.ts';
 import { askPromptTexts } from './ask.ts';
-import { childEnded, childFailed, childStart, childStopped, notStarted } from './child-step.ts';
+import { childEnded, childFailed, childStart, childStopped, leaveChild, notStarted } from './child-step.ts';
 import { addressText, indexOf } from './program-index.ts';
 import {
   type AskOutcome,
@@ -45,7 +45,6 @@ import {
 } from './step-errors.ts';
 import { loadForRun } from './stored-outputs.ts';
 import { callTool } from './tool-step.ts';
-import { forgetChild } from '../capabilities/children/children.ts';
 
 // Programs: the attempts of one step.
 
@@ -256,8 +255,7 @@ async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDoc
     child.seenAt = outcome.seenAt;
     return { type: 'stopped' };
   }
-  delete state.progress?.child;
-  forgetChild(run.ports.inbox, child.runId);
+  leaveChild(run, running, child);
   const end = chargeStep(run, running, () => childEnd(run, running, { step, child, outcome }));
   // After the use of the child was counted: no step starts in between.
   run.takeBack(running.at, { isUnreported: outcome.type === 'failed' && !outcome.unstarted });

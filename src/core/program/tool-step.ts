@@ -6,13 +6,14 @@ import { defined } from '../domain/defined.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json.ts';
 import type { StepDocument, ToolStepDocument } from '../domain/program-document.ts';
 import type { RecordedCall } from '../domain/program-run.ts';
-import { isoTime, milliseconds } from '../domain/time.ts';
+import { isoTime, milliseconds, type WaitDeadline } from '../domain/time.ts';
 import { rejectedCall, resultText } from '../domain/tool-calls.ts';
 import type { StepError } from '../domain/verdicts.ts';
 import { checkArguments } from '../json-schema/read-by-schema.ts';
 import { asEdited } from '../kernel/approvals.ts';
 import type { AskedCall } from '../kernel/capability.ts';
 import { applyChanges, gate, startTool } from '../kernel/tool-calls.ts';
+import { points } from '../kernel/points.ts';
 import type { ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 import { changesSoFar } from '../domain/changes.ts';
 import { countToolCall, noteError } from '../kernel/run-state.ts';
@@ -47,9 +48,31 @@ export async function callTool(
   if (decided.type !== 'approved') return decided;
   if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = asEdited(invocation, decided.arguments);
+  if (!(await untilNotPostponed(run, made))) return { type: 'stopped' };
   const startedAt = run.ports.now();
   const seen = changesSoFar(run.state);
   return recordCallEnd(run, running, { step, invocation: made, call, startedAt, seen, outcome: await startCall(run, made) });
+}
+
+/** Waits while a capability postpones a call, which nobody has to decide about any more. False if the run stops first. */
+async function untilNotPostponed(run: ProgramRun, invocation: ToolInvocation): Promise<boolean> {
+  const { state, ports } = run;
+  const { toolCallId: callId, name: toolName } = invocation.call;
+  const note = (wait: WaitDeadline | undefined): void => {
+    const others = (state.postponed ?? []).filter((one) => one.callId !== callId);
+    const all = wait === undefined ? others : [...others, { callId, toolName, until: isoTime(wait.at), reason: wait.summary }];
+    if (all.length === 0) delete state.postponed;
+    else state.postponed = all;
+  };
+  for (;;) {
+    const wait = points.postpones(state, ports.now(), invocation);
+    note(run.stop === undefined ? wait : undefined);
+    if (run.stop !== undefined) return false;
+    if (wait === undefined) return run.mayStart({ tool: toolName });
+    const at = Math.min(wait.at, run.deadline);
+    await ports.until(() => run.isStopped, { at, summary: wait.summary });
+    if (ports.now() < wait.at && ports.now() >= run.deadline) await run.mayStart('other');
+  }
 }
 
 /** Returns the call of the step for the gate, with what is wrong with its arguments. Limits are waited for later (`mayStart`). */

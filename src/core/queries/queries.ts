@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { type BurstView, toBurstState } from '../bursts/burst-state.ts';
-import type { HookedCalls, JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
+import type { JournalPage, JournalQuestion } from '../domain/activity-messages.ts';
+import type { HookedCalls } from '../domain/hooked-calls.ts';
 import type { AgentSnapshot } from '../domain/agent.ts';
 import { jsonBytes, jsonPiece, WHOLE_BYTES } from '../domain/byte-budgets.ts';
 import { isToolCall } from '../domain/content.ts';
@@ -127,7 +128,7 @@ function snapshot(run: QueriedRun): AgentSnapshot {
   throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has not resolved agent "${run.agentName}" yet` });
 }
 
-/** Returns the result of the run; null if it has not ended, or has no `notifyEnded` hook. */
+/** Returns the result of the run; null if it has not ended, or its worker has no `notifyEnded`. */
 function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }

@@ -229,7 +229,7 @@ export interface QueriedRun {
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;
-  /** Present once the run has ended and has a `notifyEnded` hook. */
+  /** Present once the run has ended and its worker has a `notifyEnded`. */
   readonly result?: RunResultFields;
 }
 

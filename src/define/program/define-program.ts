@@ -3,6 +3,7 @@ import { UsageError } from '../../core/domain/errors.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json.ts';
 import type { LimitOptions } from '../../core/domain/limits.ts';
 import type { ProgramDocument, StepDocument, StepKind, StepKinds, StepOptions, UnitDocument } from '../../core/domain/program-document.ts';
+import type { QuietHoursOptions } from '../../core/domain/quiet-hours.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import type { Problem } from '../../core/program/check/problems.ts';
 import { jsonSchemaOf } from '../../schema/zod-schemas.ts';
@@ -24,6 +25,8 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   limits?: LimitOptions;
   /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
   onLimit?: 'stop' | 'ask';
+  /** The hours in which calls of tools of the category `communicate` wait, in its steps and in the runs that they start. Default: none. */
+  quietHours?: QuietHoursOptions;
   /** True: unknown references stay as written and unknown anchors are ignored. Default false. */
   lenient?: boolean;
 }

@@ -32,7 +32,6 @@ import {
   type TestedRun,
   UndecidedRun,
 } from '../tested-run.ts';
-import { kindOf } from '../occurrences.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
 import { programParts, programStart, workerParts, type WorkerParts } from '../harness/worker-parts.ts';
 import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
@@ -191,7 +190,7 @@ class CleanUp {
 /** Returns the access of a test to a run on a server: like any other client. */
 export function durableAccess(run: RunHandle<unknown>): RunAccess {
   return {
-    act: (occurrence, id) => kindOf(occurrence).onServer(run, occurrence, id),
+    act: (occurrence, id) => occurrence.onServer(run, id),
     decide: (id, waiting, decision) => sendDecision(run, waiting, decision, { id, ...defined({ by: decision.by }) }),
   };
 }

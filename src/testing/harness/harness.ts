@@ -16,7 +16,7 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import { type PartFields, toolNamesOfParts } from '../../define/all-parts.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
 import { within } from '../../streams/waits.ts';
-import { kindOf, type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
+import { type Moment, type Occurrence, occurrenceText } from '../occurrences.ts';
 import { type Decide, type Fault, faultText, type TestDecision, type Waiting } from '../test-plan.ts';
 import type { TestOptions } from '../tested-run.ts';
 import { assertModelsUsedUp, type TestModel } from './test-models.ts';
@@ -93,7 +93,7 @@ export class Harness {
 
   async #say(occurrence: Occurrence): Promise<unknown> {
     if (this.run === undefined) throw new Error('The run has not begun');
-    const { idWord } = kindOf(occurrence);
+    const { idWord } = occurrence;
     return this.run.act(occurrence, idWord === undefined ? '' : `${idWord} ${++this.#messages}`);
   }
 }
@@ -282,7 +282,7 @@ async function toolActivity(
   if (due.length > 0) await begun();
   for (const occurrence of due) await harness.say(occurrence);
   // A cancelled run does not wait for the call, but would count a result that arrives together with the cancellation.
-  if (due.some(({ type }) => type === 'cancel')) await harness.over;
+  if (due.some(({ givesUp }) => givesUp === 'all')) await harness.over;
   const drops = harness.plan.take('drop_completion', isHere) !== undefined;
   const kills = harness.plan.take('kill_worker', (fault) => 'tool' in fault && isHere(fault)) !== undefined;
   if (!drops && !kills) return running;

@@ -7,6 +7,7 @@ import { ModelCallError } from '../../core/domain/errors.ts';
 import { type ModelCallContext, type ModelClient, type ModelResponse, unknownHostedTool } from '../../core/domain/model.ts';
 import { modelsOf } from '../../core/domain/program-document.ts';
 import { type AnyAgent, withSubAgents } from '../../define/agent-definition.ts';
+import { sharedOptionsOf } from '../../define/all-parts.ts';
 import type { Resources, RunContext } from '../../define/context.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { AnyTool } from '../../define/tool-definition.ts';
@@ -46,7 +47,7 @@ function commonParts(
   options: TestWorkerParts & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
-  const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
+  const { model, resources, secrets, memory, payloadStore, prices, authorize, notify, notifyEnded, streams } = options;
   const refusals = new Map<Fault, number>();
   const clients = new Map<ModelClient, ModelClient>();
   const providers = Object.entries(providersOfTest(what, model, models)).map(([name, given]): [string, ModelClient] => {
@@ -58,7 +59,8 @@ function commonParts(
     providers: Object.fromEntries(providers),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
-    ...defined({ memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams }),
+    ...sharedOptionsOf(options),
+    ...defined({ memory, payloadStore, prices, authorize, notify, notifyEnded, streams }),
   };
 }
 
@@ -152,7 +154,7 @@ async function callWhile(
   // It may be aborted before it is awaited.
   answer.catch(() => undefined);
   for (const occurrence of due) await harness.say(occurrence);
-  return due.some((one) => one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt')) ? rejectedOnAbort(signal) : answer;
+  return due.some(({ givesUp }) => givesUp !== undefined) ? rejectedOnAbort(signal) : answer;
 }
 
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */

@@ -21,7 +21,6 @@ import { chosenLog, logWriter } from '../../log/log-writer.ts';
 import { checkRunId } from '../../temporal/run-workflow.ts';
 import { ApprovalDriver, assertPlanCarriedOut, Harness, harnessActivities, type RunAccess, withinTime } from '../harness/harness.ts';
 import { programParts, programStart, workerParts } from '../harness/worker-parts.ts';
-import { kindOf } from '../occurrences.ts';
 import { type Decide, faultText } from '../test-plan.ts';
 import {
   effectsLedger,
@@ -277,7 +276,7 @@ function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
     run.received();
   };
   return {
-    act: async (occurrence, id) => kindOf(occurrence).inMemory({ update, cancel: (reason) => run.cancel(reason) }, occurrence, id),
+    act: async (occurrence, id) => occurrence.inMemory({ update, cancel: (reason) => run.cancel(reason) }, id),
     decide: async (id, { callId, digest }, { type, ...content }) => {
       update(type, { id, callId, digest, ...content });
       if (run.snapshot?.authorize) await verdict(run, time, id);

@@ -14,6 +14,7 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
+import { makesBursts } from '../../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
@@ -38,7 +39,6 @@ import type { MessageReceiver } from '../../core/handlers/decisions.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret, type InterpreterPorts } from '../../core/interpret.ts';
 import { closeRun, closeUnstarted } from '../../core/kernel/run-loop.ts';
-import { addEndHooks, hasEndHooks } from '../../core/capabilities/hooks.ts';
 import type { Ending } from '../../core/kernel/next-step.ts';
 import { Inbox } from '../../core/kernel/inbox.ts';
 import type { ModelCall } from '../../core/kernel/ports.ts';
@@ -109,9 +109,8 @@ export class MemoryRun {
   /** Calls the hooks at the end of the run. */
   async #withHooks(result: RunResultFields): Promise<RunResultFields> {
     const { snapshot } = this;
-    if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
-    const request = endHooksRequest(Object.assign(this, { snapshot }), result);
-    return addEndHooks(result, await this.#parts.activities.performAnyway(request));
+    const request = snapshot && endHooksRequest(Object.assign(this, { snapshot }), result);
+    return request === undefined ? result : this.#parts.activities.performAnyway(request);
   }
 
   async #end(): Promise<RunResultFields> {
@@ -190,7 +189,7 @@ export class MemoryRun {
     };
     return burstPorts(ports, {
       state: () => this.state,
-      make: (call) => (run.snapshot.burst === undefined ? undefined : run.#makeBurst(call, isCancelled)),
+      make: (call) => (makesBursts(run.snapshot) ? run.#makeBurst(call, isCancelled) : undefined),
       continueModelCall: (call, begun) =>
         this.#perform(afterAttempts(interruptibleRequest(modelRequest(run, call), isCancelled), begun, time.now())),
       continueTool: (invocation, begun) => this.#perform(afterAttempts(toolRequest(run, invocation), begun, time.now())),

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  type ChildEffects,
-  type ChildEnd,
-  followChild,
-  type MessageProblem,
-  type ReadChild,
-} from '../../../src/core/capabilities/children/children.ts';
+import { type ChildEffects, followChild } from '../../../src/core/capabilities/children/children.ts';
+import type { ChildEnd, MessageProblem, ReadChild } from '../../../src/core/domain/children.ts';
 import type { ChildCall, ChildOutcome, NextTurnInput } from '../../../src/core/domain/children.ts';
 import { closeUnstarted } from '../../../src/core/kernel/run-loop.ts';
 

@@ -83,7 +83,7 @@ describe('permissions', () => {
     expect(checkPermissions(own, { tool: 'shell', arguments: { command: 'ls' } })).toEqual({
       asked: 'the rule ask: tool "sh*" asks about it',
     });
-    expect(isDeniedByName([own], { name: 'shell' })).toBe(false);
+    expect(isDeniedByName({ permissions: [own] }, { name: 'shell' })).toBe(false);
   });
 
   it('deny for one of several values, and allow only for all of them', () => {
@@ -139,7 +139,7 @@ describe('permissions', () => {
   it('that deny a tool by name deny each call of it', () => {
     fc.assert(
       fc.property(fc.array(permissions, { maxLength: 3 }), call, (layers, one) => {
-        fc.pre(isDeniedByName(layers, { name: one.tool, category: one.category }));
+        fc.pre(isDeniedByName({ permissions: layers }, { name: one.tool, category: one.category }));
         expect(checkAllPermissions(layers, one).denied).toBeDefined();
       }),
     );

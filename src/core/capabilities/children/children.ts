@@ -1,4 +1,15 @@
-import type { ChildCall, ChildOutcome, ChildStart, KeptAgent, NextTurnInput, RunningAgent } from '../../domain/children.ts';
+import type {
+  ChildCall,
+  ChildEnd,
+  ChildOutcome,
+  ChildStart,
+  EndedChild,
+  KeptAgent,
+  MessageProblem,
+  NextTurnInput,
+  ReadChild,
+  RunningAgent,
+} from '../../domain/children.ts';
 import { isToolCall } from '../../domain/content.ts';
 import { defined } from '../../domain/defined.ts';
 import type { Event } from '../../domain/record.ts';
@@ -113,20 +124,6 @@ export function isGone(code: string): boolean {
 }
 
 // Children: the effects of the wait for one.
-
-type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;
-
-/** The end of a child as its closing event tells it. `unread`: the event does not hold the result. */
-export type ChildEnd = EndedChild | { type: 'unread' };
-
-/** The reason why a message did not reach a session. */
-export interface MessageProblem {
-  code: 'run_ended' | 'invalid_input';
-  message: string;
-}
-
-/** A child as an activity finds it. */
-export type ReadChild = EndedChild | { type: 'running' };
 
 /** The effects of the wait for one child, in its workflow or as its history has recorded them. None of them rejects. */
 export interface ChildEffects {

@@ -43,6 +43,7 @@ export function checkProgram(document: unknown, known: KnownNames = {}): Checked
   if (!plain.ok) return { problems: [{ path: '', message: plain.message }], warnings: [], document: undefined };
   const problems = new Problems(plain.document['lenient'] === true);
   const outline = readOutline(plain.document, problems);
+  checkQuietHours(plain.document['quietHours'], problems);
   const ended = new EndedUnits(outline);
   checkShape(outline, problems);
   checkNames(outline, problems);
@@ -57,6 +58,12 @@ export function checkProgram(document: unknown, known: KnownNames = {}): Checked
     warnings: problems.warnings,
     document: found.length === 0 ? asProgram(plain.document) : undefined,
   };
+}
+
+/** Checks that quiet hours have a length. */
+function checkQuietHours(hours: JsonValue | undefined, problems: Problems): void {
+  if (isJsonObject(hours) && typeof hours['from'] === 'string' && hours['from'] === hours['to'])
+    problems.add('quietHours', `they begin and end at ${quoted(hours['from'])}: write two times, or leave them out`);
 }
 
 /** A document without problems has the shape of a program. */

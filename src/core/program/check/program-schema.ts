@@ -1,5 +1,6 @@
 import { TIERS } from '../../domain/batch.ts';
 import type { JsonObject } from '../../domain/json.ts';
+import { CLOCK } from '../../domain/quiet-hours.ts';
 import { PROGRAM_LIMITS, STEP_KINDS, type StepKind } from '../../domain/program-document.ts';
 
 /** A text with at least one character. */
@@ -80,6 +81,11 @@ const LIMITS: JsonObject = fields(
   },
 );
 
+/** A time of the clock, such as `22:00`. */
+const TIME: JsonObject = { type: 'string', pattern: CLOCK.source };
+
+const QUIET_HOURS: JsonObject = fields({ from: TIME, to: TIME, zone: TEXT });
+
 /** The options of a question to a person. */
 const DEADLINE_FIELDS: Record<string, JsonObject> = DEADLINE;
 
@@ -124,7 +130,15 @@ const STEP_SCHEMA: JsonObject = {
 export const PROGRAM_SCHEMA: JsonObject = {
   ...fields(
     { version: { const: 1 }, name: TEXT, units: { type: 'array', items: { $ref: '#/$defs/unit' } } },
-    { model: TEXT, input: SCHEMA, output: {}, limits: LIMITS, onLimit: { enum: ['stop', 'ask'] }, lenient: { type: 'boolean' } },
+    {
+      model: TEXT,
+      input: SCHEMA,
+      output: {},
+      limits: LIMITS,
+      onLimit: { enum: ['stop', 'ask'] },
+      quietHours: QUIET_HOURS,
+      lenient: { type: 'boolean' },
+    },
   ),
   $defs: { unit: UNIT_SCHEMA, step: STEP_SCHEMA },
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SET_PERMISSIONS_RECEIPT } from '../../../core/domain/requests.ts';
+import { SET_PERMISSIONS_RECEIPT } from '../../../core/domain/permission-requests.ts';
 import { recordedName } from '../../auth/caller.ts';
 import { requestId } from '../../requests.ts';
 import { defineRoute, ok, REQUEST_PROBLEMS, runParams } from '../../route.ts';

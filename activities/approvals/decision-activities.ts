@@ -28,7 +28,7 @@ import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { callArguments } from '../tool-calls/run-tool.ts';
 import { askPredicate, callDigest, requirePredicate } from './approval-requirements.ts';
 
-/** The activities that call the hooks for approvals. */
+/** The activities that call the worker's functions for approvals. */
 export function decisionActivities(
   runtime: ActivityRuntime,
 ): Pick<ActivityFunctions, 'authorizeDecision' | 'notifyWaiting' | 'reevaluateApproval'> {
@@ -45,15 +45,15 @@ const REASON_BYTES = 2_000;
 
 /**
  * Creates the activity that asks the worker's `authorize` whether the author of a decision may decide. An error that
- * the hook throws is a refusal, like a refusal that it returns: the approver waits for the answer, and can send the
- * decision again. Only failures that happen before the hook is called are retried.
+ * the function throws is a refusal, like a refusal that it returns: the approver waits for the answer, and can send the
+ * decision again. Only failures that happen before it is called are retried.
  */
 export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: AuthorizeDecisionInput) => Promise<AuthorizeDecisionOutput> {
   return failingAs('authorization_failed', async (input) => {
     const { authorize, aborts, heartbeatMs } = runtime;
     if (authorize === undefined) {
       const message = 'This worker has no "authorize", but the run was started by a worker that has one';
-      throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
+      throw new MissingOnWorkerError('authorization_failed', message, { kind: 'function', name: 'authorize', known: [] });
     }
     return runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const decision = await readDecision(runtime, input);
@@ -98,13 +98,13 @@ async function askAuthorize(
     return readVerdict(await authorize(decision, context));
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason;
-    // The approver reads the message; the author of the hook needs the stack.
+    // The approver reads the message; the author of the function needs the stack.
     logToolError(runtime, { what: '"authorize"', agent: context.agent, callId: decision.callId }, error, 'error');
     return refusal(errorMessage(error) || '"authorize" failed without a message');
   }
 }
 
-/** Reads the answer of the hook. Anything but a clear identity is a refusal. */
+/** Reads the answer of the function. Anything but a clear identity is a refusal. */
 function readVerdict(answer: unknown): AuthorizeDecisionOutput {
   const { as, refuse } = typeof answer === 'object' && answer !== null ? (answer as Partial<Record<string, unknown>>) : {};
   if (typeof refuse === 'string') return refusal(refuse);
@@ -117,7 +117,7 @@ function refusal(reason: string): AuthorizeDecisionOutput {
 }
 
 /**
- * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
+ * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a function that
  * hangs does not block a slot of the worker.
  */
 const NOTIFY_MS = 50_000;

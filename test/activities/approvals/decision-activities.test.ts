@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-hooks.ts';
+import { authorizeDecisionActivity, notifyWaitingActivity } from '../../../activities/approvals/decision-activities.ts';
 import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../../src/define/approvals.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals.ts';
 import type { Folded } from '../../../src/core/domain/window.ts';
@@ -122,7 +122,7 @@ test('the activity is tried again if this worker has no hook, or if the run does
   const silent = activityEnvironment({ events, authorize: () => ({ as: 'ann' }) });
   await expect(without.run(authorizeDecisionActivity(without.runtime), input)).rejects.toMatchObject({
     type: 'authorization_failed',
-    details: [{ 'longhaul:missing': { kind: 'hook', name: 'authorize' } }],
+    details: [{ 'longhaul:missing': { kind: 'function', name: 'authorize' } }],
   });
   const failed = silent.run(authorizeDecisionActivity(silent.runtime), input);
   await expect(failed).rejects.toMatchObject({ type: 'transcript_unavailable', nonRetryable: false });

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { archiveEventsActivity } from '../../../activities/hooks/hook-activities.ts';
+import { archiveEventsActivity } from '../../../activities/endings/end-of-execution.ts';
 import type { ArchiveBatch, ArchiveSink } from '../../../src/stores/file-archive.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';

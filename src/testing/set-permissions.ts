@@ -1,0 +1,16 @@
+import type { SetPermissionsInput } from '../core/domain/permission-requests.ts';
+import { type PermissionOptions, plainPermissions } from '../define/permissions.ts';
+import type { Moment, Occurrence } from './occurrences.ts';
+
+/** Sets the permissions of the run. */
+export function setPermissions(permissions: PermissionOptions, at: Moment): Occurrence {
+  return {
+    at,
+    written: ['setPermissions', permissions],
+    idWord: 'permissions',
+    onServer: (run, id) => run.setPermissions(permissions, { id }),
+    inMemory(run, id) {
+      run.update('setPermissions', { id, permissions: plainPermissions('setPermissions', permissions) } satisfies SetPermissionsInput);
+    },
+  };
+}
