@@ -19,8 +19,8 @@ export type ShellName = keyof typeof SHELLS;
 
 /** The reason why a shell cannot be tried here; undefined if it can. */
 export function missingShell(name: ShellName): string | undefined {
-  if (!String(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout).includes('util-linux'))
-    return 'it needs "script" of util-linux';
+  const { stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
+  if (!stdout?.includes('util-linux')) return 'it needs "script" of util-linux';
   return spawnSync(name, ['--version']).status === 0 ? undefined : `${name} is not installed`;
 }
 
