@@ -9,6 +9,7 @@ import {
   type HookEvent,
   INLINE_HOOK_MS,
   isBlocking,
+  POINT_EVENTS,
 } from '../core/domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { Principal, RunStatus } from '../core/domain/run.ts';
@@ -56,7 +57,7 @@ const HOOK_OPTIONS: OptionTable<HookOptions<HookEvent>> = {
 const HOOK_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The events whose hooks may have an activity of their own. */
-const REMOTE_EVENTS: readonly HookEvent[] = [...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
+const REMOTE_EVENTS: readonly HookEvent[] = [...POINT_EVENTS, ...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
 
 /**
  * Defines a hook: code or a program that is called at a named point of a run, and may deny, change or ask. Throws a
@@ -212,6 +213,8 @@ export interface CallPayload {
 /** The payload of each event. A `modify` sets fields of it: those that the guide names for the event. */
 export interface HookPayloads {
   session_start: { instructions: string[] };
+  input: { text: string; messages: JsonValue[] };
+  output: { text: string; output: JsonValue };
   pre_request: { model: string; step: number; messages: number; tools: string[] };
   post_response: { text: string; toolCalls: { name: string; arguments: JsonValue }[]; finishReason: string; usage: UsageStats | null };
   pre_tool_use: CallPayload;
