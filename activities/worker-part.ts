@@ -7,6 +7,7 @@ import type { ActivityNotes } from '../src/core/domain/parts.ts';
 import type { DataView, OfRun, ResolveAgentInput, RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyTool } from '../src/define/tool-definition.ts';
+import type { ReadPoint } from './run-queries/point-subject.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import type { AtPointInput } from '../src/core/activity-requests/contracts.ts';
 
@@ -103,6 +104,8 @@ export interface PointScope {
   signal: AbortSignal;
   /** True once the run is cancelled: what was found then does not count, and what it has cost does. */
   isCancelled: () => boolean;
+  /** Returns what is asked about, and the data of the run: read once for all. */
+  read: () => Promise<ReadPoint>;
 }
 
 /** A call whose tool has acted. */

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { AtPointInput } from '../../src/core/activity-requests/contracts.ts';
 import { type AgentSnapshot, type ToolOwner, toolOwner } from '../../src/core/domain/agent.ts';
 import { cutText } from '../../src/core/domain/byte-budgets.ts';
-import type { ContentItem, ToolCall } from '../../src/core/domain/content.ts';
+import type { ToolCall } from '../../src/core/domain/content.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import {
@@ -16,7 +15,7 @@ import {
   type GuardrailType,
   refusalIn,
 } from '../../src/core/domain/guardrails.ts';
-import { canonicalJson, type JsonValue } from '../../src/core/domain/json.ts';
+import { canonicalJson } from '../../src/core/domain/json.ts';
 import { partsOfModelName, type ModelRequest } from '../../src/core/domain/model.ts';
 import { addSpent } from '../../src/core/domain/usage.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
@@ -282,46 +281,17 @@ function snapshotGuardrails({ guardrails = [] }: AnyAgent): Pick<AgentSnapshot, 
 }
 
 /** Checks new messages, or an answer, with all guardrails of that type at once. Undefined without any. */
-function checkAtPoint({ runtime, run, snapshot, signal, isCancelled }: PointScope): Promise<GuardrailReport> | undefined {
+function checkAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<GuardrailReport> | undefined {
   const guardrails = pinnedGuardrails(runtime, snapshot, run.point);
   if (guardrails.length === 0) return undefined;
   const check = async (): Promise<GuardrailReport> => {
     const models = new GuardrailModels(runtime, snapshot);
-    const data = await queryRun<DataView>(run, QUERIES.data, null);
+    const { data, subject } = await read();
     const scope = { runtime, run, snapshot, signal, models, data, resources: await runtime.resourcePool.use() };
-    const findings = await runGuardrails(scope, guardrails, await subjectOf(runtime, run, data));
+    const findings = await runGuardrails(scope, guardrails, subject);
     const { spent } = models;
     // What the checks have paid counts, also if the run was cancelled meanwhile: their findings do not.
     return { findings: isCancelled() ? [] : findings, ...defined({ spent }) };
   };
   return check();
-}
-
-async function subjectOf(runtime: ActivityRuntime, input: AtPointInput, { answer = '' }: DataView): Promise<Subject> {
-  if (input.point === 'output') return { type: 'output', output: answer, text: textOfAnswer(answer) };
-  const { events } = await runtime.conversations.window(input, input);
-  const messages = events.filter(({ offset }) => offset >= (input.from ?? 0)).flatMap(({ content }) => content.filter(isUserMessage));
-  return { type: 'input', messages, text: messages.map(textOfMessage).join('\n') };
-}
-
-type Message = Extract<ContentItem, { type: 'message' }>;
-
-function isUserMessage(item: ContentItem): item is Message {
-  return item.type === 'message' && item.role === 'user';
-}
-
-function textOfMessage({ content }: Message): string {
-  return typeof content === 'string' ? content : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-}
-
-/** Returns the text of an answer: the texts of its parts, or JSON for a structured one. */
-function textOfAnswer(answer: JsonValue): string {
-  if (typeof answer === 'string') return answer;
-  const texts = Array.isArray(answer) ? answer.flatMap((part) => textOfPart(part) ?? []) : [];
-  return texts.length > 0 ? texts.join('\n') : JSON.stringify(answer);
-}
-
-function textOfPart(part: JsonValue): string | undefined {
-  if (typeof part !== 'object' || part === null || Array.isArray(part)) return undefined;
-  return part['type'] === 'text' && typeof part['text'] === 'string' ? part['text'] : undefined;
 }

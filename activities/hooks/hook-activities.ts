@@ -17,6 +17,7 @@ import { type CallArgumentsQuestion, QUERIES } from '../../src/core/protocol.ts'
 import { WORKER_PARTS } from '../all-parts.ts';
 import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../attempts/failure.ts';
+import { type ReadPoint, readPoint } from '../run-queries/point-subject.ts';
 import { queryRun } from '../run-queries/query-run.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
 import { reviewCalls } from '../tool-calls/review-calls.ts';
@@ -52,7 +53,9 @@ async function askAtPoint(runtime: ActivityRuntime, run: AtPointInput): Promise<
   const snapshot = await runtime.snapshots.load(run, run.agent);
   for (const part of WORKER_PARTS) part.requirePoint?.(runtime, snapshot, run.point);
   return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<AtPointOutput> => {
-    const scope = { runtime, run, snapshot, signal: current.signal, isCancelled: () => current.isCancelled() };
+    let reading: Promise<ReadPoint> | undefined;
+    const read = (): Promise<ReadPoint> => (reading ??= readPoint(runtime, run));
+    const scope = { runtime, run, snapshot, signal: current.signal, isCancelled: () => current.isCancelled(), read };
     const answers = await Promise.all(WORKER_PARTS.map(async (part) => [part.name, await part.atPoint?.(scope)] as const));
     const found = Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
     if (!current.isCancelled()) current.throwIfAborted();

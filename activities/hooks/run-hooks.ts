@@ -1,12 +1,23 @@
 import { defined } from '../../src/core/domain/defined.ts';
-import { CALL_EVENTS, hooksFor, type HookSnapshot, INLINE_HOOK_MS, inlineHooks, joinedHooks } from '../../src/core/domain/hooks.ts';
+import type { GuardrailFinding, GuardrailReport, GuardrailType } from '../../src/core/domain/guardrails.ts';
+import {
+  CALL_EVENTS,
+  type HookRecord,
+  hooksFor,
+  type HookSnapshot,
+  INLINE_HOOK_MS,
+  inlineHooks,
+  joinedHooks,
+} from '../../src/core/domain/hooks.ts';
+import type { JsonObject } from '../../src/core/domain/json.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';
+import { cleanJson } from '../../src/model/parse-json.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 import { type ActivityRuntime, dataFor } from '../runtime.ts';
-import type { ActedCall, OpenedRun, SettledResult, StartingRun, WorkerPart } from '../worker-part.ts';
+import type { ActedCall, OpenedRun, PointScope, SettledResult, StartingRun, WorkerPart } from '../worker-part.ts';
 import { reviewByHooks } from './call-hooks.ts';
-import { afterCall, afterResponse, beforeRequest, beforeSummary, openSession, pinnedHook, requireHooks } from './hooks.ts';
+import { afterCall, afterResponse, beforeRequest, beforeSummary, openSession, pinnedHook, requireHooks, runEventHooks } from './hooks.ts';
 
 /**
  * Hooks in a worker: those of the worker, of the agent and of its ancestors are pinned for a run, and called at its start, around its
@@ -30,11 +41,33 @@ export const hooksInWorker: WorkerPart = {
     return purpose.type === 'summary' ? beforeSummary(scope, purpose.events, request) : beforeRequest(scope, purpose, request);
   },
   afterModelCall: (scope, answer) => (hooksFor(scope.snapshot, 'post_response').length === 0 ? undefined : afterResponse(scope, answer)),
+  requirePoint: (runtime, snapshot, point) => requireHooks(runtime, hooksFor(snapshot, point)),
+  atPoint: (scope) => (hooksFor(scope.snapshot, scope.run.point).length === 0 ? undefined : askAtPoint(scope)),
   requireReview: (runtime, snapshot) => requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS)),
   review: reviewByHooks,
   requireSettle: (runtime, { hooks = [] }) => requireHooks(runtime, hooks),
   settle: (runtime, call, result) => (call.input.hooks === undefined ? undefined : settleResult(runtime, call, result)),
 };
+
+/** Asks the hooks about messages, or about an answer. What they deny is reported like what a guardrail refuses. */
+async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<GuardrailReport> {
+  const { subject, data } = await read();
+  const { type: on, ...payload } = subject;
+  const scope = { runtime, run, snapshot, signal, data: () => Promise.resolve(data) };
+  const { records } = await runEventHooks(scope, {
+    on,
+    payload: cleanJson(payload) as JsonObject,
+    problemOf: () => 'it cannot be modified here: deny it, or let it pass',
+  });
+  return { findings: isCancelled() ? [] : records.flatMap((record) => findingOf(record, on)) };
+}
+
+function findingOf({ hook: name, answer, text, denied }: HookRecord, type: GuardrailType): GuardrailFinding[] {
+  const about = { name, type };
+  if (answer === 'deny') return [{ ...about, outcome: 'tripped', message: text ?? `Hook "${name}" denied it` }];
+  if (answer !== 'failed') return [];
+  return [{ ...about, outcome: denied ? 'failed' : 'failed_open', message: `Hook "${name}" failed: ${text ?? 'without a reason'}` }];
+}
 
 async function settleResult(
   runtime: ActivityRuntime,

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Anchor } from '../../src/anchors/anchors.ts';
-import { type AgentSnapshot, checksAnswers } from '../../src/core/domain/agent.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import { checksAnswers } from '../../src/core/domain/parts.ts';
 import { type JsonValue, MAX_JSON_DEPTH } from '../../src/core/domain/json.ts';
 import { jsonBytes } from '../../src/core/domain/byte-budgets.ts';
 import type { ModelDelta, StreamedAttempt, StreamEntry } from '../../src/core/domain/stream.ts';

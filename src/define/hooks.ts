@@ -9,6 +9,7 @@ import {
   type HookEvent,
   INLINE_HOOK_MS,
   isBlocking,
+  POINT_EVENTS,
 } from '../core/domain/hooks.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json.ts';
 import type { Principal, RunStatus } from '../core/domain/run.ts';
@@ -56,7 +57,7 @@ const HOOK_OPTIONS: OptionTable<HookOptions<HookEvent>> = {
 const HOOK_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The events whose hooks may have an activity of their own. */
-const REMOTE_EVENTS: readonly HookEvent[] = [...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
+const REMOTE_EVENTS: readonly HookEvent[] = [...POINT_EVENTS, ...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
 
 /**
  * Defines a hook: code or a program that is called at a named point of a run, and may deny, change or ask. Throws a
@@ -226,6 +227,10 @@ export interface CallPayload {
 export interface HookPayloads {
   /** A run or session begins. */
   session_start: { instructions: string[] };
+  /** The run has been given messages, which guardrails of input read too. */
+  input: { text: string; messages: JsonValue[] };
+  /** The run is about to end with an answer, which guardrails of output read too. */
+  output: { text: string; output: JsonValue };
   /** A model is about to be asked. */
   pre_request: { model: string; step: number; messages: number; tools: string[] };
   /** A model has answered. */

@@ -1,13 +1,6 @@
 import type { ToolCall } from '../domain/content.ts';
 import { defined } from '../domain/defined.ts';
-import {
-  blockedText,
-  type GuardrailNote,
-  type GuardrailReport,
-  guardrailsOf,
-  type GuardrailSpent,
-  refusalIn,
-} from '../domain/guardrails.ts';
+import { blockedText, type GuardrailNote, type GuardrailReport, type GuardrailSpent, refusalIn } from '../domain/guardrails.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { Event } from '../domain/record.ts';
 import { COUNT } from '../domain/shape.ts';
@@ -17,7 +10,8 @@ import { recordFailedCall, recordInterrupted } from '../kernel/limits.ts';
 import { endCancelled, type Ending, type NextStep } from '../kernel/next-step.ts';
 import type { ModelCallOutcome, RunPorts } from '../kernel/ports.ts';
 import { recordEvent, type RunClock, type RunState, slice } from '../kernel/run-state.ts';
-import { type AgentSnapshot, checksAnswers } from '../domain/agent.ts';
+import type { AgentSnapshot } from '../domain/agent.ts';
+import { askedAt, checksAnswers, type ConversationPoint, timeAt } from '../domain/parts.ts';
 import type { RecordedResponse } from '../domain/model.ts';
 import { askAboutAnswer, type HookPorts, type PointAnswer, type PointQuestion } from './hooks.ts';
 
@@ -26,15 +20,14 @@ import { askAboutAnswer, type HookPorts, type PointAnswer, type PointQuestion } 
 /** The name under which a worker reports what guardrails found at a point. */
 const NAME = 'guardrails';
 
-const guardsInput = (snapshot: RunState['snapshot']): boolean => guardrailsOf(snapshot, 'input').length > 0;
+const guardsInput = (snapshot: RunState['snapshot']): boolean => askedAt(snapshot, 'input').length > 0;
 
 /** The offset of the first message that no check has read. None: all are checked, or the agent has no guardrails for input. */
 const uncheckedFrom = slice<number>('uncheckedFrom', COUNT, { initial: (snapshot) => (guardsInput(snapshot) ? 0 : undefined) });
 
 /** Returns who is asked at a point, and for how long. */
-function asked(snapshot: AgentSnapshot, type: 'input' | 'output'): Pick<PointQuestion, 'names' | 'timeoutMs'> {
-  const those = guardrailsOf(snapshot, type);
-  return { names: those.map(({ name }) => name), timeoutMs: Math.max(...those.map(({ timeoutMs }) => timeoutMs)) };
+function asked(snapshot: AgentSnapshot, type: ConversationPoint): Pick<PointQuestion, 'names' | 'timeoutMs'> {
+  return { names: askedAt(snapshot, type).map(({ name }) => name), timeoutMs: timeAt(snapshot, type) };
 }
 
 // Capability: the record of checks, and their cost.
@@ -63,10 +56,13 @@ function recordReport(state: RunState, clock: RunClock, report: GuardrailNote | 
   recordEvent(state, clock, { author: state.snapshot.name, content: [], guardrails });
 }
 
-/** Returns the report of checks, also if their activity failed: then each guardrail has failed. */
-function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: PointAnswer): GuardrailReport {
-  if (outcome.type !== 'failed') return (outcome.found?.[NAME] as GuardrailReport | undefined) ?? { findings: [] };
-  const findings = guardrailsOf(snapshot, type).map(({ name, failOpen }) => ({
+/** Returns the report of checks, those of hooks included, also if their activity failed: then each of them has failed. */
+function reportOf({ snapshot }: RunState, type: ConversationPoint, outcome: PointAnswer): GuardrailReport {
+  if (outcome.type !== 'failed') {
+    const { [NAME]: own, hooks } = (outcome.found ?? {}) as Partial<Record<string, GuardrailReport>>;
+    return { findings: [...(own?.findings ?? []), ...(hooks?.findings ?? [])], ...defined({ spent: own?.spent }) };
+  }
+  const findings = askedAt(snapshot, type).map(({ name, failOpen }) => ({
     name,
     type,
     outcome: failOpen ? ('failed_open' as const) : ('failed' as const),
@@ -75,10 +71,10 @@ function reportOf({ snapshot }: RunState, type: 'input' | 'output', outcome: Poi
   return { findings };
 }
 
-/** Returns the end of the run if the checks refuse to continue. A guardrail that no worker has ends it in any case. */
+/** Returns the end of the run if the checks refuse to continue. A guardrail or a hook that no worker has ends it in any case. */
 function endByGuardrail(outcome: PointAnswer, report: GuardrailReport): Extract<NextStep, { type: 'finish' }> | undefined {
   const refusal = refusalIn(report);
-  if (outcome.type === 'failed' && outcome.code === 'unknown_guardrail') {
+  if (outcome.type === 'failed' && (outcome.code === 'unknown_guardrail' || outcome.code === 'unknown_hook')) {
     const ending: Ending = { status: 'error', stopReason: 'error', output: '', error: outcome };
     return { type: 'finish', ending };
   }
@@ -185,7 +181,7 @@ function answerOffsets({ window }: RunState): number[] {
   return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
 }
 
-/** Returns the ending without an output that no check has passed: an agent with guardrails for its answers shows no partial answer either. */
+/** Returns the ending without an output that no check has passed: an agent whose answers are checked shows no partial answer either. */
 function withoutUncheckedOutput({ snapshot }: RunState, ending: Ending): Ending {
   return checksAnswers(snapshot) && !ending.checked && ending.parts?.guardrail === undefined ? { ...ending, output: '' } : ending;
 }

@@ -544,8 +544,3 @@ export function withDocument(snapshot: AgentSnapshot, document: AgentDocument): 
   const isSame = Object.keys(output.providerSchema).length === 0;
   return { ...whole, output: { ...output, schema, providerSchema: isSame ? schema : output.providerSchema } };
 }
-
-/** True if an agent has guardrails for its answers: nothing that may be one is shown before they have passed it. */
-export function checksAnswers({ guardrails = [] }: Pick<AgentSnapshot, 'guardrails'>): boolean {
-  return guardrails.some(({ type }) => type === 'output');
-}

@@ -4,6 +4,8 @@ import * as s from './shape.ts';
 /** The named points of a run at which hooks are called. */
 export const HOOK_EVENTS = [
   'session_start',
+  'input',
+  'output',
   'pre_request',
   'post_response',
   'pre_tool_use',
@@ -19,6 +21,9 @@ export const HOOK_EVENTS = [
 /** A named point of a run at which hooks are called. @useDeclaredType */
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
+/** The events at which guardrails check, too: messages that no model has read, and an answer before it counts. */
+export const POINT_EVENTS = ['input', 'output'] as const satisfies readonly HookEvent[];
+
 /** The events about the calls of a response, before they start. */
 export const CALL_EVENTS = ['pre_tool_use', 'subagent_start', 'handoff'] as const satisfies readonly HookEvent[];
 
@@ -32,7 +37,7 @@ export const AFTER_CALL_EVENTS = ['post_tool_use', 'subagent_stop'] as const sat
 export const END_EVENTS = ['stop', 'session_end'] as const satisfies readonly HookEvent[];
 
 /** The events that a hook can deny: the first deny ends the chain. A deny at any other event counts for nothing. */
-const BLOCKING: ReadonlySet<HookEvent> = new Set<HookEvent>(['pre_request', 'pre_tool_use', 'subagent_start', 'handoff']);
+const BLOCKING: ReadonlySet<HookEvent> = new Set<HookEvent>([...POINT_EVENTS, 'pre_request', 'pre_tool_use', 'subagent_start', 'handoff']);
 
 /** True if a deny at this event prevents something. */
 export function isBlocking(event: HookEvent): boolean {
@@ -92,7 +97,7 @@ export function hooksMs(hooks: readonly HookSnapshot[]): number {
 }
 
 /** The events of a run as a whole: their hooks belong to the agent that has them, and apply to no descendant. */
-const OF_ONE_RUN: ReadonlySet<HookEvent> = new Set<HookEvent>(['session_start', 'stop', 'session_end']);
+const OF_ONE_RUN: ReadonlySet<HookEvent> = new Set<HookEvent>(['session_start', ...POINT_EVENTS, 'stop', 'session_end']);
 
 /** Returns the hooks that hold for the descendants of a run, too. */
 export function inheritedHooks({ hooks = [] }: { hooks?: HookSnapshot[] }): HookSnapshot[] {

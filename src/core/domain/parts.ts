@@ -1,5 +1,5 @@
-import type { GuardrailReport } from './guardrails.ts';
-import { HOOK_NOTES, type HookNotes, type HookSnapshot, HOOKS_OF_ANCESTORS, type HooksOfSnapshot } from './hooks.ts';
+import { type GuardrailReport, type GuardrailSnapshot, guardrailsOf } from './guardrails.ts';
+import { HOOK_NOTES, type HookNotes, HOOKS_OF_ANCESTORS, hooksFor, hooksMs, type HookSnapshot, type HooksOfSnapshot } from './hooks.ts';
 import type { JsonObject } from './json.ts';
 import { PERMISSION_NOTES, permissionLine, PERMISSIONS_OF_ANCESTORS, type PermissionsOfSnapshot } from './permissions.ts';
 import { QUIET_HOURS_OF_ANCESTORS, type QuietHoursOfSnapshot } from './quiet-hours.ts';
@@ -72,3 +72,34 @@ export const LATER_RULES = { ...PERMISSIONS_OF_ANCESTORS };
 export { addedInstructions } from './hooks.ts';
 
 export { isDeniedByName } from './permissions.ts';
+
+/** A point of the conversation at which capabilities are asked: messages that no model has read, or an answer before it counts. */
+export type ConversationPoint = 'input' | 'output';
+
+/** The parts of a snapshot that say who is asked there. */
+interface AskedParts extends HooksOfSnapshot {
+  guardrails?: readonly GuardrailSnapshot[];
+}
+
+/** One of those who are asked at a point. `failOpen`: it lets pass what it could not check. */
+interface AskedAtPoint {
+  name: string;
+  failOpen?: true;
+}
+
+/** Returns who is asked at a point, in order: guardrails, then hooks. */
+export function askedAt(snapshot: AskedParts, point: ConversationPoint): AskedAtPoint[] {
+  const hooks = hooksFor(snapshot, point).map(({ name, failClosed }) => ({ name, ...(failClosed ? {} : { failOpen: true as const }) }));
+  return [...guardrailsOf(snapshot, point), ...hooks];
+}
+
+/** Returns the milliseconds that they may take. Guardrails are asked at the same time, and hooks one after the other. */
+export function timeAt(snapshot: AskedParts, point: ConversationPoint): number {
+  const ofGuardrails = guardrailsOf(snapshot, point).map(({ timeoutMs }) => timeoutMs);
+  return Math.max(...ofGuardrails, hooksMs(hooksFor(snapshot, point)));
+}
+
+/** True if answers are checked before they count: nothing that may be one is shown before it has passed. */
+export function checksAnswers(snapshot: AskedParts): boolean {
+  return askedAt(snapshot, 'output').length > 0;
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineGuardrail, defineHook, defineTool } from '../../src/index.ts';
+import { callTool, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+
+const acted: string[] = [];
+const act = defineTool({
+  name: 'act',
+  description: 'Acts',
+  parameters: z.object({}),
+  execute: () => void acted.push('acted'),
+});
+
+describe('a hook for messages', () => {
+  const noCards = defineHook({
+    name: 'no-cards',
+    on: 'input',
+    run: ({ text, messages }) => (text.includes('4111') && messages.length === 1 ? { deny: 'no cards' } : 'allow'),
+  });
+  const agent = defineAgent({ name: 'a', model: 'scripted/m', tools: [act], hooks: [noCards] });
+
+  test('that denies them ends the run before a tool starts, and takes them out of the conversation', async () => {
+    acted.length = 0;
+    const { result, events } = await testAgent(agent, { input: 'My card is 4111', model: scriptedModel([callTool('act', {})]) });
+    expect(result).toMatchObject({
+      status: 'error',
+      stopReason: 'guardrail',
+      output: 'Request blocked: no cards',
+      errorCode: 'guardrail_tripped',
+      guardrail: { name: 'no-cards', type: 'input', message: 'no cards' },
+    });
+    expect(acted).toEqual([]);
+    expect(events.flatMap(({ guardrails }) => guardrails ?? [])).toMatchObject([{ findings: [{ name: 'no-cards', outcome: 'tripped' }] }]);
+  });
+
+  test('that lets them pass records nothing', async () => {
+    acted.length = 0;
+    const { result, events } = await testAgent(agent, { input: 'Hi', model: scriptedModel([callTool('act', {}), say('Done.')]) });
+    expect({ status: result.status, acted, notes: events.flatMap(({ guardrails }) => guardrails ?? []) }).toEqual({
+      status: 'completed',
+      acted: ['acted'],
+      notes: [],
+    });
+  });
+
+  test.each([
+    [true, 'error', 'failed'],
+    [false, 'completed', 'failed_open'],
+  ])('that throws (failClosed: %s): the run ends as %s', async (failClosed, status, outcome) => {
+    const broken = defineHook({ name: 'broken', on: 'input', failClosed, run: () => Promise.reject(new Error('no answer')) });
+    const one = defineAgent({ name: 'a', model: 'scripted/m', hooks: [broken] });
+    const { result, events } = await testAgent(one, { input: 'Hi', model: scriptedModel([say('Done.')]) });
+    expect(result.status).toBe(status);
+    expect(events.flatMap(({ guardrails }) => guardrails?.findings ?? [])).toMatchObject([{ name: 'broken', outcome }]);
+  });
+});
+
+test('a hook for answers denies one before anybody sees it, and is asked together with guardrails', async () => {
+  const asked: unknown[] = [];
+  const hook = defineHook({
+    name: 'house-style',
+    on: 'output',
+    run: ({ text, output }) => {
+      asked.push([text, output]);
+      return { deny: 'not like this' };
+    },
+  });
+  const guardrail = defineGuardrail({ name: 'any', type: 'output', check: () => ({ passed: true }) });
+  const agent = defineAgent({ name: 'a', model: 'scripted/m', hooks: [hook], guardrails: [guardrail] });
+  const { result } = await testAgent(agent, { input: 'Hi', model: scriptedModel([say('yo')]) });
+  expect(asked).toEqual([['yo', 'yo']]);
+  expect(result).toMatchObject({ stopReason: 'guardrail', output: 'Response blocked: not like this', guardrail: { name: 'house-style' } });
+});
