@@ -18,7 +18,6 @@ const SAMPLED = [
 /** Files that take turns: a commit runs every fourth of them, whole. */
 const IN_TURN = [
   'test/docs/typescript-on-pages.test.ts',
-  'test/server/first-hours/templates.test.ts',
   'test/server/client/removal/forget.test.ts',
   'test/testing/bursts.test.ts',
   'test/server/bursts/killed-workers.test.ts',
