@@ -4,7 +4,7 @@ import { defined } from '../src/core/domain/defined.ts';
 import { UsageError } from '../src/core/domain/errors.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/missing-definitions.ts';
 import { didYouMean } from '../src/core/domain/text.ts';
-import { canonicalJson } from '../src/core/domain/json.ts';
+import { canonicalJson, isJsonObject } from '../src/core/domain/json.ts';
 import type { ModelClient } from '../src/core/domain/model.ts';
 import type { ModelPrice } from '../src/core/domain/usage.ts';
 import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run.ts';
@@ -52,6 +52,7 @@ import { ToolSemaphore } from './tool-calls/execute-tool.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions extends SharedOptions {
+  /** The agents, which need different names. */
   agents: readonly AnyAgent[];
   /** Model clients by the name that agents use before the slash of `provider/model`. */
   providers: Readonly<Record<string, ModelClient>>;
@@ -383,8 +384,8 @@ function checkPrices(prices: PriceTable): PriceTable {
     if (typeof price !== 'object' || price === null) {
       throw new UsageError(`${owner} are ${JSON.stringify(price)}: write {input, output, cachedInput} in US dollars per million tokens`);
     }
-    requireKnown(owner, price, { input: true, output: true, cachedInput: true, cacheWrite: true, batch: true });
-    const { input, output, cachedInput = input, cacheWrite = 1, batch = 1 } = price;
+    requireKnown(owner, price, { input: true, output: true, cachedInput: true, cacheWrite: true, batch: true, hosted: true });
+    const { input, output, cachedInput = input, cacheWrite = 1, batch = 1, hosted = {} } = price;
     for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
       if (Number.isFinite(dollars) && dollars >= 0) continue;
       throw new UsageError(`${owner}: "${name}" is ${String(dollars)}: write US dollars per million tokens`);
@@ -392,6 +393,11 @@ function checkPrices(prices: PriceTable): PriceTable {
     for (const [name, factor] of Object.entries({ cacheWrite, batch })) {
       if (Number.isFinite(factor) && factor >= 0) continue;
       throw new UsageError(`${owner}: "${name}" is ${String(factor)}: write a factor on the price, such as 1.25`);
+    }
+    if (!isJsonObject(hosted)) throw new UsageError(`${owner}: "hosted" is ${JSON.stringify(hosted)}: write { web_search: 10 }`);
+    for (const [name, dollars] of Object.entries(hosted)) {
+      if (typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0) continue;
+      throw new UsageError(`${owner}: "hosted.${name}" is ${String(dollars)}: write US dollars for a thousand calls`);
     }
   }
   return prices;

@@ -1,5 +1,6 @@
 import { measureCrowd } from './endless/crowd.ts';
 import { measureBatch } from './batch/measure.ts';
+import { measureBursts } from './bursts/measure.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
@@ -60,6 +61,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'stream') return measureStream(asked, say);
   if (asked.command === 'serve') return measureServe(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
+  if (asked.pace === 'burst') return measureBursts({ ...asked, pace: 'burst' }, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }
 

@@ -34,6 +34,7 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   connection?: NativeConnection;
   /** `host:port`. */
   address?: string;
+  /** The namespace of Temporal. Default: that of the profile, or `default`. */
   namespace?: string;
   /** Default `longhaul`. */
   taskQueue?: string;
@@ -71,7 +72,9 @@ const OWN_OPTIONS: Record<OwnOption, true> = {
 
 /** A worker that runs agents. */
 export interface LonghaulWorker {
+  /** The task queue that it polls. */
   readonly taskQueue: string;
+  /** The namespace of Temporal. */
   readonly namespace: string;
   /** The Temporal Worker underneath. */
   readonly worker: Worker;

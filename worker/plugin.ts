@@ -119,6 +119,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #checkedExecutors: Promise<void> | undefined;
   readonly #workers = new Set<Worker>();
 
+  /** Makes the plugin for a Worker, a Client or a bundle of Temporal's own SDK. */
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     requireSdk();
     // Invalid options are refused here, not when a worker is created.
@@ -143,6 +144,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     );
   }
 
+  /** Adds workflows, activities and interceptors of Longhaul to the options of a Worker. */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     checkBundle(options.workflowBundle, { encrypts: this.#encrypts });
     this.#requireOneNamespace(options.namespace ?? 'default');
@@ -172,6 +174,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
+  /** Opens resources before the Worker polls, and closes them after it has ended. */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
     if (this.#encrypts) await this.requireEncryptionKey();
@@ -241,6 +244,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return this.#runtime.resourcePool.close();
   }
 
+  /** Adds the workflows of Longhaul to a Worker that replays histories. */
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
     const configured = super.configureReplayWorker(options);
     return {
@@ -251,6 +255,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     };
   }
 
+  /** Adds the workflows of Longhaul to a bundle. */
   override configureBundler(options: BundleOptions): BundleOptions {
     const modules = options.workflowInterceptorModules ?? [];
     const workflowsPath = combinedWorkflows(options.workflowsPath);

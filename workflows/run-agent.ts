@@ -43,6 +43,7 @@ export type RunAgentArguments<GivenDeps> =
 
 /** Options of `runAgent` for a child, without deps. */
 export interface ChildOptions extends StartedRun {
+  /** Absent: a child has a workflow of its own. */
   inline?: never;
   /** The run id of the child. Default: the agent's name and a random id. */
   runId?: string;
@@ -226,6 +227,7 @@ export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<G
 
 /** Options of `runAgent` for a run inside the history of the current workflow, without deps. */
 export interface InlineRunOptions extends StartedRun {
+  /** The run is part of the history of this workflow. */
   inline: true;
   /**
    * Names the run inside this workflow: its queries and Updates get the key as a prefix (`key.status`), and its run id

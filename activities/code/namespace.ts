@@ -225,6 +225,7 @@ function cleanResult(result: CellResult): CellResult {
 
 /** The bounds of a cache of namespaces. */
 export interface NamespaceBounds {
+  /** The most namespaces of code that a worker keeps in memory. */
   namespaces: number;
   /** Megabytes (1,048,576 bytes each) of all of them together. */
   megabytes: number;

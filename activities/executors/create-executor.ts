@@ -20,6 +20,7 @@ export interface StandaloneExecutor {
   reset(): Promise<void>;
   /** Ends what runs, and frees everything that the executor holds. It cannot be used again. */
   close(): Promise<void>;
+  /** Ends the executor, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

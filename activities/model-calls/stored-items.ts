@@ -38,7 +38,7 @@ type Stores = Pick<ActivityRuntime, 'payloadStore'>;
  */
 export async function withStoredItems({ payloadStore: store }: Stores, response: RecordedResponse): Promise<RecordedResponse> {
   const [owner, ...items] = response.providerItems ?? [];
-  if (store === undefined || !isJsonObject(owner) || jsonBytes(items) <= INLINE_ITEM_BYTES) return response;
+  if (store === undefined || !isJsonObject(owner) || (jsonBytes(items) <= INLINE_ITEM_BYTES && !items.some(isBinary))) return response;
   try {
     const spilled = await spill(store, getClient().options.loadedDataConverter, currentRun(), items);
     keptOf(store).set(spilled.sha256, items);
@@ -46,8 +46,14 @@ export async function withStoredItems({ payloadStore: store }: Stores, response:
   } catch (error) {
     // The answer is paid for, and can do without. If an event has room for them, they stay there.
     log.warn(`What the provider expects back of an answer was not stored: ${errorMessage(error)}`);
-    return jsonBytes(items) <= MOST_ITEM_BYTES ? response : { ...response, providerItems: [owner] };
+    const kept = items.filter((item) => !isBinary(item));
+    return { ...response, providerItems: jsonBytes(kept) <= MOST_ITEM_BYTES ? [owner, ...kept] : [owner] };
   }
+}
+
+/** True for a file of the reasoning: no event has one, however small it is. */
+function isBinary(item: JsonValue): boolean {
+  return isJsonObject(item) && item['t'] === 'reasoning-file';
 }
 
 /** Returns events with the items that are in the payload store. Those that cannot be read are lost: the conversation goes on without. */

@@ -180,6 +180,7 @@ const PAUSE_AFTER_FAILURE_MS = 5_000;
 
 /** The health of a resource. `failed`: it should be open, and is not. */
 export interface ResourceHealth {
+  /** Whether the resource is open, and whether it answers. */
   readonly state: 'closed' | 'open' | 'failed';
   /** The reason for a failure. */
   readonly message?: string;

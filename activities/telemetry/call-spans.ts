@@ -5,6 +5,7 @@ import { errorCode } from '../../src/core/domain/errors.ts';
 import { defined } from '../../src/core/domain/defined.ts';
 import type { JsonValue } from '../../src/core/domain/json.ts';
 import type { ModelResponse } from '../../src/core/domain/model.ts';
+import { cellOfCall } from '../../src/core/domain/tool-calls.ts';
 import type { TracedLoss } from '../../src/core/domain/traced-part.ts';
 import type { UsageStats } from '../../src/core/domain/usage.ts';
 import type { OfRun, RunToolInput } from '../../src/core/protocol.ts';
@@ -12,7 +13,7 @@ import { rootSpanId, type RunTrace, spanIdOf } from '../../src/telemetry/ids.ts'
 import { type Metrics, modelLabels } from '../../src/telemetry/metrics.ts';
 import { ATTRIBUTES as A, OPERATIONS } from '../../src/telemetry/names.ts';
 import type { ApiSpan, Attributes } from '../../src/telemetry/provider.ts';
-import { commonAttributes, lossSpan, usageAttributes } from '../../src/telemetry/run-spans.ts';
+import { commonAttributes, lossSpan, parentOfCall, usageAttributes } from '../../src/telemetry/run-spans.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { attemptInfo } from '../attempts/attempt-info.ts';
 import { attemptNumber } from '../attempts/attempt.ts';
@@ -121,16 +122,17 @@ export async function toolSpan(
   input: RunToolInput,
   { tool, args }: { tool: string; args: JsonValue },
 ): Promise<ToolSpan> {
-  const { agentName, callId, step, at } = input;
+  const { agentName, callId, step, at, ofProgram } = input;
+  const cell = ofProgram ? undefined : cellOfCall(callId);
   const trace = await placeOf(worker, input, at[0]);
   const attempt = attemptNumber();
-  void reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step });
+  void reportLoss(worker, trace, { call: callId, toolName: tool, agent: agentName, step, ...defined({ cell }) });
   const span =
     trace &&
     worker.telemetry.start(trace, {
       name: `${OPERATIONS.tool} ${tool}`,
       spanId: spanIdOf(trace.run, 'tool', callId, ...attemptPath()),
-      parentSpanId: rootSpanId(trace),
+      parentSpanId: parentOfCall(trace, cell),
       attributes: {
         ...commonAttributes(trace.run, agentName),
         [A.operation]: OPERATIONS.tool,

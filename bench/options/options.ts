@@ -3,7 +3,7 @@ import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
 import { GOVERNOR_FLAGS, GOVERNOR_USAGE, type GovernorBenchOptions, governorOptions } from '../governor/governor-options.ts';
 import { count, oneOf } from '../../test/processes/option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
-import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
+import { type Codec, CODECS, type Pace, PACES, type Tier, TIERS } from '../sides/side.ts';
 import { SERVE_FLAGS, SERVE_USAGE, serveOptions, type ServeBenchOptions } from '../stream/served/serve-options.ts';
 import { STUDIO_FLAGS, STUDIO_USAGE, type StudioBenchOptions, studioOptions } from '../studio/studio-options.ts';
 import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '../stream/stream-options.ts';
@@ -36,6 +36,8 @@ export type BenchOptions =
 export interface HistoryOptions {
   command: 'history';
   tier: Tier;
+  /** With `burst`, Longhaul in bursts is compared with Longhaul without, and with the loop. */
+  pace?: Pace;
   steps: number;
   resultChars: number;
   /** The reasoning before each answer of one more run; 0 for none. */
@@ -48,6 +50,8 @@ export interface HistoryOptions {
 export interface LatencyOptions {
   command: 'latency';
   tier: Tier;
+  /** With `burst`, Longhaul in bursts is compared with Longhaul without, and with the loop. */
+  pace?: Pace;
   steps: number;
   runs: number;
   /** Number of runs at the same time. */
@@ -195,8 +199,8 @@ export interface BatchBenchOptions {
 
 /** The usage of the command. */
 export const USAGE = `Usage:
-  npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--reasoning-chars 0] [--rounds 3] [--json]
-  npm run bench -- latency [--tier remote|local] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
+  npm run bench -- history [--tier remote|local] [--pace burst] [--steps 200] [--result-chars 2000] [--reasoning-chars 0] [--rounds 3] [--json]
+  npm run bench -- latency [--tier remote|local] [--pace burst] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
   npm run bench -- peers [--steps 200] [--result-chars 2000] [--concurrency 20] [--rounds 5] [--codec none|zstd]
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
@@ -239,6 +243,7 @@ const LEAST_MESSAGES = 100;
 const FLAGS = {
   steps: { type: 'string' },
   tier: { type: 'string', default: 'remote' },
+  pace: { type: 'string' },
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
   histories: { type: 'string', default: '200' },
@@ -284,13 +289,16 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
   const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
-  const rounds = count('rounds', values.rounds ?? String(command === 'peers' ? PEER_ROUNDS : MIN_ROUNDS), MIN_ROUNDS);
+  const comparesSides = command === 'peers' || values.pace !== undefined;
+  const rounds = count('rounds', values.rounds ?? String(comparesSides ? PEER_ROUNDS : MIN_ROUNDS), MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
+  const pace = paceOf(values, tier);
   switch (command) {
     case 'history':
       return {
         command,
         tier,
+        ...pace,
         steps: steps('200'),
         resultChars,
         reasoningChars: count('reasoning-chars', values['reasoning-chars'], 0),
@@ -302,6 +310,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return {
         command,
         tier,
+        ...pace,
         steps: steps('200'),
         runs,
         concurrency: count('concurrency', values.concurrency ?? '1'),
@@ -371,6 +380,12 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
+}
+
+function paceOf({ pace }: Values, tier: Tier): { pace?: Pace } {
+  if (pace === undefined) return {};
+  if (tier === 'local') throw new Error('--pace compares bursts with remote calls: leave out --tier');
+  return { pace: oneOf('pace', pace, PACES) };
 }
 
 function outageOf(text: string): number {

@@ -9,24 +9,25 @@ import { AS_PUBLISHED } from './as-published.ts';
 import { readerAgent } from './reader-agent.ts';
 import { runsAgent } from './runs-agent.ts';
 import { TOOL_NAME } from '../script/scripted-run.ts';
-import { callsOf, type Side, type SideSurroundings } from './side.ts';
+import { callsOf, type Pace, type Side, type SideSurroundings } from './side.ts';
 
-const TASK_QUEUE = 'bench-longhaul';
+const TASK_QUEUES: Readonly<Record<Pace, string>> = { step: 'bench-longhaul', burst: 'bench-bursts' };
 
 /** Longhaul as in a user's project: an agent with one tool, a worker, the OpenAI provider with Chat Completions, the client. */
 export async function longhaulSide(
   connection: NativeConnection,
   client: LonghaulClient,
   clock: CallClock,
-  { namespace, baseURL, resultChars, codec, tier }: SideSurroundings,
+  { namespace, baseURL, resultChars, codec, tier, pace = 'step' }: SideSurroundings,
 ): Promise<Side> {
-  const reader = readerAgent(resultChars, { tier });
+  const taskQueue = TASK_QUEUES[pace];
+  const reader = readerAgent(resultChars, { tier, pace });
   const worker = await createWorker({
     agents: [reader],
     providers: { fake: openai({ api: 'chat', baseURL, apiKey: 'unused' }) },
     connection,
     namespace,
-    taskQueue: TASK_QUEUE,
+    taskQueue,
     shutdownGrace: 1_000,
     ...codecOptions(codec),
     worker: { bundlerOptions: AS_PUBLISHED, interceptors: { activity: [clock.interceptor] } },
@@ -34,10 +35,10 @@ export async function longhaulSide(
   const running = worker.run();
   return {
     name: 'longhaul',
-    modelActivity: ACTIVITIES.callModel,
+    modelActivity: pace === 'burst' ? ACTIVITIES.runBurst : ACTIVITIES.callModel,
     toolActivity: TOOL_NAME,
     calls: callsOf,
-    run: runsAgent(client, reader, TASK_QUEUE),
+    run: runsAgent(client, reader, taskQueue),
     stop: async () => {
       worker.shutdown();
       await running;

@@ -4,7 +4,7 @@ import type { AnyAgent, WindowOptions } from '../../src/define/agent-definition.
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ModelName } from '../../src/core/domain/model.ts';
-import type { Tier } from './side.ts';
+import type { Pace, Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 
 /** The options of an agent that are not the defaults. */
@@ -12,6 +12,7 @@ interface ReaderOptions {
   name?: string;
   model?: ModelName;
   tier?: Tier;
+  pace?: Pace;
   /** Milliseconds that its tool takes. */
   readsMs?: number;
   /** Called when the tool begins. */
@@ -21,7 +22,7 @@ interface ReaderOptions {
 
 /** The agent of every run of Longhaul: one tool, with results of `resultChars` characters, and defaults for everything else. */
 export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
-  const { name = 'reader', model = 'fake/pages', tier = 'remote', readsMs = 0, begins, window } = options;
+  const { name = 'reader', model = 'fake/pages', tier = 'remote', pace = 'step', readsMs = 0, begins, window } = options;
   return defineAgent({
     name,
     model,
@@ -40,5 +41,6 @@ export function readerAgent(resultChars: number, options: ReaderOptions = {}): A
       }),
     ],
     ...(window === undefined ? {} : { window }),
+    ...(pace === 'burst' ? { burst: true as const } : {}),
   });
 }

@@ -10,6 +10,12 @@ export const TIERS = ['remote', 'local'] as const;
 /** One of `TIERS`. */
 export type Tier = (typeof TIERS)[number];
 
+/** How the agent of Longhaul makes its steps: each call as an activity, or several steps in one, in bursts. */
+export const PACES = ['step', 'burst'] as const;
+
+/** One of `PACES`. */
+export type Pace = (typeof PACES)[number];
+
 /** A worker that runs the script in one process, and the client that starts its runs. */
 export interface Runner {
   /**
@@ -43,6 +49,8 @@ export interface SideSurroundings {
   codec: Codec;
   /** The tier of the tool of Longhaul and of the loop. */
   tier: Tier;
+  /** The pace of Longhaul. Default: `step`. */
+  pace?: Pace;
 }
 
 /** A model call and a tool call for each step, and the model call that gives the final answer. */

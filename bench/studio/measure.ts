@@ -11,6 +11,7 @@ import { createWorker } from '../../worker/index.ts';
 import { describeMachine, type Machine } from '../figures/machine.ts';
 import { median, percentile, rounded } from '../figures/statistics.ts';
 import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { measurePage, measureSize } from './page.ts';
 import type { StudioBenchOptions } from './studio-options.ts';
 
 const TASK_QUEUE = 'bench-studio';
@@ -55,8 +56,15 @@ interface FeedFigures {
 }
 
 /** Measures what readers of runs cost, as a page asks for it. */
-export async function measureStudio(
-  options: StudioBenchOptions,
+export async function measureStudio(options: StudioBenchOptions, say: (line: string) => void): Promise<object> {
+  const { part, steps } = options;
+  if (part === 'size') return { ...measureSize(), part };
+  if (part === 'page') return { ...(await measurePage(steps)), part, steps };
+  return measureServed({ ...options, part }, say);
+}
+
+async function measureServed(
+  options: StudioBenchOptions & { part: 'request' | 'feed' },
   say: (line: string) => void,
 ): Promise<(RequestFigures | FeedFigures) & Omit<StudioBenchOptions, 'command' | 'quiet'> & { machine: Machine }> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });

@@ -1,12 +1,12 @@
 import { count, oneOf } from '../../test/processes/option-values.ts';
 
-export const STUDIO_PARTS = ['request', 'feed'] as const;
+export const STUDIO_PARTS = ['size', 'page', 'request', 'feed'] as const;
 
 /** The options of `studio`. */
 export interface StudioBenchOptions {
   command: 'studio';
   part: (typeof STUDIO_PARTS)[number];
-  /** Steps of the run whose requests are read. */
+  /** Steps of the run whose requests are read, or whose page is shown. */
   steps: number;
   /** Those who follow all runs at once. */
   readers: number;
@@ -16,7 +16,8 @@ export interface StudioBenchOptions {
 }
 
 /** The usage of the command. */
-export const STUDIO_USAGE = '  npm run bench -- studio [--part request|feed] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
+export const STUDIO_USAGE =
+  '  npm run bench -- studio [--part size|page|request|feed] [--steps 1000] [--readers 100] [--runs 1000] [--json]';
 
 /** The flags of the command that no other one has. */
 export const STUDIO_FLAGS = { part: { type: 'string', default: 'request' } } as const;

@@ -4,6 +4,7 @@ import type { AnchorBreach, AnchorVerdict } from '../core/domain/verdicts.ts';
 
 /** The constraint that an anchor declares: the model reads it in its system prompt. */
 export interface AnchorConstraint {
+  /** The name by which agents and steps refer to the anchor. */
   readonly name: string;
   /** The thing that an answer must have. */
   readonly require?: string;

@@ -1,9 +1,11 @@
 import { bind, type BoundCommand } from './define-command.ts';
+import { DOCTOR } from './doctor-command.ts';
 import * as inspecting from './inspect-commands.ts';
 import { SET_PERMISSIONS } from './permission-commands.ts';
 import * as runs from './run-commands.ts';
 import * as serving from './serve-commands.ts';
 import * as sessions from './session-commands.ts';
+import * as shell from './shell-commands.ts';
 
 /** A heading of the list of commands, with its commands in order. */
 export interface CommandGroup {
@@ -19,6 +21,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       bind(serving.DEV, async () => (await import('./serve/dev.ts')).dev),
       bind(serving.WORKER, async () => (await import('./serve/worker.ts')).worker),
       bind(serving.SERVE, async () => (await import('./serve/serve.ts')).serve),
+      bind(serving.STUDIO, async () => (await import('./serve/studio.ts')).studio),
       bind(serving.CODEC_SERVER, async () => (await import('./serve/codec-server.ts')).codecServer),
     ],
   },
@@ -93,6 +96,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     heading: 'Operate',
     commands: [
+      bind(DOCTOR, async () => (await import('./doctor/doctor.ts')).doctor),
+      bind(shell.COMPLETION, async () => (await import('./completion/completion.ts')).completion),
+      bind(shell.SCHEMA, async () => (await import('./commands/schema.ts')).schema),
       bind(runs.CREATE_KEY, async () => (await import('./commands/keys.ts')).createKey),
       bind(runs.LIST_KEYS, async () => (await import('./commands/keys.ts')).listKeys),
       bind(runs.REVOKE_KEY, async () => (await import('./commands/keys.ts')).revokeKey),

@@ -130,6 +130,8 @@ type KnownValues<Of extends Table> = string extends keyof Of ? unknown : Values<
 export interface CommandIo {
   terminal: Terminal;
   output: Output;
+  /** The parser of all commands, for those that are about the command line itself. */
+  parser?: Parser;
 }
 
 /** The code of a command: does the work and returns the exit code. Throws errors that the user can act on. */

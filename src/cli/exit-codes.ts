@@ -1,5 +1,13 @@
 import { CommanderError, type Help } from 'commander';
-import { connectionReason, errorCode, type ErrorCode, errorMessage, isErrorCode, isOfConnection } from '../core/domain/errors.ts';
+import {
+  connectionReason,
+  errorCode,
+  type ErrorCode,
+  errorMessage,
+  errorPage,
+  isErrorCode,
+  isOfConnection,
+} from '../core/domain/errors.ts';
 import type { TerminalStatus } from '../core/domain/run.ts';
 import { printable } from '../core/domain/text.ts';
 import { Interruption, type Terminal } from './terminal.ts';
@@ -7,7 +15,7 @@ import { Interruption, type Terminal } from './terminal.ts';
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done; for a command that waits, the run has completed' },
-  unexpected: { code: 1, meaning: 'unexpected error: a defect, or any error that is not listed here' },
+  unexpected: { code: 1, meaning: 'unexpected error: a defect, or any error that is not listed here; doctor: a check has failed' },
   usage: { code: 2, meaning: 'usage error: the arguments, the input or the agents module are invalid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
@@ -74,6 +82,11 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   session_limit: 'refused',
 };
 
+/** Returns the exit code of a command that fails with an error of this code. */
+export function exitCodeOfError(code: ErrorCode): number {
+  return EXIT_CODES[EXITS[code] ?? 'unexpected'].code;
+}
+
 /** Returns the exit code of a command that failed with this error. */
 export function exitOfError(error: unknown): ExitName {
   const code = errorCode(error);
@@ -100,13 +113,14 @@ export function exitCodesText(help: Help): string {
   return ['Exit codes:', ...rows].join('\n');
 }
 
-/** Prints the error on stderr and returns the exit code. Only a defect is printed with its stack. */
+/** Prints the error on stderr, with the page that describes it, and returns the exit code. Only a defect is printed with its stack. */
 export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interruption) return error.exitCode;
   // Commander has already printed its own line, and a request for help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
   const { exit, line } = explainError(error);
-  stderr.write(`longhaul: ${printable(line)}\n`);
+  const code = errorCode(error);
+  stderr.write(`longhaul: ${printable(line)}${code === undefined ? '' : ` (${errorPage(code)})`}\n`);
   return EXIT_CODES[exit].code;
 }
 

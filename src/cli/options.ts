@@ -3,6 +3,7 @@ import type { Versioning } from '../../worker/index.ts';
 import { IF_EXISTS } from '../client/client-options.ts';
 import type { SessionLimitOptions } from '../client/session-options.ts';
 import type { ProgramOptions } from '../client/start-workflow.ts';
+import { TIERS } from '../core/domain/batch.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorMessage, UsageError } from '../core/domain/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
@@ -151,6 +152,10 @@ export const startOptions = ({ idOf, depsFor }: { idOf: string; depsFor: string 
     ...LIMIT_OPTIONS,
     steps: { ...LIMIT_OPTIONS.steps, manual: `The limits replace those of the ${idOf}` },
     tag: option('<tag>', 'a word by which the run can be found; may be repeated', { read: repeatable }),
+    tier: option('<tier>', 'batch: model calls wait for batches of the provider, at half the price', {
+      choices: TIERS,
+      manual: `Default: that of the ${idOf}. See [batches](batches.md)`,
+    }),
     memo: option('<json>', 'data that the Temporal server keeps and shows with the run: a JSON object', { read: jsonObject }),
     priority: option('<number>', 'if the task queue has a backlog, runs with a lower number start first', { read: wholeNumber(1) }),
     fairnessKey: option('<key>', 'if the task queue has a backlog, each key gets an equal share'),
@@ -183,16 +188,16 @@ export const COMMON = {
 /** The options of a start that these flags set. Those of an agent are the same. */
 type SharedOptions = Pick<
   ProgramOptions,
-  'ifExists' | 'deps' | 'state' | 'runId' | 'tags' | 'memo' | 'priority' | 'fairnessKey' | 'limits'
+  'ifExists' | 'deps' | 'state' | 'runId' | 'tags' | 'tier' | 'memo' | 'priority' | 'fairnessKey' | 'limits'
 >;
 
 /** Returns the options of a start that these flags set. */
 export function sharedStartOptions(flags: StartingFlags): SharedOptions {
-  const { deps, state, runId, ifExists: choice, tag, memo, priority, fairnessKey } = flags;
+  const { deps, state, runId, ifExists: choice, tag, tier, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
     ifExists: choice,
-    ...defined({ deps, state, runId, tags: tag, memo, priority, fairnessKey }),
+    ...defined({ deps, state, runId, tags: tag, tier, memo, priority, fairnessKey }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }

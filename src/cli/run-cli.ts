@@ -64,7 +64,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     for (const command of commands) {
       addCommand(parentOf(program, command.declaration.name), command, async (load, flags) => {
         const action = (await load()) as (...call: unknown[]) => Promise<number>;
-        exit(await action({ terminal, output: new Output(terminal, flags.json === true) }, flags));
+        exit(await action({ terminal, output: new Output(terminal, flags.json === true), parser: program }, flags));
       });
     }
   }

@@ -90,6 +90,9 @@ export const SERVE = defineCommand({
     jwtAudience: option('<text>', 'the audience of those tokens'),
     jwksUrl: option('<url>', 'the public keys of the issuer (default: where its discovery document says)'),
     prefix: option('<path>', 'the path before every route, such as /api'),
+    studio: flag('serve Studio at /studio, a page to see runs and to decide', {
+      manual: 'It asks its reader for an API key or a token, if the service verifies its callers ([studio.md](studio.md))',
+    }),
     drain: option(
       '<seconds>',
       'how long it still takes requests and continues streams after SIGTERM, while /readyz answers 503 (default: 5)',
@@ -101,6 +104,18 @@ export const SERVE = defineCommand({
     ...LOG_OPTIONS,
   },
   notes: AGENTS_HELP,
+});
+
+export const STUDIO = defineCommand({
+  name: 'studio',
+  summary: 'open Studio for a service elsewhere',
+  description:
+    'Serves Studio, the page to see runs and to decide, on this machine alone, for a service of Longhaul elsewhere (docs/studio.md). The page ' +
+    'asks for an API key or a token, and this command passes it on to that service and keeps none.',
+  options: {
+    url: option('<url>', 'the address of the service, with its prefix: https://agents.acme.example'),
+    port: option('<port>', 'the port to listen on (default: 8788, or a free one if that is taken)', { read: port }),
+  },
 });
 
 export const CODEC_SERVER = defineCommand({

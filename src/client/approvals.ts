@@ -261,12 +261,15 @@ interface DecidedRun {
 
 /** The approvals to list. */
 export interface ApprovalFilter extends PrincipalFilter {
+  /** Only calls of runs of this agent. */
   agent?: string;
+  /** Only calls of this tool. */
   tool?: string;
   /** The largest number of approvals. Default: all. */
   limit?: number;
   /** True to wait for further approvals until the signal is aborted. Each pending approval is listed once. */
   follow?: boolean;
+  /** Ends the search: the iterator throws the reason of the signal. */
   signal?: AbortSignal;
 }
 

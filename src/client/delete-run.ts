@@ -14,6 +14,7 @@ import { IS_RUN, quoted } from './visibility.ts';
 export interface RunStores {
   /** The store of results that were too large for the conversation. */
   payloadStore?: PayloadStore | undefined;
+  /** The archive to which workers write the records of runs. */
   archive?: ArchiveSink | undefined;
 }
 

@@ -209,11 +209,15 @@ function isSwitching(error: unknown): boolean {
 
 /** The pending approvals of a run and of its children, and its remembered decisions. */
 export interface RunApprovals {
+  /** The version of this form: 1. */
   version: 1;
+  /** The run that waits. */
   runId: string;
+  /** The agent of the run. */
   agentName: string;
   /** What an approver needs to know about the run. Approvals of its children have their own. */
   about: RunSubject;
+  /** The status of the run when it was asked. */
   status: RunStatus;
   /**
    * The pending approvals in the order in which they began to wait, followed by those of the children that the run waits for.

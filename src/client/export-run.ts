@@ -194,15 +194,21 @@ export class Numbering {
 
 /** A range of offsets or indexes: from `from` up to, and without, `through`. */
 export interface MissingRange {
+  /** The offset of the first event that is missing. */
   from: number;
+  /** The offset of the last event that is missing. */
   through: number;
 }
 
 /** The first line of an export: the run that it is about. */
 export interface ExportedRun {
+  /** Tells the lines of an export apart: this is the first one. */
   type: 'run';
+  /** The version of the form of exports: 1. */
   version: 1;
+  /** The run that is exported. */
   runId: string;
+  /** The namespace of Temporal in which it ran. */
   namespace: string;
   /** Empty if nothing of the run is left on the server. */
   agentName: string;
@@ -214,6 +220,7 @@ export interface ExportedRun {
 
 /** The line before the records of an execution: at the start, and at each point at which the run continued as new. */
 export interface ExportedExecution {
+  /** Tells the lines of an export apart: an execution of the run begins. */
   type: 'execution';
   /** 1-based, in the run as a whole. */
   number: number;
@@ -229,14 +236,19 @@ export interface ExportedExecution {
 
 /** The last line of an export: how much it holds, and what is missing. */
 export interface ExportSummary {
+  /** Tells the lines of an export apart: this is the last one, so an export without it is cut off. */
   type: 'summary';
+  /** The version of the form of exports: 1. */
   version: 1;
+  /** The run that was exported. */
   runId: string;
   /** True if the run is still running: the export has what was recorded when it was read. */
   live: boolean;
   /** The number of events in this export; `steps` and `executions` count those. */
   events: number;
+  /** The number of steps in the export. */
   steps: number;
+  /** The number of executions that were read. */
   executions: number;
   /** The offsets of events that are missing. */
   gaps: MissingRange[];

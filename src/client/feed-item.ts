@@ -2,14 +2,19 @@ import { fixed, listOf, object, optional, type Shape, TEXT, TIMESTAMP, union, ty
 import { RUN_STATUS } from '../core/domain/run.ts';
 
 const RUN = object({
+  /** The id of the run. */
   runId: TEXT,
   /** The name of the agent or the program. */
   agentName: optional(TEXT),
+  /** Its status at the time of the item. */
   status: optional(RUN_STATUS),
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. */
   waitingFor: listOf(TEXT),
+  /** Its title. Absent if it has none. */
   title: optional(TEXT),
+  /** When it was started, as ISO 8601 in UTC. */
   startTime: TIMESTAMP,
+  /** When it ended, as ISO 8601 in UTC. Absent while it runs. */
   endTime: optional(TIMESTAMP),
 });
 
@@ -46,5 +51,6 @@ export interface FeedOptions {
   waiting?: boolean;
   /** The cursor behind which the feed begins. */
   cursor?: string;
+  /** Ends the feed. */
   signal?: AbortSignal;
 }

@@ -49,6 +49,7 @@ export interface Forgotten {
   runs: string[];
   /** The number of their executions. */
   executions: number;
+  /** The number of deleted entries of the memory. */
   memoryEntries: number;
   /**
    * The ids of runs whose spilled results and archives are still there, because the server has a run of another principal with the same

@@ -26,6 +26,7 @@ import { IS_RUN, isHashedUser, type ListPage, type PageOptions, type PrincipalFi
 export interface ListFilter extends PrincipalFilter {
   /** The name of the agent or the program. */
   agent?: string;
+  /** Only runs with this status, or with one of these. */
   status?: RunStatus;
   /** Only those that were started with this tag, possibly among others. */
   tag?: string;
@@ -57,6 +58,7 @@ export type RunSort = (typeof RUN_SORTS)[number];
 
 /** What a run has used itself, and of a program its descendants, too. */
 export interface RunAmounts {
+  /** The number of steps that the run has taken. */
   steps: number;
   /** With estimates. */
   tokens: number;
@@ -65,6 +67,7 @@ export interface RunAmounts {
 }
 
 export const RUN_LIST_ENTRY_MEMBERS = {
+  /** The id of the run. */
   runId: TEXT,
   /** The kind of run: of an agent or of a program. */
   kind: oneOf('agent', 'program'),
@@ -76,6 +79,7 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   waitingFor: listOf(TEXT),
   /** Its principal. Absent if it has no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
   tenant: optional(TEXT),
+  /** The user on whose behalf it acts. Absent like the tenant. */
   user: optional(TEXT),
   /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
   title: optional(TEXT),
@@ -83,6 +87,7 @@ export const RUN_LIST_ENTRY_MEMBERS = {
   tags: optional(listOf(TEXT)),
   /** ISO 8601. */
   startTime: TIMESTAMP,
+  /** ISO 8601. Null while it continues. */
   endTime: orNull(TIMESTAMP),
   /** Milliseconds from start to end. Absent while it continues. */
   durationMs: optional(NUMBER),
@@ -297,7 +302,9 @@ export type SessionFilter = Omit<ListFilter, 'waitingFor' | 'runIdPrefix' | 'amo
 
 /** A session in a list. */
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName' | keyof RunAmounts> {
+  /** The id of the session. */
   sessionId: string;
+  /** The agent with which the session was opened. */
   agentName: string;
 }
 

@@ -109,13 +109,17 @@ function amountsIn(steps: number, usage: AggregatedUsage): RunAmounts {
 
 /** The number of runs with a value. */
 export interface RunCount {
+  /** The value by which these runs are counted together, such as the name of an agent. */
   value: string;
+  /** How many there are. */
   runs: number;
 }
 
 /** Numbers of runs by a value, the largest first. */
 export interface RunCounts {
+  /** What the runs were counted by. */
   by: 'agent' | 'status';
+  /** A row for each value, the largest number first. */
   counts: RunCount[];
   /** The number of all runs that match, also of those with none of these values. */
   total: number;

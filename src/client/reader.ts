@@ -263,6 +263,7 @@ export interface FollowOptions {
   from?: number;
   /** True to wait for further events until the run ends. */
   follow?: boolean;
+  /** Ends the stream: the iterator throws the reason of the signal. */
   signal?: AbortSignal;
 }
 

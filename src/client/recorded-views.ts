@@ -4,7 +4,7 @@ import type { RunStatus } from '../core/domain/run.ts';
 import { approvalViews } from '../core/queries/progress.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
 import type { ContextPage, StatusView } from '../core/protocol.ts';
-import { childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
+import { asOfField, childrenField, runSubject, statusOfRun } from '../core/queries/run-views.ts';
 import { contextOfRun } from '../core/saved/context-of-run.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import type { ReadBackRun } from '../history/read-run.ts';
@@ -35,7 +35,7 @@ function runStatus({ status }: { status: string }, { result, state }: ReadBackRu
 }
 
 /** Returns the `context` view with all events of the newest execution from `from` on; a page that begins before them begins with them. */
-export function contextFrom(runId: string, { state }: ReadBackRun, from: number): ContextPage {
+export function contextFrom(runId: string, { state, burst }: ReadBackRun, from: number): ContextPage {
   const context = state?.context ?? newExecutionContext(runId);
   const { executionId, currentStep, finalResult, events } = context;
   const firstOffset = state?.firstOffset ?? 0;
@@ -51,6 +51,7 @@ export function contextFrom(runId: string, { state }: ReadBackRun, from: number)
     from: Math.max(from, firstOffset),
     events: events.slice(Math.max(0, from - firstOffset)),
     total: firstOffset + events.length,
+    ...asOfField(burst),
   };
 }
 

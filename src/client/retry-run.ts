@@ -9,8 +9,9 @@ import { type CallModelInput, SIGNALS } from '../core/protocol.ts';
 import { requireKnown, wholeNumber } from '../define/option-checks.ts';
 import { ExecutionReader } from '../history/execution-reader.ts';
 import { type HistoryEvent, runHistory } from '../history/history-events.ts';
+import { isModelCall } from '../history/pinned-agents.ts';
 import { readBack } from '../history/read-run.ts';
-import { activitiesNamed, type RecordedActivity } from '../history/recorded-execution.ts';
+import type { RecordedActivity } from '../history/recorded-execution.ts';
 import { RunChain } from './executions.ts';
 import { updateRun } from './updates.ts';
 
@@ -22,6 +23,7 @@ export interface RetryOptions {
 
 /** The result of a retry. */
 export interface RetryReceipt {
+  /** The id of the new run. */
   runId: string;
   /** The step that the run continues from. 1-based. */
   fromStep: number;
@@ -103,6 +105,11 @@ export function retriedStep(
   const task = known.get(fromStep);
   if (task !== undefined) return { fromStep, task };
   const [from, to] = [Math.min(...steps), Math.max(...steps)];
+  if (fromStep > from && fromStep <= points.steps) {
+    const before = Math.max(...steps.filter((step) => step < fromStep));
+    const why = `step ${fromStep} is in the middle of a burst, which begins with step ${before}`;
+    throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried from there: ${why}. Retry it from step ${before}`);
+  }
   const there = from === to ? `step ${from}` : `a step from ${from} to ${to}`;
   const why =
     isContinued && fromStep < from
@@ -139,6 +146,8 @@ export interface RetryPoints {
   firstStep: number;
   /** The task that asked the model for each step, in the order of the steps. If it asked several times, the last task. */
   tasks: ReadonlyMap<number, EventId>;
+  /** The number of the last step that is complete. */
+  steps: number;
   isContinued: boolean;
   /** The time at which the run ends in any case, in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit then. */
   deadline?: number;
@@ -160,7 +169,8 @@ export async function retryPoints(
   const accepted: AcceptedRequest[] = [];
   let firstTask: EventId | undefined;
   let task: EventId | undefined;
-  const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => activitiesNamed(execution, 'callModel');
+  // A burst begins with a model call: a run continues from there, and not from a step in its middle.
+  const modelCalls = (): RecordedActivity<CallModelInput, unknown>[] => execution.activities.filter(isModelCall);
   for await (const event of history) {
     const { eventId } = event;
     const known = execution.inboundMessages.length;
@@ -193,6 +203,7 @@ export async function retryPoints(
     ...defined({ firstTask }),
     firstStep,
     tasks,
+    steps: state?.context.currentStep ?? 0,
     isContinued: execution.continuedFrom !== undefined,
     ...defined({ deadline }),
     accepted,

@@ -74,6 +74,7 @@ export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output
  * workflow of the user, and `server_unreachable` if the server does not answer.
  */
 export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
+  /** The id of the run. */
   readonly runId: string;
   readonly #client: Client;
   readonly #reader: RunReader;

@@ -151,10 +151,13 @@ class TreeRun {
 
 /** A run and its descendants. */
 export interface RunTree {
+  /** The run or session at this place of the tree. */
   runId: string;
+  /** What it is: a run of an agent, a session, or a run of a program. */
   kind: 'agent' | 'program';
   /** The name of the agent or the program. */
   agentName: string;
+  /** Its status when the tree was read. */
   status: RunStatus;
   /** The steps of the run itself; for a program, its own model calls. */
   steps: number;
@@ -174,6 +177,7 @@ export interface RunTree {
 
 /** The options of reading the events of a tree. */
 export interface TreeEventOptions extends Omit<FollowOptions, 'from'> {
+  /** With the events of all descendants, each with the id of its run. */
   tree: true;
 }
 

@@ -98,6 +98,7 @@ export interface SessionParts<Output, Unfinished> {
  * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
  */
 export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
+  /** The id of the session, which is its run id, too. */
   readonly id: string;
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;

@@ -61,6 +61,7 @@ export interface WorkflowOptions extends StartCircumstances {
    * run that exists. If several callers start it at once, one of them does.
    */
   ifExists?: IfExists;
+  /** The task queue of the workers that have the definition. Default: that of the client. */
   taskQueue?: string;
 }
 

@@ -6,9 +6,8 @@ import { addedInstructions } from '../core/domain/parts.ts';
 import { completesStep, type Event, isResponse } from '../core/domain/record.ts';
 import type { StepRequest, UnknownPart, WireRequest } from '../core/domain/step-request.ts';
 import { emptyWindow, extendWindow, foldedEvent, type Window } from '../core/domain/window.ts';
-import { pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
+import { modelCallsOf, pinnedAgents, type RecordedModelCall } from '../history/pinned-agents.ts';
 import { type ReadExecution, readExecution } from '../history/read-run.ts';
-import { activitiesNamed } from '../history/recorded-execution.ts';
 import { promptCache, requestOfCall } from '../model/build-request.ts';
 import { eventsRemoved } from './reader.ts';
 import { type RebuiltRequest, requestDiff } from './request-diff.ts';
@@ -81,8 +80,9 @@ async function findStep(run: ReadableRun, step: number, known?: ReadExecution): 
 }
 
 /** Returns the model call of a step: the one that was answered, or the one that continues. */
-function callOfStep({ events, firstStep, recorded, run }: ReadExecution, step: number): RecordedModelCall | undefined {
-  const calls = activitiesNamed(recorded, 'callModel');
+function callOfStep(read: ReadExecution, step: number): RecordedModelCall | undefined {
+  const { events, firstStep, run } = read;
+  const calls = modelCallsOf(read);
   let complete = firstStep;
   for (const event of events) {
     if (complete === step - 1 && isAnswer(event)) {

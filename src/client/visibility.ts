@@ -16,6 +16,7 @@ export interface PageOptions {
 
 /** A page of a list. */
 export interface ListPage<Item> {
+  /** The entries of this page. */
   items: Item[];
   /** Leads to the next page, in any process. Absent on the last one. */
   next?: string;

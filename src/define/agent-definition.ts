@@ -23,14 +23,19 @@ export type Instructions<Deps> =
 
 /** The structured answer of an agent, checked. */
 export interface OutputDefinition {
+  /** The schema as it was given. */
   readonly zod: z.ZodType;
+  /** The schema as JSON Schema. */
   readonly schema: JsonObject;
+  /** The schema as it is sent to providers. */
   readonly providerSchema: JsonObject;
+  /** The provider enforces the schema. */
   readonly strict: boolean;
   /** The reason why `providerSchema` is not in the provider's strict subset. */
   readonly strictProblem?: string;
   /** Undefined: the provider's capability decides. */
   readonly mode: 'schema' | 'final_answer' | undefined;
+  /** How often an answer that does not fit is asked for again. */
   readonly maxRetries: number;
 }
 
@@ -46,23 +51,29 @@ export interface AgentDefinition<
   Needed = never,
   Unfinished = Output | string,
 > extends PartFields {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.agent';
+  /** The name by which runs start the agent. */
   readonly name: string;
   /** `provider/model`, split at the first slash only. The first one, if it has several. */
   readonly model: ModelName;
   /** All its models, if it has several. Absent: `model` alone. */
   readonly fallback?: FallbackDefinition;
+  /** The instructions: a text, or a function of the deps. */
   readonly instructions: Instructions<Deps>;
+  /** The tools of the agent and of its capabilities. */
   readonly tools: readonly AnyTool[];
   /** Tools that the providers of its models run by themselves. Absent: none. */
   readonly hosted?: readonly HostedToolDefinition[];
   /** MCP servers whose tools it also has. Absent: none. */
   readonly mcp?: readonly McpServerDefinition[];
+  /** The schema of the deps. */
   readonly deps?: z.ZodType;
   /** The JSON Schema of the deps that a start takes: updates are checked against it. */
   readonly depsSchema?: JsonObject;
   /** The action for a call whose outcome is unknown. */
   readonly onUnknownOutcome: 'report' | 'ask';
+  /** The schema of the answer. */
   readonly output?: OutputDefinition;
   /** The way in which it runs code. Absent: it runs none. */
   readonly code?: CodeDefinition;
@@ -78,22 +89,33 @@ export interface AgentDefinition<
   readonly flow?: FlowPolicy;
   /** The agents of a flow. */
   readonly flowAgents?: readonly AnyAgent[];
+  /** Settings of its model calls. */
   readonly settings: ModelSettings;
+  /** How much of the conversation a model reads. */
   readonly window: WindowOptions;
+  /** Limits of each run. */
   readonly limits: RunLimits;
   /** The limits of the runs that its tools start. Absent: the defaults. */
   readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
+  /** Whether calls of one answer run at once. */
   readonly parallel: boolean;
+  /** Milliseconds that one attempt of a model call may take. */
   readonly modelTimeoutMs: number;
+  /** The most attempts of a model call. */
   readonly modelMaxAttempts: number;
   /** Absent: the default. */
   readonly modelPatienceMs?: number;
+  /** Only a type: the answer. @internal */
   readonly [OUTPUT]?: Output;
+  /** Only a type: the deps as tools see them. @internal */
   readonly [DEPS]?: (deps: Deps) => void;
+  /** Only a type: the deps as a start gives them. @internal */
   readonly [GIVEN_DEPS]?: (deps: GivenDeps) => void;
+  /** Only a type: what the worker has to have. @internal */
   readonly [RESOURCES]?: (resources: Needed) => void;
+  /** Only a type: the output of a run that did not complete. @internal */
   readonly [UNFINISHED]?: Unfinished;
 }
 
@@ -106,6 +128,7 @@ declare const UNFINISHED: unique symbol;
 
 /** An agent that another one may hand a run over to. */
 export interface HandoffTarget {
+  /** The name of the agent. */
   readonly name: string;
   /** Absent if it was given by its name. */
   readonly agent?: AnyAgent;
@@ -256,6 +279,7 @@ export type AllOf<Union> = [Union] extends [never]
     ? All
     : never;
 
+/** The resources that a tool asks its worker for. */
 export type ResourcesOfTool<Tool> =
   Tool extends ToolDefinition<never, never, unknown, infer Needed> ? ([Needed] extends [never] ? Resources : Needed) : never;
 

@@ -18,6 +18,7 @@ export interface ApprovalDeadlineOptions {
 
 /** The requirement of a decision: a reason for the approver, and a deadline. */
 export interface ApprovalNeed extends ApprovalDeadlineOptions {
+  /** Why the call waits, for whoever decides. */
   reason?: string;
 }
 
@@ -30,12 +31,15 @@ export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   readonly deps: Readonly<Deps>;
   /** Whom the run acts for: empty if it was started without a principal. Read-only. */
   readonly principal: Readonly<Principal>;
+  /** The resources of the worker. */
   readonly resources: Needed;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
   /** The name of the agent. */
   readonly agent: string;
+  /** The id of the run. */
   readonly runId: string;
+  /** The id of the call. */
   readonly callId: string;
   /** Aborted when the run is cancelled or the worker shuts down. */
   readonly signal: AbortSignal;
@@ -62,6 +66,7 @@ export type ApprovalOption<Args, Deps, Needed = Resources> =
 
 /** The checked option `approval` of a tool whose calls may wait for a decision. */
 export interface ToolApproval<Args = never, Deps = never, Needed = Resources> extends ApprovalDeadline {
+  /** Which calls wait: all, or those for which the function says so. */
   readonly when: 'always' | ApprovalPredicate<Args, Deps, Needed>;
 }
 
@@ -126,6 +131,7 @@ export interface DecisionToAuthorize {
   readonly id: string;
   /** The type: it lets the call run, rejects it, or answers it instead of the tool. */
   readonly type: Decision['type'];
+  /** The call that is to be decided. */
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;
@@ -135,6 +141,7 @@ export interface DecisionToAuthorize {
   readonly editedArguments?: JsonObject;
   /** The answer of a response. */
   readonly content?: JsonValue;
+  /** The reason that was given with the decision. */
   readonly reason?: string;
   /** Set if the decision is to hold for further calls: of the tool, or of the tool with equal arguments. */
   readonly remember?: Decision['remember'];
@@ -148,6 +155,7 @@ export interface DecisionToAuthorize {
 export interface WorkerFunctionContext {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
+  /** The resources of the worker. */
   readonly resources: Resources;
   /** Aborted when the run is cancelled, the time is up, or the worker shuts down. */
   readonly signal: AbortSignal;
@@ -155,6 +163,7 @@ export interface WorkerFunctionContext {
 
 /** The context that `authorize` receives with the decision. */
 export interface AuthorizeContext extends WorkerFunctionContext {
+  /** The id of the run. */
   readonly runId: string;
   /** The name of the agent. */
   readonly agent: string;
@@ -173,10 +182,13 @@ export type AuthorizeDecision = (decision: DecisionToAuthorize, context: Authori
 export interface WaitingNotice {
   /** The id of this notice, the same on every call about it: pass it to every service that must not notify twice. */
   readonly id: string;
+  /** The run that waits. */
   readonly runId: string;
+  /** The agent of the run. */
   readonly agentName: string;
   /** For whom and for what the run acts. The texts are those of users and models: escape them where they are shown. */
   readonly about: Readonly<RunSubject>;
+  /** The call that waits. */
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;
@@ -190,6 +202,7 @@ export interface WaitingNotice {
   readonly deadline?: string;
   /** The outcome at that time. */
   readonly onDeadline?: DeadlineAction;
+  /** Why it waits. Absent if its rule gives no reason. */
   readonly reason?: string;
 }
 
@@ -200,8 +213,11 @@ export type NotifyWaiting = (waiting: WaitingNotice, context: WorkerFunctionCont
 export interface EndedNotice {
   /** The id of this end, the same on every call about it: pass it to every service that must not act twice. */
   readonly id: string;
+  /** The run that has ended. */
   readonly runId: string;
+  /** The agent of the run. */
   readonly agentName: string;
+  /** How it ended. */
   readonly status: TerminalStatus;
   /** The result as `handle.result()` returns it, without its steps. */
   readonly result: RunResult<unknown>;

@@ -49,15 +49,25 @@ const CAPABILITY_OPTIONS: OptionTable<CapabilityOptions<never>> = {
 
 /** A capability as `defineCapability` returns it: checked. Its type carries those of its deps and of the resources that its tools name. */
 export interface CapabilityDefinition<Deps = never, GivenDeps = Deps, Needed = never> extends BundledFields {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.capability';
+  /** The name of the capability, which errors and records name. */
   readonly name: string;
+  /** Instructions that are added to those of the agent. */
   readonly instructions?: Instructions<never>;
+  /** Tools that are added. */
   readonly tools: readonly (AnyTool | HostedToolDefinition)[];
+  /** MCP servers that are added. */
   readonly mcp: readonly McpServerDefinition[];
+  /** Settings that apply where the agent has none. */
   readonly settings: ModelSettings;
+  /** The schema of the deps that it reads. */
   readonly deps?: z.ZodType;
+  /** Only a type: the deps as its tools see them. @internal */
   readonly [DEPS]?: (deps: Deps) => void;
+  /** Only a type: the deps as a start gives them. @internal */
   readonly [GIVEN_DEPS]?: (deps: GivenDeps) => void;
+  /** Only a type: what the worker has to have. @internal */
   readonly [RESOURCES]?: (resources: Needed) => void;
 }
 
@@ -79,8 +89,11 @@ export type AllArguments<Functions> = [Functions] extends [never]
 /** A type as the argument of a function, so that a union of them can be made an intersection. Never stands for no type. */
 export type Argument<Type> = [Type] extends [never] ? never : (one: Type) => void;
 
+/** The deps of a capability as an argument, so that those of several are intersected. */
 export type DepsArgument<One> = One extends CapabilityDefinition<infer Deps, never, never> ? Argument<Deps> : never;
+/** The same of deps as a start gives them. */
 export type GivenDepsArgument<One> = One extends CapabilityDefinition<never, infer Given, never> ? Argument<Given> : never;
+/** The resources that a capability asks its worker for. */
 export type ResourcesOfCapability<One> = One extends CapabilityDefinition<never, never, infer Needed> ? Needed : never;
 
 /** The resources that the tools of any of the capabilities name: a union, one member for each of them. */

@@ -378,8 +378,12 @@ export type Inject<Deps> = (context: { readonly deps: Deps }) => JsonObject | Pr
 
 /** The way in which an agent runs code. */
 export interface CodeDefinition {
+  /** Where cells run, with its limits. */
   readonly executor: ExecutorDefinition;
+  /** `local`: cells are local activities, with a short time limit. */
   readonly tier: 'local' | 'remote';
+  /** Values that the code finds as variables. */
   readonly inject?: Inject<never>;
+  /** What is left of old cells in the conversation. */
   readonly prune?: PruneStrategy;
 }

@@ -14,9 +14,13 @@ export type Resources = Record<string, unknown>;
 
 /** A log whose lines carry run, step and call id. */
 export interface RunLog {
+  /** Logs with the ids of the run and the call, at the level `debug`. */
   debug(message: string, fields?: Record<string, unknown>): void;
+  /** Logs with the ids of the run and the call, at the level `info`. */
   info(message: string, fields?: Record<string, unknown>): void;
+  /** Logs with the ids of the run and the call, at the level `warn`. */
   warn(message: string, fields?: Record<string, unknown>): void;
+  /** Logs with the ids of the run and the call, at the level `error`. */
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
@@ -40,9 +44,11 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly userId: string | undefined;
   /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
   readonly sessionId: string | undefined;
+  /** The id of the run. */
   readonly runId: string;
   /** 1-based. */
   readonly step: number;
+  /** The id of the call. */
   readonly callId: string;
   /**
    * The key that is the same for every attempt of this call and for no other call: pass it to every service that must not
@@ -56,6 +62,7 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly lastHeartbeat?: JsonValue;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
+  /** The log of the worker, with the ids of the run and the call. */
   readonly log: RunLog;
   /**
    * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
@@ -111,6 +118,7 @@ export type ReadEvents = (options?: EventsOptions) => Promise<RecordedEvents>;
 /** The fields of deps, if their type is known. */
 type KeyOf<Deps> = Extract<keyof Deps, string>;
 
+/** A value without members. */
 export type Scalar = string | number | boolean;
 
 /** The type that can be appended to a field: an element of its list. `never` for a scalar. */
@@ -133,7 +141,9 @@ export type PartOf<Field> =
  * update with the operation at its end. The operations are applied in order.
  */
 export interface ContextUpdate<Deps = JsonObject> {
+  /** Tells updates apart from results. */
   readonly kind: 'longhaul.context_update';
+  /** The changes so far, in order. */
   readonly operations: readonly ContextOperation[];
   /** Sets the key to the value, replacing any other. */
   set<Key extends KeyOf<Deps>>(key: Key, value: Deps[Key]): ContextUpdate<Deps>;
@@ -157,8 +167,11 @@ export function contextUpdate<Deps = JsonObject>(): ContextUpdate<Deps> {
 
 /** The result of a tool, with its changes of the deps. Made by `withUpdate`. */
 export interface UpdatingResult<Result = unknown> {
+  /** Tells it apart from a plain result. */
   readonly kind: 'longhaul.updating_result';
+  /** What the model reads. */
   readonly result: Result;
+  /** The changes of deps and state. */
   readonly update: Pick<ContextUpdate, 'operations'>;
 }
 

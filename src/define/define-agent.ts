@@ -374,6 +374,7 @@ export interface AgentOptions<
   handoffs?: HandoffOption;
   /** The most handoffs of a run that begins with the agent. Default 10. */
   maxHandoffs?: number;
+  /** Settings of its model calls, such as `temperature`. */
   settings?: ModelSettings;
   /** The size to which the conversation may grow before its older part is compacted. */
   window?: WindowOptions;

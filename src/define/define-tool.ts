@@ -35,6 +35,7 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * its calls have it. The model never sees it.
    */
   version?: string;
+  /** The zod schema of the arguments, an object. */
   parameters: Parameters;
   /** The schema of the value that `execute` returns; a value that does not fit is an error result. */
   result?: z.ZodType;

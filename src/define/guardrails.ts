@@ -98,8 +98,11 @@ export type GuardrailAnswer =
 
 /** The tool call that a guardrail checks. */
 export interface CheckedCall {
+  /** The id of the call. */
   readonly id: string;
+  /** The name of the tool. */
   readonly name: string;
+  /** The arguments, which fit the schema of the tool. */
   readonly arguments: JsonObject;
 }
 
@@ -113,11 +116,13 @@ export interface GuardrailContext {
   readonly principal: Readonly<Principal>;
   /** The run's state. Read-only. */
   readonly state: Readonly<JsonObject>;
+  /** The resources of the worker. */
   readonly resources: Resources;
   /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in guardrails for calls of local code. */
   readonly events: ReadEvents;
   /** The name of the agent. */
   readonly agent: string;
+  /** The id of the run. */
   readonly runId: string;
   /** Aborted when the run is cancelled, the time is up, or the worker shuts down. */
   readonly signal: AbortSignal;
@@ -129,6 +134,7 @@ export interface GuardrailContext {
 
 /** The context of a check of messages. */
 export interface InputContext extends GuardrailContext {
+  /** Tells the contexts apart. */
   readonly type: 'input';
   /** The messages of the user that no guardrail has checked. */
   readonly messages: readonly Extract<ContentItem, { type: 'message' }>[];
@@ -136,6 +142,7 @@ export interface InputContext extends GuardrailContext {
 
 /** The context of a check of an answer. */
 export interface OutputContext extends GuardrailContext {
+  /** Tells the contexts apart. */
   readonly type: 'output';
   /** The output that the run would have. */
   readonly output: JsonValue;
@@ -143,23 +150,33 @@ export interface OutputContext extends GuardrailContext {
 
 /** The context of a check of a tool call. */
 export interface ToolCallContext extends GuardrailContext {
+  /** Tells the contexts apart. */
   readonly type: 'tool_call';
+  /** The call that is checked. */
   readonly call: CheckedCall;
 }
 
 /** The context of a check, by the type of the guardrail. */
 export interface GuardrailContexts {
+  /** For a guardrail that checks messages of users. */
   input: InputContext;
+  /** For a guardrail that checks answers. */
   output: OutputContext;
+  /** For a guardrail that checks calls of tools. */
   tool_call: ToolCallContext;
 }
 
 /** A guardrail as `defineGuardrail` returns it. */
 export interface GuardrailDefinition<Type extends GuardrailType = GuardrailType> {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.guardrail';
+  /** The name, which records and errors name. */
   readonly name: string;
+  /** What it checks: `input`, `output` or `tool_call`. */
   readonly type: Type;
+  /** True: a check that fails lets pass what it should have checked. False: it trips. */
   readonly failOpen: boolean;
+  /** Milliseconds that a check may take. */
   readonly timeoutMs: number;
   /** The models that it may ask, as `provider/model`. */
   readonly models: readonly ModelName[];
@@ -405,6 +422,7 @@ export const guardrailPart: AgentPart<AgentGuardrails, GuardrailFields> = {
 
 /** The guardrails that a bundle brings. */
 export interface BundledGuardrails {
+  /** Guardrails that are added. */
   readonly guardrails: readonly AnyGuardrail[];
 }
 

@@ -167,6 +167,7 @@ export type HookAnswer =
 
 /** The context that a hook receives as its second argument. */
 export interface HookContext {
+  /** The id of the run. */
   readonly runId: string;
   /** The name of the agent. */
   readonly agent: string;
@@ -187,14 +188,23 @@ export type HookMatch<Payload = never> = string | RegExp | ((payload: Readonly<P
 
 /** A hook as `defineHook` returns it. */
 export interface HookDefinition<Event extends HookEvent = HookEvent> {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.hook';
+  /** The name, which records and errors name. */
   readonly name: string;
+  /** The event at which it is called. */
   readonly on: Event;
+  /** Which tools it is called for. Absent: for all. */
   readonly match?: HookMatch<HookPayloads[Event]>;
+  /** Its place among hooks of the same event: lower ones are called first. */
   readonly priority: number;
+  /** Milliseconds that it may take. */
   readonly timeoutMs: number;
+  /** An error of the hook denies what it was asked about. */
   readonly failClosed: boolean;
+  /** `remote`: it runs in an activity of its own. */
   readonly tier: 'inline' | 'remote';
+  /** What it does. */
   readonly run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
   /** The program and its arguments. */
   readonly command?: readonly string[];
@@ -205,25 +215,41 @@ export type AnyHook = { [Event in HookEvent]: HookDefinition<Event> }[HookEvent]
 
 /** A call as the hooks of tools see it. */
 export interface CallPayload {
+  /** The name of the tool. */
   toolName: string;
+  /** The id of the call. */
   callId: string;
+  /** The arguments of the call. */
   arguments: JsonObject;
 }
 
 /** The payload of each event. A `modify` sets fields of it: those that the guide names for the event. */
 export interface HookPayloads {
+  /** A run or session begins. */
   session_start: { instructions: string[] };
+  /** The run has been given messages, which guardrails of input read too. */
   input: { text: string; messages: JsonValue[] };
+  /** The run is about to end with an answer, which guardrails of output read too. */
   output: { text: string; output: JsonValue };
+  /** A model is about to be asked. */
   pre_request: { model: string; step: number; messages: number; tools: string[] };
+  /** A model has answered. */
   post_response: { text: string; toolCalls: { name: string; arguments: JsonValue }[]; finishReason: string; usage: UsageStats | null };
+  /** A call is about to be made: the hook may deny or change it. */
   pre_tool_use: CallPayload;
+  /** A call has a result. */
   post_tool_use: CallPayload & { result: JsonValue; isError: boolean };
+  /** The conversation is about to be summarised. */
   pre_compact: { events: number };
+  /** The model has given its final answer. */
   stop: { status: RunStatus; stopReason: string; output: JsonValue };
+  /** The run or session has ended. */
   session_end: { status: RunStatus; stopReason: string; output: JsonValue };
+  /** A child is about to be started. */
   subagent_start: { agent: string; callId: string; arguments: JsonObject };
+  /** A child has ended. */
   subagent_stop: { agent: string; callId: string; runId: string; status: 'success' | 'error'; result: JsonValue; isError: boolean };
+  /** The run is about to be handed to another agent. */
   handoff: { from: string; agent: string; callId: string; arguments: JsonObject };
 }
 
@@ -259,6 +285,7 @@ export const hookPart: AgentPart<AgentHooks, HookFields> = {
 
 /** The hooks that a bundle brings. */
 export interface BundledHooks {
+  /** Hooks that are added. */
   readonly hooks: readonly AnyHook[];
 }
 

@@ -5,6 +5,7 @@ import { isJsonObject, isTooDeep, type JsonObject, type JsonValue } from '../cor
 
 /** A hosted tool as `hosted` returns it: checked. */
 export interface HostedToolDefinition extends Readonly<HostedTool> {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.hosted_tool';
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;

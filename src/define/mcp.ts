@@ -185,6 +185,7 @@ function checkPrefix(owner: string, name: string, prefix: unknown): string | und
 export interface McpStdioOptions {
   /** The program: a path, or a name that is found on the worker's `PATH`. It is not run by a shell. */
   command: string;
+  /** The arguments of the program. */
   args?: readonly string[];
   /** The variables of the process. It also gets `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL` and `TERM` of the worker (on Windows those that programs need there), and no others. */
   env?: Readonly<Record<string, McpValue>>;
@@ -194,6 +195,7 @@ export interface McpStdioOptions {
 
 /** A server at an address, over streamable HTTP or over the protocol before it, HTTP with server-sent events. */
 export interface McpHttpOptions {
+  /** The address of the server. */
   url: string | URL;
   /** Sent with every request. */
   headers?: Readonly<Record<string, McpValue>>;

@@ -39,7 +39,9 @@ export interface FallbackDefinition {
   readonly models: readonly ModelName[];
   /** Absent: the defaults. */
   readonly on?: readonly ErrorCode[];
+  /** Milliseconds for which a model that has failed is asked last. */
   readonly coolDownMs?: number;
+  /** Milliseconds that a call waits for the limits of a model. */
   readonly maxWaitMs?: number;
   /** Absent: the next turn. */
   readonly returnAt?: 'call';

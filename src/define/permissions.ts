@@ -67,6 +67,7 @@ export interface NarrowingPermissions {
 
 /** The rules that a capability brings. */
 export interface BundledPermissions {
+  /** Rules that are added, with the name of the capability. */
   readonly permissions: Readonly<Partial<Record<NarrowingList, readonly PermissionRule[]>>>;
 }
 

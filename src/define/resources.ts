@@ -9,6 +9,7 @@ export type ReadSecret = (secret: string | SecretReference) => Promise<string>;
 
 /** The context that `open` receives. */
 export interface OpenContext {
+  /** Reads a secret of the worker by its name. */
   readonly secret: ReadSecret;
   /** Aborted when opening takes too long, or the worker closes its resources. */
   readonly signal: AbortSignal;
@@ -32,12 +33,19 @@ export interface ResourceOptions<Value> {
 
 /** A resource as `resource` returns it: checked. */
 export interface ResourceDefinition<Value = unknown> {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.resource';
+  /** Opens the resource, once for each worker. */
   readonly open: (context: OpenContext) => Value | Promise<Value>;
+  /** Closes it when the worker stops. */
   readonly close?: (value: Value) => unknown;
+  /** Throws if the resource cannot be used. */
   readonly health?: (value: Value) => unknown;
+  /** It is opened by the first call that needs it. */
   readonly lazy: boolean;
+  /** Milliseconds between checks of its health. */
   readonly healthEveryMs: number;
+  /** Milliseconds that opening may take. */
   readonly timeoutMs: number;
 }
 

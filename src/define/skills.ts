@@ -6,7 +6,9 @@ import { nonEmpty, requireKnown } from './option-checks.ts';
 
 /** A URL, as every runtime has it. */
 export interface FileUrl {
+  /** The whole address. */
   readonly href: string;
+  /** `file:`. */
   readonly protocol: string;
 }
 
@@ -25,6 +27,7 @@ export type SkillsOption = readonly (string | FileUrl | SkillFolder)[];
 export interface SkillSource {
   /** A path, or a `file:` URL. */
   path: string;
+  /** The patterns of names of skills that are taken. Absent: all. */
   match?: (input: string) => boolean;
 }
 
@@ -56,6 +59,7 @@ export const skillPart: AgentPart<AgentSkills, SkillFields> = {
 
 /** The skills that a bundle brings. */
 export interface BundledSkills {
+  /** Skills that are added. */
   readonly skills: SkillsOption;
 }
 

@@ -15,8 +15,11 @@ import type { ToolCategory } from '../core/domain/tool-categories.ts';
  * result of `execute`; without them the tool fits every agent, because it needs no deps of its own.
  */
 export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Result = unknown, Needed = Resources> {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.tool';
+  /** The name that the model calls. */
   readonly name: string;
+  /** What the model reads of the tool. */
   readonly description: string;
   /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
   readonly label?: string;
@@ -36,6 +39,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly strict: boolean;
   /** The reason why it is not. */
   readonly strictProblem?: string;
+  /** Whether its calls run next to others of the same answer. */
   readonly parallel: boolean;
   /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
   readonly updates?: boolean | readonly string[];
@@ -43,6 +47,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly policy: ToolPolicy;
   /** Looks up the outcome of a call. */
   readonly verify?: Verify<Deps, Needed>;
+  /** Which errors lead to another attempt. */
   readonly retryOn: RetryOn;
   /** True if results may change the deps with a reserved key. */
   readonly legacyUpdates?: true;
@@ -50,6 +55,7 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly resources?: readonly string[];
   /** Bytes of JSON that one result may have in the conversation. */
   readonly maxResultBytes: number;
+  /** What happens to a result that is too large. */
   readonly overflow: Overflow;
   /** The approval rule of its calls. Absent: they never wait. */
   readonly approval?: ToolApproval<Args, Deps, Needed>;
@@ -112,7 +118,9 @@ export type McpTransport =
 
 /** One call for an approval predicate: the tool by the name that its server uses. */
 export interface McpCallInfo {
+  /** The name of the tool at its server. */
   readonly tool: string;
+  /** The arguments of the call. */
   readonly args: JsonObject;
 }
 
@@ -121,14 +129,19 @@ export type McpEffect = 'idempotent' | 'once';
 
 /** An MCP server as `mcpServer` returns it: checked. */
 export interface McpServerDefinition {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.mcp_server';
+  /** The name, which is in front of the names of its tools. */
   readonly name: string;
   /** The capability that it comes from. Absent: it belongs to its agent. */
   readonly capability?: string;
+  /** How the server is reached. */
   readonly transport: McpTransport;
   /** The tools to use. Absent: all. */
   readonly include?: readonly string[];
+  /** Tools of the server that the agent does not get. */
   readonly exclude: readonly string[];
+  /** Which calls wait for a person. */
   readonly approval?: ToolApproval<McpCallInfo, JsonObject>;
   /** The policies of calls, by effect. */
   readonly policies: Readonly<Record<McpEffect, ToolPolicy>>;
@@ -136,16 +149,23 @@ export interface McpServerDefinition {
   readonly effectOf: (tool: string) => McpEffect | undefined;
   /** Returns the callers of a tool; undefined if the model and code may call it. */
   readonly callersOf: (tool: string) => readonly ToolCaller[] | undefined;
+  /** The most bytes of a result. */
   readonly maxResultBytes: number;
+  /** What happens to a result that is too large. */
   readonly overflow: Overflow;
+  /** What is in front of the names of its tools. */
   readonly prefix?: string;
+  /** Milliseconds after which an unused connection is closed. */
   readonly idleTimeoutMs: number;
 }
 
 /** The return value of a tool with several blocks, or with a failure that the tool has noticed itself. Made by `toolOutput`. */
 export interface ToolOutput {
+  /** Tells it apart from a plain result. */
   readonly kind: 'longhaul.tool_output';
+  /** What the model reads. */
   readonly content: readonly (JsonValue | ContentPart)[];
+  /** True if the model is to read it as an error. */
   readonly isError: boolean;
 }
 
@@ -167,13 +187,17 @@ export function isToolOutput(value: unknown): value is ToolOutput {
  * may ask `modelRetries` times in a row; after that the result says that no retries are left.
  */
 export class ModelRetry extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ModelRetry';
+  /** Tells it apart in all copies of the package. */
   readonly kind = 'longhaul.model_retry';
 }
 
 /** Thrown by a tool whose failure is final: it is not tried again, and the model reads the message as an error result. */
 export class ToolFailure extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ToolFailure';
+  /** Tells it apart in all copies of the package. */
   readonly kind = 'longhaul.tool_failure';
 }
 

@@ -50,6 +50,7 @@ export interface ToolPolicyOptions<Deps, Needed = Resources> {
   timeout?: Duration;
   /** The number of attempts, the first one included. Default 3. */
   maxAttempts?: number;
+  /** How long the worker waits between attempts. */
   backoff?: BackoffOptions;
   /** The thrown errors that are retried. Default `any`; `ToolFailure` and `ModelRetry` are never retried. */
   retryOn?: RetryOn;

@@ -14,6 +14,7 @@ export interface GovernorContext {
 
 /** Keeps the calls of models within the limits of their providers. */
 export interface Governor {
+  /** The kind of governor, for logs and metrics. */
   readonly name: string;
   /** Opens the accounts of a worker. @internal */
   open(context: GovernorContext): OpenGovernor;

@@ -18,7 +18,7 @@ import { firstAgent } from '../core/capabilities/handoffs.ts';
 import type { Ending, RunPosition } from '../core/kernel/next-step.ts';
 import { type ContinueAsNewState, fromContinueAsNewState } from '../core/kernel/continue-as-new.ts';
 import type { RunState } from '../core/kernel/run-state.ts';
-import type { ArchiveEventsInput } from '../core/protocol.ts';
+import type { ArchiveEventsInput, CallModelInput } from '../core/protocol.ts';
 import { runOutcome } from '../temporal/run-workflow.ts';
 import { type ChainedExecution, executionBeginning, recordedExecution, type SeeEvent } from './execution-reader.ts';
 import { isGone } from './history-events.ts';
@@ -171,6 +171,10 @@ export interface ReadBackRun {
   queued: number;
   /** Ids of the calls that have waited for a decision in this execution, decided or not. */
   waited: ReadonlySet<string>;
+  /** The burst that the run waits for, and the time at which it began, in milliseconds since the epoch. */
+  burst?: { begunAt: number };
+  /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
+  modelCalls: readonly CallModelInput[];
   /** The state with the events and steps of this execution only. Undefined if the agent was never resolved. */
   state?: RunState;
   /** Undefined if the run has not ended in this execution. */
@@ -201,7 +205,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const beginning = beginningOf(runId, recorded, { tasks, run });
   if (beginning === undefined) {
     tasks.reach();
-    return { ...known, queued: tasks.inbox.queued, waited: run.waited };
+    return { ...known, queued: tasks.inbox.queued, waited: run.waited, modelCalls: [] };
   }
   const { state, position } = beginning;
   const { ports, end: endBursts } = run.ports(runId, state.snapshot, state);
@@ -221,6 +225,8 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     ...known,
     queued: tasks.inbox.queued,
     waited: run.waited,
+    modelCalls: run.modelCalls,
+    ...defined({ burst: run.burst }),
     state,
     ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { RequestingRun } from '../core/activity-requests/activity-request.ts';
 import { activityPorts } from '../core/activity-requests/activity-ports.ts';
 import { childProblem, ENDED_SESSION, endOfFailure, messageProblem, readChildRequest } from '../core/activity-requests/child-requests.ts';
-import { hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
+import { type CallModelInput, hasTrait, type RunBurstInput } from '../core/activity-requests/contracts.ts';
+import { modelRequest } from '../core/activity-requests/agent-requests.ts';
 import { burstRequest } from '../core/activity-requests/burst-requests.ts';
-import type { BurstRecord } from '../core/bursts/burst.ts';
+import { type BurstRecord, makesBursts } from '../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../core/domain/agent.ts';
@@ -61,6 +62,10 @@ export class RecordedRun {
   readonly #activities: RecordedActivities;
   readonly #ids: RecordedIds;
   readonly #children: RecordedChildren;
+  /** The inputs of all model calls that the loop has asked for, those of bursts among them. */
+  readonly modelCalls: CallModelInput[] = [];
+  /** The burst of which the history has no end. */
+  burst: { begunAt: number } | undefined;
   /** The bursts that the run has not made yet. */
   readonly #bursts: RecordedActivity<RunBurstInput, BurstRecord>[];
   /** True if the execution continued as new, or was about to. */
@@ -111,21 +116,29 @@ export class RecordedRun {
       endChildren: async () => undefined,
       closeKept: async () => undefined,
     };
-    return burstPorts(ports, {
+    const bursting = burstPorts(ports, {
       state: () => state,
-      make: (call) => (run.snapshot.burst === undefined ? undefined : this.#burst(run, call)),
+      make: (call) => (makesBursts(run.snapshot) ? this.#burst(run, call) : undefined),
       // The history has the rest of the call as a call of its own.
       continueModelCall: (call) => ports.callModel(call),
       continueTool: (invocation) => ports.runTool(invocation),
       settled: () => tasks.settled(),
       growth: () => 0,
     });
+    const callModel = bursting.ports.callModel.bind(bursting.ports);
+    bursting.ports.callModel = (call) => {
+      this.modelCalls.push(modelRequest(run, call).input);
+      return callModel(call);
+    };
+    return bursting;
   }
 
   /** Returns the burst that begins with a model call. Its seed and its time are in its input. */
   async #burst(run: RequestingRun & { state: RunState }, call: ModelCall): Promise<EndedBurst | undefined> {
     const { seed = '', now: begunAt = this.#tasks.now() } = this.#bursts.shift()?.input ?? {};
+    this.burst = { begunAt };
     const record = await this.#activities.perform(burstRequest(run, call, { seed, now: begunAt, loop: '' }));
+    this.burst = undefined;
     return record && { record, seed, begunAt };
   }
 

@@ -5,7 +5,7 @@ import { LonghaulError } from '../core/domain/errors.ts';
 import type { Event } from '../core/domain/record.ts';
 import type { RunResultFields } from '../core/domain/result.ts';
 import { endedTurns, sessionOf, type TurnResultFields } from '../core/domain/sessions.ts';
-import type { StepResult } from '../core/domain/tool-calls.ts';
+import { cellOfCall, type StepResult } from '../core/domain/tool-calls.ts';
 import { type TracedEnd, type TracedLoss, tracedPart, type TracedPart, turnsOfEvents } from '../core/domain/traced-part.ts';
 import { noUsage } from '../core/domain/usage.ts';
 import { countsOf } from '../core/kernel/run-loop.ts';
@@ -85,8 +85,9 @@ function lossOf(
     return { traced: { call: String(through), agent, attempt, from, to, ...defined({ model, step }) }, offset: through };
   }
   if (isOwnActivity(name)) return undefined;
-  const { callId, agentName, step, at } = input as RunToolInput;
-  return { traced: { call: callId, toolName: name, agent: agentName, step, attempt, from, to }, offset: at[0] };
+  const { callId, agentName, step, at, ofProgram } = input as RunToolInput;
+  const cell = ofProgram ? undefined : cellOfCall(callId);
+  return { traced: { call: callId, toolName: name, agent: agentName, step, attempt, from, to, ...defined({ cell }) }, offset: at[0] };
 }
 
 /** Returns the end of a run that the server has ended: the run has recorded none. */

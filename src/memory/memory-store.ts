@@ -7,7 +7,9 @@ import { isoTime } from '../core/domain/time.ts';
 
 /** The origin of an entry: the run that stored it, and the offset of the event whose call did. */
 export interface MemorySource {
+  /** The run that wrote the entry. */
   runId: string;
+  /** The event in which it did. */
   offset?: number;
 }
 
@@ -15,10 +17,13 @@ export interface MemorySource {
 export interface MemoryEntry {
   /** Unique in its namespace. */
   key: string;
+  /** What was remembered. */
   value: JsonValue;
+  /** Facts about the entry, by their names. */
   metadata: JsonObject;
   /** Seconds since the epoch at which it was stored. */
   timestamp: number;
+  /** The run that wrote it. */
   source?: MemorySource;
 }
 
@@ -30,10 +35,15 @@ export interface FoundEntry extends MemoryEntry {
 
 /** A value to store. */
 export interface NewEntry {
+  /** Whose memory it is: see `memoryNamespace`. */
   namespace: string;
+  /** The key: a later entry with the same key replaces it. */
   key: string;
+  /** What is remembered. */
   value: JsonValue;
+  /** Facts about the entry, by which `recall` filters. */
   metadata?: JsonObject;
+  /** The run that writes it. */
   source?: MemorySource;
   /** The embedding of the value, if the worker has `embed`. One without a length, of zeros alone, counts as none. */
   vector?: readonly number[];
@@ -43,6 +53,7 @@ export interface NewEntry {
 export interface RecallQuery {
   /** Only entries of this namespace: no query searches those of several owners. */
   namespace: string;
+  /** What is looked for. */
   text: string;
   /** The most entries to return. Default 5. */
   topK?: number;
@@ -52,7 +63,9 @@ export interface RecallQuery {
 
 /** The entries of a namespace to remove: all of them, or those that have each part that is given. */
 export interface ForgottenEntries {
+  /** Whose memory it is. */
   namespace: string;
+  /** The key of the entry. Absent: all entries of the namespace. */
   key?: string;
   /** The source of the entry, exactly: an offset that is absent here is absent there. */
   source?: MemorySource;
@@ -62,6 +75,7 @@ export interface ForgottenEntries {
 
 /** A page of entries, in the order of their keys. */
 export interface MemoryPage {
+  /** The entries of this page. */
   entries: MemoryEntry[];
   /** The cursor of the next page. Absent on the last one. */
   next?: string;
@@ -95,6 +109,7 @@ export interface MemoryStore {
 
 /** The owner of a memory, and the part of it that is meant. */
 export interface MemoryOwner {
+  /** The user and the tenant whose memory it is. */
   principal?: Principal | undefined;
   /** The name of the agent, or the name that several agents share. */
   agent?: string | undefined;

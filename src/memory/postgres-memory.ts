@@ -251,6 +251,7 @@ function quoted(name: string): string {
 
 /** A connection to PostgreSQL, such as a `Pool` of the package `pg`, or PGlite. */
 export interface PostgresPool {
+  /** Runs a statement with values for `$1`, `$2`, …. */
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 

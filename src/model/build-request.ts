@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { toolsFor } from '../core/code/callable-tools.ts';
 import { runCodeTool } from '../core/code/run-code.ts';
 import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../core/domain/agent.ts';
-import { type ContentItem, isToolCall, isToolResult } from '../core/domain/content.ts';
+import { type ContentItem, isToolCall, isToolResult, writtenText } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import { withTurns } from '../core/domain/handoffs.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json.ts';
@@ -105,7 +105,7 @@ function asText(event: Folded, foreign: ReadonlySet<string>): Folded[] {
   if (content.some(isToolCall)) {
     const { providerItems: _, ...rest } = event;
     const texts = content.flatMap((item) => {
-      if (item.type === 'message') return typeof item.content === 'string' ? [item.content] : [];
+      if (item.type === 'message') return [writtenText(item.content)];
       return isToolCall(item) ? [`[${item.name} was called with ${JSON.stringify(item.arguments)}]`] : [];
     });
     return [{ ...rest, content: [{ type: 'message', role: 'assistant', content: texts.filter((text) => text !== '').join('\n') }] }];

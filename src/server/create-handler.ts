@@ -32,6 +32,7 @@ import { ROUTES } from './routes/all-routes.ts';
 import { stateRoutes } from './routes/server-routes.ts';
 import { jsonObject } from './schemas/values.ts';
 import { type HandlerOptions, type ServerSettings, settingsOf } from './server-options.ts';
+import { STUDIO_PATH, studioFiles } from './studio.ts';
 
 /**
  * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
@@ -55,7 +56,9 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     if (isPreflight) return new Response(null, { status: 204, headers });
     await next();
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
-    context.res.headers.set('cache-control', cacheControl(context.res.headers.get('content-type')));
+    // Files of Studio have names that change with their content, and say so.
+    if (!context.res.headers.has('cache-control'))
+      context.res.headers.set('cache-control', cacheControl(context.res.headers.get('content-type')));
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
@@ -70,6 +73,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const open = stateRoutes(client);
   const publicRoutes = [...open, openapiRoute([...ROUTES, ...open])];
   for (const route of publicRoutes) mountRoute(api, route, settings);
+  if (settings.studio) app.route(`${settings.prefix}${STUDIO_PATH}`, studioFiles(settings));
   api.use('*', identifyCaller(client, settings));
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, report)], settings);
   const answer = async (request: Request, environment: unknown, allowsDirectText: boolean): Promise<Response> => {

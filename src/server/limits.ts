@@ -114,7 +114,9 @@ class RateLimit {
 
 /** A number of requests in a time. All of them may come at once; then they are given back evenly over the time. */
 export interface Rate {
+  /** The number of requests. */
   count: number;
+  /** The time in which that many are allowed. */
   per: Duration;
 }
 

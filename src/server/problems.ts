@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { defined } from '../core/domain/defined.ts';
-import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, LonghaulError, memberOf } from '../core/domain/errors.ts';
+import { ERROR_CODES, type ErrorCode, errorCode, errorMessage, errorPage, LonghaulError, memberOf } from '../core/domain/errors.ts';
 import { GRPC, grpcCode } from '../temporal/server-calls.ts';
 import { MOST_PROBLEMS } from './schemas/values.ts';
 
 /** The body of a response that reports an error, as RFC 9457 has it. */
 export interface Problem {
+  /** The address of the page of the error, or `about:blank`. */
   type: string;
+  /** The kind of the problem in a few words. */
   title: string;
+  /** The status of the response. */
   status: number;
+  /** What is wrong with this request. */
   detail: string;
   /** Names the occurrence in the log of the service. Present if the error is not told to the caller. */
   instance?: string;
+  /** What went wrong, for programs. */
   code: ErrorCode;
+  /** The members of the body that are wrong. */
   errors?: readonly RequestProblem[];
 }
 
@@ -55,7 +61,7 @@ export function problemOf(error: unknown, request: { method: string; path: strin
   const id = isTold ? undefined : randomUUID();
   if (id !== undefined) report(error, { id, ...request });
   const problem: Problem = {
-    type: `urn:longhaul:problem:${code}`,
+    type: errorPage(code),
     title: ERROR_CODES[code].description,
     status,
     detail: isTold ? detailOf(code, error) : `${ERROR_CODES[code].description} The service has logged it as ${id}.`,
@@ -105,11 +111,13 @@ export interface RequestProblem {
   pointer?: string;
   /** The parameter of the path, the query or the header, if the problem is not in the body. */
   parameter?: string;
+  /** What is wrong with it. */
   detail: string;
 }
 
 /** The parts of a response that only some refusals have. */
 export interface RefusalParts {
+  /** The members of the body that are wrong. */
   errors?: readonly RequestProblem[];
   /** The seconds after which the caller may try again. Default: those of the code. */
   retryAfterSeconds?: number;
@@ -119,9 +127,12 @@ export interface RefusalParts {
 
 /** A request that the HTTP service refuses. Every protocol of the service throws it, and reports it in its own form. */
 export class RequestError extends LonghaulError {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'RequestError';
+  /** What the response has besides code and message. @internal */
   readonly parts: RefusalParts;
 
+  /** Makes the refusal of a request. A check of your own, such as `authenticate`, throws it. */
   constructor(code: ErrorCode, message: string, { cause, ...parts }: RefusalParts & ErrorOptions = {}) {
     super(code, message, defined({ cause }));
     this.parts = parts;

@@ -54,6 +54,11 @@ export interface HandlerOptions {
   providers?: Readonly<Record<string, ModelClient>>;
   /** The address of Temporal's web interface, which `GET /v1/me` tells callers. Default: it tells none. */
   uiUrl?: string;
+  /**
+   * True: serves Studio at `/studio` (docs/studio.md), a page in which people find runs, see what happened, decide and talk to agents. It uses
+   * the routes of the service with the credentials that its reader gives. Default false.
+   */
+  studio?: boolean;
   /** The path before every route, such as `/api`. The URL of requests must have it. Default: none. */
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`: each throws if its part is not usable. */
@@ -84,6 +89,7 @@ const OPTIONS: OptionTable<HandlerOptions> = {
   chats: true,
   providers: true,
   uiUrl: true,
+  studio: true,
   prefix: true,
   checks: true,
   draining: true,
@@ -111,7 +117,8 @@ function actingFor(principal: Principal | undefined, authenticate: Authenticate)
 /** Returns the settings of the routes of a service that acts for a principal itself, or for none. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, OPTIONS);
-  const { prefix = '', agents = [], programs = [], providers = {}, chats, uiUrl, checks = {}, mcp = {} } = options;
+  const { prefix = '', agents = [], programs = [], providers = {}, chats, uiUrl, studio = false } = options;
+  const { checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
   const path = withoutEnd(prefix, '/');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
@@ -126,6 +133,7 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
     programs,
     providers,
     ...defined({ chats, uiUrl }),
+    studio,
     checks,
     isEnding: () => draining.aborted || closing.aborted,
     closing,
@@ -151,6 +159,8 @@ export interface ServerSettings {
   providers: Readonly<Record<string, ModelClient>>;
   /** The address of Temporal's web interface. */
   uiUrl?: string;
+  /** Studio is served. */
+  studio: boolean;
   /** Returns the options of the session of a chat. */
   chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */

@@ -9,6 +9,7 @@ import { ifThere, namespaceFolder, runFolder, type StoredRun, writeWhole } from 
 
 /** The record of one execution of a run, which the run sends to the archive when the execution ends. */
 export interface ArchiveBatch {
+  /** The run from which the events come. */
   run: StoredRun;
   /** Whom the run acts for; absent for a run without a principal. */
   principal?: Pick<Principal, 'tenant' | 'user'>;

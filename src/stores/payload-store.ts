@@ -14,7 +14,9 @@ import { isJsonObject, type JsonValue } from '../core/domain/json.ts';
 
 /** A run that stored data belongs to: all executions of one workflow id. */
 export interface StoredRun {
+  /** The namespace of Temporal. */
   namespace: string;
+  /** The run to which the value belongs. */
   runId: string;
 }
 

@@ -19,6 +19,7 @@ export interface StreamSink {
 
 /** The environment in which a sink is opened. */
 export interface StreamSinkContext {
+  /** The namespace of Temporal. */
   namespace: string;
   /** Converts and encodes content as in the history of a run: nothing may be stored outside the process in clear text that is encrypted there. */
   dataConverter: LoadedDataConverter;
@@ -75,6 +76,7 @@ export interface StreamChannel {
 export interface ReadStreamOptions {
   /** The position of the last entry that was read, as this sink gave it, possibly in another process. */
   after?: string;
+  /** Ends the read. */
   signal: AbortSignal;
 }
 

@@ -26,7 +26,7 @@ export interface RunTrace {
 }
 
 /** What a span is about. `child`: the call that has started a child, as the record of the parent has it. */
-export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child';
+export type SpanSubject = 'run' | 'turn' | 'chat' | 'tool' | 'wait' | 'child' | 'cell';
 
 const TRACE_ID_LENGTH = 32;
 const SPAN_ID_LENGTH = 16;
@@ -83,7 +83,9 @@ export function isInSample(traceId: string, ratio: number): boolean {
 
 /** Makes ids for the spans of an OpenTelemetry SDK. */
 export interface IdGenerator {
+  /** Returns 32 hexadecimal digits. */
   generateTraceId(): string;
+  /** Returns 16 hexadecimal digits. */
   generateSpanId(): string;
 }
 

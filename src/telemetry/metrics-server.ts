@@ -4,7 +4,9 @@ import type { PrometheusMetrics } from './prometheus.ts';
 
 /** A page of metrics behind a port. */
 export interface MetricsServer {
+  /** The address of the page. */
   url: string;
+  /** Ends the server. */
   close(): Promise<void>;
 }
 

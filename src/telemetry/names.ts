@@ -1,6 +1,15 @@
 // Every name of a span, an attribute and a metric. Those of `gen_ai` and `error` are the conventions of OpenTelemetry for generative AI
 // (open-telemetry/semantic-conventions-genai, still in development): a change there is a change of this file alone.
 
+/**
+ * What the names of `gen_ai` follow: the guide of migration at this commit, which has all metrics. `test/telemetry/read-conventions.ts` has the
+ * names that were read there, and in the pages about spans, with the commit of each page.
+ */
+export const CONVENTIONS = {
+  repository: 'open-telemetry/semantic-conventions-genai',
+  commit: '32c328e85013588c6fe32ebc30934ab5b1752b6a',
+} as const;
+
 /** The instrumentation scope of all spans and metrics. */
 export const SCOPE = 'longhaul';
 

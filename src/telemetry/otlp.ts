@@ -12,26 +12,39 @@ export type OtlpValue =
 
 /** An attribute in the JSON of OTLP. */
 export interface OtlpAttribute {
+  /** The name of the attribute. */
   key: string;
+  /** Its value, with its type as a member. */
   value: OtlpValue;
 }
 
 /** A span in the JSON of OTLP. Times are nanoseconds since the epoch, as text. */
 export interface OtlpSpan {
+  /** 32 hexadecimal digits. */
   traceId: string;
+  /** 16 hexadecimal digits. */
   spanId: string;
+  /** The span above it. Absent for a root. */
   parentSpanId?: string;
+  /** The name of the span. */
   name: string;
+  /** The kind by number: 1 internal, 2 server, 3 client. */
   kind: number;
+  /** Its start, in nanoseconds since 1970 as text. */
   startTimeUnixNano: string;
+  /** Its end, in nanoseconds since 1970 as text. */
   endTimeUnixNano: string;
+  /** Facts about the span. */
   attributes: OtlpAttribute[];
+  /** Spans that it belongs together with, such as the turn before. */
   links?: { traceId: string; spanId: string }[];
+  /** The code 2 and a message for a span that failed. */
   status: { code?: number; message?: string };
 }
 
 /** The body of a request to `/v1/traces` of a collector. */
 export interface OtlpTraces {
+  /** The spans by the service that made them. */
   resourceSpans: {
     resource: { attributes: OtlpAttribute[] };
     scopeSpans: { scope: { name: string }; spans: OtlpSpan[] }[];

@@ -42,6 +42,7 @@ interface Family {
  * `text()` and `contentType`.
  */
 export class PrometheusMetrics implements MeterProvider {
+  /** The content type of the page. */
   readonly contentType = CONTENT_TYPE;
   readonly #families = new Map<string, Family>();
   readonly #followed: (() => Iterable<MeasuredElsewhere>)[] = [];

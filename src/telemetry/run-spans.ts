@@ -1,5 +1,6 @@
 import { defined } from '../core/domain/defined.ts';
-import type { TracedChild, TracedEnd, TracedLoss, TracedPart, TracedTurn, TracedWait } from '../core/domain/traced-part.ts';
+import { RUN_CODE } from '../core/domain/tool-calls.ts';
+import type { TracedCell, TracedChild, TracedEnd, TracedLoss, TracedPart, TracedTurn, TracedWait } from '../core/domain/traced-part.ts';
 import { type AggregatedUsage, dollarsOf, type UsageStats } from '../core/domain/usage.ts';
 import { rootSpanId, type RunTrace, spanIdOf, type TracedRun, traceOfTurn } from './ids.ts';
 import { modelLabels } from './metrics.ts';
@@ -12,10 +13,11 @@ import type { SpanRecord } from './span-record.ts';
  * record alone, so every process that has it makes the same ones, with the same ids: a span that is reported twice is one span. A session
  * has no span of its own: it is open for as long as its users like, and each turn is a trace.
  */
-export function runSpans(trace: RunTrace, { waits, children, turns, losses = [], end }: TracedPart): SpanRecord[] {
+export function runSpans(trace: RunTrace, { waits, children, turns, cells = [], losses = [], end }: TracedPart): SpanRecord[] {
   return [
     ...waits.map((wait) => waitSpan(trace, wait)),
     ...children.map((child) => childSpan(trace, child)),
+    ...cells.map((cell) => cellSpan(trace, cell)),
     ...losses.map((loss) => lossSpan(placeIn(trace, loss.turn), loss)),
     ...turns.map((turn) => turnSpan(trace, turn)),
     ...(end === undefined || trace.isSession ? [] : [endSpan(trace, end)]),
@@ -47,14 +49,34 @@ function placeIn(trace: RunTrace, turn: number | undefined): RunTrace {
   return trace.isSession && turn !== undefined ? traceOfTurn(trace, turn) : trace;
 }
 
-function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, agent, from, to, turn }: TracedWait): SpanRecord {
+/** Returns the span below which a call is: that of the run or the turn, or of the cell of code that has made it. */
+export function parentOfCall(place: RunTrace, cell: string | undefined): string {
+  return cell === undefined ? rootSpanId(place) : spanIdOf(place.run, 'cell', cell);
+}
+
+function cellSpan(trace: RunTrace, { callId, agent, isError, from, to, turn }: TracedCell): SpanRecord {
+  const place = placeIn(trace, turn);
+  const common = commonAttributes(trace.run, agent);
+  return {
+    name: `${OPERATIONS.tool} ${RUN_CODE}`,
+    traceId: place.traceId,
+    spanId: parentOfCall(place, callId),
+    parentSpanId: rootSpanId(place),
+    startTime: from,
+    endTime: to,
+    attributes: { ...common, [A.operation]: OPERATIONS.tool, [A.tool]: RUN_CODE, [A.toolType]: 'function', [A.toolCall]: callId },
+    ...(isError ? { error: 'tool_failed' } : {}),
+  };
+}
+
+function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, agent, cell, from, to, turn }: TracedWait): SpanRecord {
   const common = commonAttributes(trace.run, agent);
   const place = placeIn(trace, turn);
   return {
     name: SPANS.wait,
     traceId: place.traceId,
     spanId: spanIdOf(trace.run, 'wait', callId, id),
-    parentSpanId: rootSpanId(place),
+    parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
     attributes: { ...common, [A.tool]: toolName, [A.toolCall]: callId, [A.decision]: decision, [A.decisionSource]: source },
@@ -62,7 +84,7 @@ function waitSpan(trace: RunTrace, { id, callId, toolName, decision, source, age
 }
 
 function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
-  const { childRunId, callId, toolName, agent, isLater, isError, from, to, turn } = child;
+  const { childRunId, callId, toolName, agent, cell, isLater, isError, from, to, turn } = child;
   const { run } = trace;
   const common = commonAttributes(run, agent);
   const place = placeIn(trace, turn);
@@ -72,7 +94,7 @@ function childSpan(trace: RunTrace, child: TracedChild): SpanRecord {
     traceId: place.traceId,
     // The child knows its own id alone. A child that is kept hangs below the call that has started it.
     spanId: spanIdOf(run, 'child', childRunId, ...(isLater ? [callId] : [])),
-    parentSpanId: rootSpanId(place),
+    parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
     attributes: { ...common, ...(toolName === undefined ? {} : ofTool), [A.child]: childRunId },
@@ -87,7 +109,7 @@ const WORKER_LOST = 'worker_lost';
  * Returns the span of an attempt whose worker was killed before it could report one itself. Spans that a tool has made are below it. That of
  * a model call has its own id: the worker may have reported some of the models that it asked.
  */
-export function lossSpan(place: RunTrace, { agent, call, toolName, model, step, attempt, from, to }: TracedLoss): SpanRecord {
+export function lossSpan(place: RunTrace, { agent, call, cell, toolName, model, step, attempt, from, to }: TracedLoss): SpanRecord {
   const { run, traceId } = place;
   const labels = model === undefined ? {} : modelLabels(model);
   const ofModel = {
@@ -102,7 +124,7 @@ export function lossSpan(place: RunTrace, { agent, call, toolName, model, step, 
   return {
     ...(toolName === undefined ? ofModel : ofTool),
     traceId,
-    parentSpanId: rootSpanId(place),
+    parentSpanId: parentOfCall(place, cell),
     startTime: from,
     endTime: to,
     attributes: {

@@ -82,6 +82,7 @@ const SAMPLED = 1;
 
 /** A span of an SDK, which says if it is recorded. */
 export interface Sampled {
+  /** Returns the ids of the span, and whether it is recorded. */
   spanContext(): { traceFlags: number };
 }
 
@@ -89,14 +90,19 @@ export interface Sampled {
 export interface SpanExporter<Span> {
   /** `code` 0: they have arrived. */
   export(spans: Span[], done: (result: { code: number; error?: Error }) => void): void;
+  /** Sends what waits, and ends. */
   shutdown(): Promise<void>;
 }
 
 /** Takes the spans that an SDK ends. */
 export interface SpanProcessor<Span> {
+  /** A span has begun. */
   onStart(): void;
+  /** A span has ended. */
   onEnd(span: Span): void;
+  /** Sends what waits. */
   forceFlush(): Promise<void>;
+  /** Sends what waits, and ends. */
   shutdown(): Promise<void>;
 }
 

@@ -38,7 +38,9 @@ export interface RepairOptions {
 
 /** What `repair` has reported. */
 export interface RepairedTraces {
+  /** The number of runs that were read. */
   runs: number;
+  /** The number of spans that were reported. */
   spans: number;
   /** Runs whose records the server does not have any more. */
   unread: number;

@@ -11,6 +11,7 @@ import { patienceMs } from './waiting.ts';
 export interface ServerAddress {
   /** `host:port`. */
   address?: string;
+  /** The namespace. Default: that of the profile, or `default`. */
   namespace?: string;
 }
 

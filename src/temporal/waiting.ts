@@ -8,6 +8,7 @@ import { type Duration, timerMilliseconds } from '../core/domain/time.ts';
 export interface WaitOptions {
   /** The time limit of the wait. Default: none. */
   timeout?: Duration;
+  /** Ends the wait: the method throws the reason of the signal, and the run continues. */
   signal?: AbortSignal;
 }
 

@@ -132,12 +132,17 @@ const VERBS = { approve: 'approves', reject: 'rejects', respond: 'answers' } as 
 
 /** A run without the parts that differ between two equal runs: plain JSON, to be compared. */
 export interface ComparableRun {
+  /** The result of the run. */
   result: JsonValue;
+  /** Its events. */
   events: JsonValue;
+  /** Its steps. */
   steps: JsonValue;
+  /** Its deps at the end. */
   deps: JsonValue;
 }
 
+/** A run that `assertSameRun` compares. */
 export type ComparedRun = Pick<TestedRun, 'events' | 'steps' | 'deps'> & { result: RunResult<unknown> };
 
 /**

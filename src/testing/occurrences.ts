@@ -9,8 +9,11 @@ import type { RaiseInput, SendInput, UPDATES } from '../core/protocol.ts';
  * is running.
  */
 export interface Moment {
+  /** The step in which it happens, from 1. */
   step: number;
+  /** The tool whose call is running. */
   tool?: string;
+  /** While a call waits for a person. */
   waiting?: string;
 }
 
@@ -26,6 +29,7 @@ export interface RunInMemory {
  * happen.
  */
 export interface Occurrence {
+  /** When it happens. */
   readonly at: Moment;
   /** The function that plans it, and its argument besides the moment. */
   readonly written: readonly [name: string, argument: unknown];
@@ -35,6 +39,7 @@ export interface Occurrence {
   readonly givesUp?: 'model call' | 'all';
   /** Sends it to a run on a server, like any other client. */
   readonly onServer: (run: RunHandle<unknown>, id: string) => Promise<unknown>;
+  /** Sends it to a run of `testAgent`. */
   readonly inMemory: (run: RunInMemory, id: string) => void;
 }
 

@@ -26,13 +26,17 @@ export interface ScriptedExecution {
   error?: ExecutionError;
   /** The names that there are after it. */
   namespace?: Readonly<Record<string, JsonValue>>;
+  /** Milliseconds that the cell is said to have run. */
   durationMs?: number;
+  /** Bytes that its namespace is said to have. */
   memoryUsedBytes?: number;
 }
 
 /** Code that a scripted executor was given. */
 export interface ScriptedCode {
+  /** The code of the cell. */
   readonly code: string;
+  /** The time and the seed that the cell sees. */
   readonly moment: Moment;
   /** The values that were injected before it. */
   readonly injected: Readonly<Record<string, JsonValue>>;
@@ -44,6 +48,7 @@ export interface ScriptedCode {
 export interface ScriptedExecutorOptions {
   /** The language that the model is told. Default: JavaScript. */
   language?: CodeLanguage;
+  /** The limits that the executor is said to have. */
   limits?: Partial<ExecutionLimits>;
 }
 

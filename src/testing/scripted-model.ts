@@ -174,7 +174,9 @@ function pieces(text: string, chunks: number): string[] {
 
 /** A tool call in a script. The scripted model gives it an id if it has none. */
 export interface ScriptedCall {
+  /** The id of the call. Default: a number. */
   id?: string | undefined;
+  /** The name of the tool. */
   name: string;
   /** An object, or the raw text that a model would send, valid JSON or not. */
   arguments: unknown;
@@ -198,18 +200,27 @@ export interface ScriptedDetails {
 
 /** The pieces in which a scripted answer is streamed. */
 interface ScriptedPace {
+  /** The number of pieces. */
   chunks: number;
+  /** Milliseconds between two pieces. */
   everyMs: number;
 }
 
 /** An answer of text and tool calls. */
 export interface ScriptedReply extends ScriptedPace {
+  /** Tells the kinds of answers apart. */
   type: 'reply';
+  /** The text of the answer. */
   text: string;
+  /** The calls of the answer. */
   calls: ScriptedCall[];
+  /** The tokens that the answer reports. */
   usage: UsageStats | null;
+  /** Why the answer ended. */
   finishReason?: string | undefined;
+  /** The text of a refusal. */
   refusal?: string | undefined;
+  /** What the model thinks before it answers. */
   reasoning: string;
 }
 

@@ -70,7 +70,9 @@ export async function durableTest(tested: AnyAgent | AnyProgram, options: object
 export interface TestServer extends AsyncDisposable {
   /** `host:port`, for `durableTest`. */
   readonly address: string;
+  /** The namespace of the server. */
   readonly namespace: string;
+  /** Ends the server. */
   stop(): Promise<void>;
 }
 

@@ -49,6 +49,7 @@ export type Fault =
 
 /** Selects a call of a tool: the first one of that step, or of the whole run. */
 export interface CallPosition {
+  /** The step of the call, from 1. */
   step?: number;
 }
 

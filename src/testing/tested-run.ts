@@ -77,6 +77,7 @@ export type TestedRunOf<Agent> = TestedRun<OutputOf<Agent>, UnfinishedOf<Agent>>
 export interface TestedRecord {
   /** All events of the run. */
   readonly events: readonly Event[];
+  /** All steps of the run. */
   readonly steps: readonly StepResult[];
   /** The deps at the end of the run. */
   readonly deps: JsonObject;
@@ -92,11 +93,13 @@ export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string>
   readonly result: RunResult<Output, Unfinished>;
   /** The trace of the run: a span for each step, with its model calls, tool calls and waits. */
   readonly trace: ExecutionTrace;
+  /** The effects of its tools. */
   readonly ledger: EffectsLedger;
 }
 
 /** The options of a test of a program. */
 export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircumstances, 'input' | 'settings'> {
+  /** The input of the program. */
   input?: GivenInputOf<Program>;
   /** Data of the run for its tools. */
   deps?: JsonObject;
@@ -110,9 +113,11 @@ export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircu
 
 /** The outcome of a test of a program. */
 export interface TestedProgram<Output> extends Omit<TestedRecord, 'steps'> {
+  /** The result of the run. */
   readonly result: ProgramResult<Output>;
   /** The trace of the run. */
   readonly trace: ExecutionTrace;
+  /** The effects of its tools. */
   readonly ledger: EffectsLedger;
 }
 
@@ -123,6 +128,7 @@ export type DurableTestOptions<Agent = unknown> = TestOptions<Agent> & ServerOpt
 export interface ServerOptions {
   /** `host:port` of a Temporal server. Default: `TEMPORAL_ADDRESS`, else a server started for this test. */
   address?: string;
+  /** The namespace. Default: one of the test server. */
   namespace?: string;
   /**
    * The time between two heartbeats. A call is considered lost after three missed ones. Default: 1 second if faults
@@ -216,13 +222,16 @@ const MARKER = 'longhaul.undecided_run';
 
 /** The error of a test whose run waits for a decision that `decide` does not make, without a deadline. */
 export class UndecidedRun extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'UndecidedRun';
+  /** Tells it apart in all copies of the package. */
   readonly marker = MARKER;
   /** Everything that waits, in order. Empty if the run waits for a message. */
   readonly waiting: readonly ApprovalView[];
   /** The record of the run up to then. */
   readonly record: TestedRecord;
 
+  /** `testAgent` makes it. @internal */
   constructor(waiting: readonly ApprovalView[], record: TestedRecord) {
     super(waitsFor(waiting));
     this.waiting = waiting;

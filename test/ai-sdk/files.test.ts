@@ -13,7 +13,7 @@ import { fileStore } from '../../src/stores/payload-store.ts';
 import { aiSdk } from '../../worker/index.ts';
 import { FakeServer } from './fake-server.ts';
 import { PACKAGES } from './packages.ts';
-import { context, fakeModel, FINISH, request, textParts, type Yielded } from './fake-model.ts';
+import { context, type FakeModel, fakeModel, FINISH, request, textParts, type Yielded } from './fake-model.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'longhaul-files-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -35,6 +35,12 @@ const reasoning: StreamPart[] = [
 ];
 const call: StreamPart = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: '{}' };
 const PART = { type: 'image', mediaType: 'image/png', spilled: expect.objectContaining({ store: 'files', bytes: expect.any(Number) }) };
+
+/** Returns the parts of the first answer, as the second request has them. */
+function answerIn({ calls }: FakeModel): unknown[] {
+  const messages = (calls[1]?.prompt ?? []) as { role: string; content: unknown[] }[];
+  return messages.find(({ role }) => role === 'assistant')?.content ?? [];
+}
 
 async function run(answers: readonly Yielded[], output?: z.ZodType) {
   const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look], ...(output === undefined ? {} : { output }) });
@@ -131,6 +137,103 @@ test('what a provider expects back stays in the event if the store fails, and th
   const { result } = await testAgent(agent, { input: 'Q', model: aiSdk(() => model), payloadStore: broken });
   expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
   expect(JSON.stringify(model.calls[1]?.prompt)).toContain('S'.repeat(70_000));
+});
+
+describe('a file of the reasoning', () => {
+  const thoughtOf = (data: string): StreamPart => ({
+    type: 'reasoning-file',
+    mediaType: 'image/png',
+    data: { type: 'data', data },
+    providerMetadata: { fake: { signature: 'S' } },
+  });
+  const inPrompt = (data: string) =>
+    expect.objectContaining({ type: 'reasoning-file', data: { type: 'data', data }, providerOptions: { fake: { signature: 'S' } } });
+
+  test.each(['AAAA', IMAGE])('goes back to its model, is no part of the message, and is in no event (%#)', async (data) => {
+    const { result, events, model } = await run([[thoughtOf(data), ...textParts('Look.').slice(0, 3), call, FINISH], textParts('Done.')]);
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(JSON.stringify(events)).not.toContain(data);
+    expect(events.flatMap(({ content }) => content).filter(({ type }) => type === 'message')).toHaveLength(3);
+    expect(answerIn(model)[0]).toEqual(inPrompt(data));
+  });
+
+  test.each([undefined, { ...payloadStore, store: () => Promise.reject(new Error('disk full')) }])(
+    'is left out without a store, and with one that fails: signatures are kept (%#)',
+    async (store) => {
+      const model = fakeModel([[...reasoning, thoughtOf('AAAA'), call, FINISH], textParts('Done.')]);
+      const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look] });
+      const stored = store === undefined ? {} : { payloadStore: store };
+      const { result, events, steps } = await testAgent(agent, { input: 'Q', model: aiSdk(() => model), ...stored });
+      expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+      expect(JSON.stringify(events)).not.toContain('AAAA');
+      expect(JSON.stringify(model.calls[1]?.prompt)).toContain('"signature":"S"');
+      expect(steps[0]?.warnings?.join().includes('payload store')).toBe(store === undefined ? true : undefined);
+    },
+  );
+
+  test('is left out if there are too many, or it has no data', async () => {
+    const large = 'A'.repeat(2_000_000);
+    const { steps, model } = await run([[thoughtOf(large), thoughtOf(large), thoughtOf(''), call, FINISH], textParts('Done.')]);
+    expect(steps[0]?.warnings).toEqual([expect.stringContaining('too many'), expect.stringContaining('no data')]);
+    expect(answerIn(model)).toHaveLength(2);
+  });
+
+  test('is not sent to a package of v3, which knows none', async () => {
+    const answers = [[thoughtOf('AAAA'), call, FINISH], textParts('Done.')];
+    const [newer, older] = [fakeModel(answers), fakeModel(answers.slice(1), { specificationVersion: 'v3' })];
+    const agent = defineAgent({ name: 'painter', model: 'fake/fake-1', tools: [look] });
+    let made = 0;
+    const { result } = await testAgent(agent, {
+      input: 'Q',
+      payloadStore,
+      model: {
+        capabilities: { structuredOutput: true },
+        call: (asked, given) => aiSdk(() => ((made += 1) === 1 ? newer : older)).call(asked, given),
+      },
+    });
+    expect(result.status).toBe('completed');
+    expect(JSON.stringify(older.calls)).not.toContain('reasoning-file');
+  });
+});
+
+test('the images that Gemini thinks in go back to it with their signatures', async () => {
+  const [gemini] = PACKAGES.filter(({ name, spec }) => name === 'google' && spec === 'v4');
+  if (gemini === undefined) throw new Error('no package of Google');
+  const part = (one: object): Buffer =>
+    Buffer.from(`data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [one] }, index: 0 }] })}\n\n`);
+  const data = Buffer.from('a draft').toString('base64');
+  server.script(
+    {
+      family: gemini.family,
+      chunks: [
+        part({ inlineData: { mimeType: 'image/png', data }, thought: true, thoughtSignature: 'sig_draft' }),
+        ...gemini.family.chunks({ parts: [{ call: 'look', id: 'g1', input: '{}' }] }, {}).map((chunk) => Buffer.from(chunk)),
+      ],
+    },
+    { parts: [{ text: 'Done.' }] },
+  );
+  const agent = defineAgent({ name: 'painter', model: `p/${gemini.modelId}`, tools: [look] });
+  const { result } = await testAgent(agent, { input: 'Q', model: aiSdk((id) => gemini.model(url, id)), payloadStore });
+  const sent = (server.last['contents'] as { parts: object[] }[] | undefined)?.[1]?.parts[0];
+  expect(sent).toEqual({ inlineData: { mimeType: 'image/png', data }, thought: true, thoughtSignature: 'sig_draft' });
+  expect(result).toMatchObject({ output: 'Done.' });
+});
+
+test('the text next to an image is sent to another model of the list, too', async () => {
+  const agent = defineAgent({
+    name: 'painter',
+    model: ['first/fake-1', 'second/fake-1'],
+    tools: [look],
+    fallback: { returnAt: 'call', coolDown: 0 },
+  });
+  const first = fakeModel([[...textParts('Look at this.').slice(0, 3), image, call, FINISH], new Error('down')]);
+  const second = fakeModel([textParts('Done.')]);
+  const model = { 'first/fake-1': aiSdk(() => first), 'second/fake-1': aiSdk(() => second) };
+  const { result, steps } = await testAgent(agent, { input: 'Q', model, payloadStore });
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+  expect(steps.map(({ answeredBy }) => answeredBy)).toEqual([undefined, 'second/fake-1']);
+  expect(JSON.stringify(second.calls[0]?.prompt)).toContain('Look at this.');
+  expect(JSON.stringify(second.calls[0]?.prompt)).toContain('look was called');
 });
 
 test('without a store the run ends with an error that names it, and the model is asked once', async () => {

@@ -21,7 +21,7 @@ describe('the project', () => {
   });
 
   test('has the rooms that the rules name', () => {
-    expect(emptyRooms(product)).toEqual([]);
+    expect(emptyRooms(tree)).toEqual([]);
   });
 
   test('loads through its entries nothing that belongs to the other side', () => {

@@ -39,7 +39,7 @@ test('a capability is named outside its own files and folders only', () => {
 const NAMED: { name: string; now: number; goal: number }[] = [
   { name: 'guardrail', now: 15, goal: 15 },
   { name: 'permission', now: 15, goal: 15 },
-  { name: 'hook', now: 21, goal: 25 },
+  { name: 'hook', now: 22, goal: 25 },
   // The entry of the package exports the types of its option, too.
   { name: 'skill', now: 9, goal: 10 },
   // A limit, as any other: its words and its check stand in one table.

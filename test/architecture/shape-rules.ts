@@ -8,7 +8,7 @@ const MAX_LINES = 650;
 /** Words that name a layer instead of a concept: a file that needs one has no concept of its own. */
 const EMPTY_WORDS = new Set(['util', 'utils', 'helper', 'helpers', 'manager', 'service', 'services', 'misc', 'common']);
 
-const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.ts$/;
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.tsx?$/;
 
 /** Lists every file that is too long, badly named, or exports or casts in a forbidden way, as a sentence. */
 export function shapeViolations(tree: SourceTree): string[] {
@@ -22,7 +22,7 @@ function sizeProblems({ path, lines }: SourceFile): string[] {
 function nameProblems({ path }: SourceFile): string[] {
   const name = posix.basename(path);
   // An example may be a service: there the word names the concept.
-  const words = path.startsWith('examples/') ? [] : path.replace(/\.ts$/, '').split(/[/.-]/);
+  const words = path.startsWith('examples/') ? [] : path.replace(/\.tsx?$/, '').split(/[/.-]/);
   const empty = words.find((word) => EMPTY_WORDS.has(word));
   return [
     ...(KEBAB_CASE.test(name) ? [] : [`${path} is not named in kebab-case`]),

@@ -29,7 +29,7 @@ export function parseSource(path: string, text: string): SourceFile {
     hasStarExport: false,
     doubleCasts: [],
   };
-  visit(parseAst(text, { lang: 'ts' }), (node) => take(file, text, node));
+  visit(parseAst(text, { lang: path.endsWith('.tsx') ? 'tsx' : 'ts' }), (node) => take(file, text, node));
   return file;
 }
 

@@ -9,7 +9,7 @@ export type SourceTree = ReadonlyMap<string, SourceFile>;
 export const PRODUCT_FOLDERS = ['src', 'workflows', 'activities', 'worker'];
 
 /** All folders with code of the project. */
-export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'test', 'bench', 'examples'];
+export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'create-longhaul', 'studio', 'site', 'test', 'bench', 'examples'];
 
 /** Reads every TypeScript file below these folders of a root. */
 export function readTree(root: string, folders: readonly string[]): SourceTree {
@@ -21,7 +21,9 @@ export function readTexts(root: string, folders: readonly string[]): Map<string,
   const paths = folders
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) =>
-      globSync('**/*.ts', { cwd: join(root, folder), exclude: ['**/node_modules'] }).map((path) => [folder, ...path.split(sep)].join('/')),
+      globSync(folder === 'studio' ? '**/*.{ts,tsx}' : '**/*.ts', { cwd: join(root, folder), exclude: ['**/node_modules'] }).map((path) =>
+        [folder, ...path.split(sep)].join('/'),
+      ),
     );
   return new Map(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')]));
 }

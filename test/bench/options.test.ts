@@ -24,12 +24,19 @@ describe('the command line of the bench', () => {
     });
   });
 
+  it('compares paces in five rounds', () => {
+    expect(parseOptions(['history', '--pace', 'burst'])).toMatchObject({ command: 'history', pace: 'burst', rounds: 5 });
+    expect(parseOptions(['latency', '--pace', 'burst', '--rounds', '3'])).toMatchObject({ pace: 'burst', rounds: 3 });
+  });
+
   it('reports mistakes', () => {
     expect(() => parseOptions([])).toThrow('Which command?');
     expect(() => parseOptions(['speed'])).toThrow('There is no command "speed"');
     expect(() => parseOptions(['history', '--steps', '0'])).toThrow('--steps is "0": write a whole number of at least 1');
     expect(() => parseOptions(['latency', '--rounds', '2'])).toThrow('at least 3');
     expect(() => parseOptions(['latency', '--step', '2'])).toThrow("'--step'");
+    expect(() => parseOptions(['latency', '--pace', 'walk'])).toThrow('--pace has "walk": choose of step, burst');
+    expect(() => parseOptions(['history', '--pace', 'burst', '--tier', 'local'])).toThrow('leave out --tier');
     expect(() => parseOptions(['latency', '--tier', 'near'])).toThrow('--tier has "near": choose of remote, local');
   });
 });
@@ -53,7 +60,7 @@ describe('the command line of the bench of readers', () => {
   it('has defaults, and refuses a part that is none', () => {
     const defaults = { part: 'request', steps: 1_000, readers: 100, runs: 1_000 };
     expect(parseOptions(['studio'])).toEqual({ command: 'studio', ...defaults, quiet: false });
-    expect(() => parseOptions(['studio', '--part', 'page'])).toThrow('--part has "page": choose of request, feed');
+    expect(() => parseOptions(['studio', '--part', 'pages'])).toThrow('--part has "pages": choose of size, page, request, feed');
   });
 });
 

@@ -15,6 +15,7 @@ export function partsOf(root: string, { tests }: { tests: boolean }): Part[] {
     { name: 'lint, with types', command: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'] },
     { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
     { name: 'types of the workflow side', command: ['tsc', '-p', 'workflows/tsconfig.json'] },
+    { name: 'types of Studio', command: ['tsc', '-p', 'studio'] },
     { name: 'tables of the pages', command: ['node', 'test/docs/main.ts', '--check'] },
     { name: 'format', command: ['oxfmt', '--check', '.'] },
   ];

@@ -100,11 +100,11 @@ function storms(extent: Extent): Stage[] {
 
 /**
  * A worker, and then the server, killed at points of a run: of an agent wherever something has happened that the server may not know, by
- * worker, and at some by server; of programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
+ * worker, and at some by server; of an agent in bursts, programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
  * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
  */
 function crashes(extent: Extent): Stage[] {
-  const kinds = ['program', 'code', 'tree', 'session'];
+  const kinds = ['burst', 'program', 'code', 'tree', 'session', 'fallback'];
   const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
     { name: 'crash', run: `--only ${chosen.join(',')}`, every: 6 },

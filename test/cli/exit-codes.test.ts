@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DevServerError } from '../../src/dev-server/start-flags.ts';
 import { EXIT_CODES, exitCodeOfRun, exitOfError, reportError } from '../../src/cli/exit-codes.ts';
 import { Interruption } from '../../src/cli/terminal.ts';
-import { LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
+import { errorPage, LonghaulError, UsageError } from '../../src/core/domain/errors.ts';
 import { TERMINAL_STATUSES } from '../../src/core/domain/run.ts';
 
 function reported(error: unknown): { code: number; stderr: string } {
@@ -46,7 +46,10 @@ test.each([
 });
 
 test('an expected error is one line without a stack', () => {
-  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({ code: 6, stderr: 'longhaul: no run "x"\n' });
+  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({
+    code: 6,
+    stderr: `longhaul: no run "x" (${errorPage('run_not_found')})\n`,
+  });
   expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
 });

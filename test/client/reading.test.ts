@@ -106,13 +106,14 @@ test.each<[what: string, state: number, details: unknown]>([
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
-/** The summaries of the model calls, as people read them: `step 2 · model · …`. */
+/** The summaries of the model calls and of bursts, as people read them: `step 2 · model · …`. */
 function saidBySummaries(events: readonly HistoryEvent[]): Record<string, number> {
   const said: Record<string, number> = {};
   for (const { activityTaskScheduledEventAttributes: scheduled, userMetadata } of events) {
-    if (scheduled?.activityType?.name !== ACTIVITIES.callModel) continue;
+    const name = scheduled?.activityType?.name;
+    if (name !== ACTIVITIES.callModel && name !== ACTIVITIES.runBurst) continue;
     const [, step] = /step (\d+)/.exec(Buffer.from(userMetadata?.summary?.data ?? []).toString()) ?? [];
-    if (step !== undefined) said[step] = Number(scheduled.workflowTaskCompletedEventId);
+    if (step !== undefined) said[step] = Number(scheduled?.workflowTaskCompletedEventId);
   }
   return said;
 }
@@ -143,6 +144,16 @@ test('a run is retried from the last step that it scheduled, unless another is n
   const steps = [...points.tasks.keys()];
   expect(retriedStep('r', points, {})).toEqual({ fromStep: steps.at(-1), task: points.tasks.get(steps.at(-1) ?? 0) });
   expect(retriedStep('r', points, { fromStep: 1 })).toEqual({ fromStep: 1, task: points.tasks.get(1) });
+});
+
+test('a run in bursts is retried from the beginning of a burst', async () => {
+  const points = await pointsOf('in-bursts');
+  expect([...points.tasks.keys()]).toEqual([1, 3]);
+  expect(retriedStep('r', points, {})).toEqual({ fromStep: 3, task: points.tasks.get(3) });
+  expect(() => retriedStep('r', points, { fromStep: 2 })).toThrow(
+    'step 2 is in the middle of a burst, which begins with step 1. Retry it from step 1',
+  );
+  expect(() => retriedStep('r', points, { fromStep: 9 })).toThrow('it has no step 9');
 });
 
 test('a run that never called the model begins again', async () => {

@@ -9,8 +9,9 @@ import { parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
 import { codeSubject } from './code/code-subject.ts';
+import { fallbackSubject } from './fallback/fallback-subject.ts';
 import { programSubject } from './program/program-subject.ts';
-import { agentSubject } from './reference/agent-subject.ts';
+import { agentSubject, burstSubject } from './reference/agent-subject.ts';
 import { measureRecovery } from './recovery/recovery.ts';
 import { runRandomly } from './runs/random-runs.ts';
 import { sessionSubject } from './session/session-subject.ts';
@@ -19,8 +20,8 @@ import { treeSubject } from './tree/tree-subject.ts';
 import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
 
 /**
- * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of runs of a
- * program, of code, of a tree of agents and of a session, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
+ * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent, with bursts and without, and at points of runs of a
+ * program, of code, of a tree of agents, of a session and of one whose models fail, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
  * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. With `--recovery` it measures what runs wait
  * for after many kills instead. Exit code 0: all checks hold; 1: some do not.
  */
@@ -97,8 +98,10 @@ const outcomes = await withResources({ say, queries: options.queries, traces: op
   for (const name of options.only) {
     if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
     else if (name === 'session') all.push(...(await runSubject(resources, sessionSubject)));
+    else if (name === 'fallback') all.push(...(await runSubject(resources, fallbackSubject)));
     else if (name === 'tree') all.push(...(await runSubject(resources, treeSubject)));
-    else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : codeSubject)));
+    else if (name === 'code') all.push(...(await runSubject(resources, codeSubject)));
+    else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : burstSubject)));
   }
   return all;
 });

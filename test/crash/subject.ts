@@ -2,8 +2,11 @@ import type { Pass } from './pass.ts';
 import type { CrashTestbed } from './processes/crash-testbed.ts';
 import type { Disturbance } from './runs/disturbance.ts';
 
-/** The runs that are hit: one of an agent, one of a program that has steps of every kind, one of an agent that answers with code, one of a tree of agents, and a session of several turns. */
-export const SUBJECTS = ['agent', 'program', 'code', 'tree', 'session'] as const;
+/**
+ * The runs that are hit: one of an agent, the same in bursts, one of a program that has steps of every kind, one of an agent that answers with code, one of a
+ * tree of agents, a session of several turns, and a session whose first model fails in every way.
+ */
+export const SUBJECTS = ['agent', 'burst', 'program', 'code', 'tree', 'session', 'fallback'] as const;
 
 export type SubjectName = (typeof SUBJECTS)[number];
 

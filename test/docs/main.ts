@@ -1,22 +1,36 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { apiReport, RELEASED, REPORT } from './api-report.ts';
 import { withCode } from './code-on-pages.ts';
+import { studioTypes, TYPES_FILE } from './studio-types.ts';
 import { PAGES, withTables } from './tables.ts';
 
-// Writes the tables of the pages, and the examples on them, anew; with `--check`, only says which pages are out of date.
-const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
+// Writes the tables of the pages, the examples on them, the types of Studio and the report of the API anew; with `--check`, only says which files are out of date.
+// `--release` keeps the report as that of a release, with which later ones are compared.
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, release: { type: 'boolean', default: false } } });
 const cwd = fileURLToPath(new URL('../..', import.meta.url));
 for (const page of globSync(['README.md', 'docs/**/*.md'], { cwd })) {
-  const path = `${cwd}/${page}`;
-  const now = readFileSync(path, 'utf8');
-  const made = withCode(PAGES.includes(page) ? withTables(now) : now);
-  if (made === now) continue;
+  const now = read(page);
+  write(page, withCode(PAGES.includes(page) ? withTables(now) : now));
+}
+write(TYPES_FILE, studioTypes());
+const report = apiReport();
+write(REPORT, report);
+if (values.release) write(RELEASED, report);
+
+function write(path: string, made: string): void {
+  if (read(path) === made) return;
   if (values.check) {
-    console.error(`The tables or examples of "${page}" are out of date: run npm run docs`);
+    console.error(`"${path}" is out of date: run npm run docs`);
     process.exitCode = 1;
   } else {
-    writeFileSync(path, made);
-    console.log(`${page} is written anew`);
+    mkdirSync(`${cwd}/api`, { recursive: true });
+    writeFileSync(`${cwd}/${path}`, made);
+    console.log(`${path} is written anew`);
   }
+}
+
+function read(path: string): string {
+  return existsSync(`${cwd}/${path}`) ? readFileSync(`${cwd}/${path}`, 'utf8') : '';
 }

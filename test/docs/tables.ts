@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../../src/cli/all-commands.ts';
 import { type CommandDeclaration, type Declared, optionForm, SERVER_OPTIONS, type Table } from '../../src/cli/define-command.ts';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { EXIT_CODES, exitCodeOfError } from '../../src/cli/exit-codes.ts';
+import { ERROR_CODES, type ErrorCode } from '../../src/core/domain/errors.ts';
 import { AGENT_OPTIONS } from '../../src/define/define-agent.ts';
 import { openapiDocument } from '../../src/server/openapi.ts';
+import { httpStatusOf } from '../../src/server/problems.ts';
+import { ERROR_ACTIONS } from './error-actions.ts';
 import { ROUTES } from '../../src/server/routes/all-routes.ts';
 
 /** The pages whose tables are made from the declarations of the product. */
-export const PAGES = ['docs/cli.md', 'docs/http.md', 'docs/options.md'];
+export const PAGES = ['docs/cli.md', 'docs/http.md', 'docs/options.md', 'docs/errors.md'];
 
 /** A table of a page: its name, and everything up to its end. */
 const TABLE = /(<!-- table: ([^>]+) -->\n)[^]*?(<!-- end of table -->)/g;
@@ -41,11 +44,25 @@ function tableNamed(name: string): string {
         ['option', 'type', 'default', 'meaning'],
         Object.entries(AGENT_OPTIONS).map(([option, cells]) => [`\`${option}\``, ...cells]),
       );
+    case 'errors':
+      return errorSections();
     case 'query parameters':
       return table(['route', 'parameter', 'meaning'], queryRows());
     default:
       return name.startsWith('longhaul ') ? commandTable(commandNames(name)) : table(['option', 'meaning'], memberRows(name));
   }
+}
+
+/** Returns a section for each error: its heading is the anchor that messages and problems name. */
+function errorSections(): string {
+  return Object.entries(ERROR_CODES)
+    .map(([name, { retryable, description }]) => {
+      const code = name as ErrorCode;
+      const retried = retryable ? 'yes' : 'no';
+      const cells = [String(httpStatusOf(code)), String(exitCodeOfError(code)), retried, description, ERROR_ACTIONS[code]];
+      return `## ${code}\n\n${table(['HTTP status', 'exit code', 'tried again', 'cause', 'action'], [cells])}`;
+    })
+    .join('\n\n');
 }
 
 /** Returns the names in `longhaul session show, session raise`. */

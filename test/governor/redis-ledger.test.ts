@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Ledger, LedgerAnswer, LedgerReport } from '../../src/governor/ledger.ts';
@@ -5,8 +7,11 @@ import { LEDGER } from '../../src/governor/ledger.ts';
 import { type OpenGovernor, redisGovernor } from '../../src/governor/governor.ts';
 import { type KeptLimits, MemoryLedger } from '../../src/governor/memory-ledger.ts';
 import { runGrantScript } from '../../src/governor/redis/redis-ledger.ts';
+import { ProviderPermits } from '../../src/governor/provider-permits.ts';
 import { RedisConnection } from '../../src/streams/redis/redis-connection.ts';
+import { ProgramProcess } from '../processes/program-process.ts';
 import { REDIS_MISSING, redisProgram, RedisServer } from '../streams/redis-server.ts';
+import type { HoldingSetting } from './holding-process.ts';
 import { KEPT, PlayedProcess, QUIET, STEPS } from './ledgers.ts';
 
 const LIMITS = {
@@ -17,6 +22,9 @@ const LIMITS = {
   share: 'tenant' as const,
   holdSlotMs: 5_000,
 };
+const HOLDING = fileURLToPath(new URL('./holding-process.ts', import.meta.url));
+/** What a busy machine may add to a second. */
+const SLACK_MS = 500;
 const PARTS = ['state', 'workers', 'served', 'served-at', 'parked', 'parked-by'];
 
 describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}`, () => {
@@ -136,6 +144,32 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
         vi.useRealTimers();
       }
       expect(granted).toBeLessThanOrEqual(10 + (1_200 * (performance.now() - began)) / 60_000 + 1);
+    });
+
+    test('a worker that is killed with all permits gives them back within a second: the calls of another get them', async () => {
+      const limits = { ...LIMITS, requestsPerMinute: 60_000, concurrency: 8 };
+      const setting: HoldingSetting = { url: server.url, prefix: 'killed', limits, calls: 8 };
+      const holding = new ProgramProcess<never, { type: 'ready' }>(HOLDING, setting);
+      await holding.start();
+      const governor = redisGovernor({ url: server.url, prefix: 'killed' }).open({ log: () => undefined });
+      opened.push(governor);
+      const nothing = (): void => undefined;
+      const permits = new ProviderPermits(limits, governor.ledger('held', limits), { granted: nothing, refused: nothing, held: nothing });
+      const wait = { holdMs: 30_000, signal: new AbortController().signal };
+      const grantedAt: number[] = [];
+      const calls = Array.from({ length: 8 }, async (_, index) => {
+        await permits.acquire({ call: `mine${index}`, tenant: 't', priority: 3, ageMs: 0, tokens: 0 }, wait);
+        grantedAt.push(performance.now());
+      });
+      // They wait as long as the process lives.
+      await sleep(1_500);
+      expect(grantedAt).toEqual([]);
+      const killedAt = performance.now();
+      await holding.kill();
+      await Promise.all(calls);
+      // Its last word was at most 350 ms before its end, and is believed for 900 ms; a busy machine adds to that.
+      expect(Math.max(...grantedAt) - killedAt).toBeLessThan(1_000 + SLACK_MS);
+      await permits.close();
     });
 
     test('while Redis is away each worker takes its part, says so once, and returns by itself', async () => {

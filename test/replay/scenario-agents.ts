@@ -7,6 +7,7 @@ import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, counter, teller } from './effect-agents.ts';
+import { bursting } from './scenarios/agents/bursts.ts';
 import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
 import { keeper, leader, sideBySide } from './sub-agents.ts';
@@ -133,4 +134,5 @@ export const agents = [
   skilled,
   mindful,
   checked,
+  bursting,
 ];

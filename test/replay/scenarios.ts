@@ -1,3 +1,4 @@
+import { bursts } from './scenarios/agents/bursts.ts';
 import { code } from './scenarios/agents/code.ts';
 import { decisions } from './scenarios/agents/decisions.ts';
 import { effects } from './scenarios/agents/effects.ts';
@@ -26,6 +27,7 @@ export const scenarios: Record<string, Scenario> = {
   ...decisions,
   ...localTools,
   ...effects,
+  ...bursts,
   ...code,
   ...guardrails,
   ...handoffs,

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { OtlpTraces } from '../../src/telemetry/otlp.ts';
+import { readProtobufTraces } from './otlp-protobuf.ts';
 
 type OtlpSpan = OtlpTraces['resourceSpans'][number]['scopeSpans'][number]['spans'][number];
 
@@ -10,7 +11,7 @@ export interface ReceivedSpan extends OtlpSpan {
   values: Record<string, unknown>;
 }
 
-/** A collector that keeps what it is sent, in the JSON form of OTLP over HTTP. */
+/** A collector that keeps what it is sent, in the JSON form of OTLP over HTTP or the binary one. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
@@ -21,8 +22,13 @@ export class OtlpReceiver {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       this.headers.push(request.headers);
-      if (this.status === 200 && request.url === '/v1/traces') this.add(JSON.parse(Buffer.concat(chunks).toString()) as OtlpTraces);
-      response.writeHead(this.status, { 'content-type': 'application/json' }).end('{}');
+      const isBinary = request.headers['content-type'] === 'application/x-protobuf';
+      const body = Buffer.concat(chunks);
+      if (this.status === 200 && request.url === '/v1/traces')
+        this.add(isBinary ? readProtobufTraces(body) : (JSON.parse(body.toString()) as OtlpTraces));
+      response
+        .writeHead(this.status, { 'content-type': isBinary ? 'application/x-protobuf' : 'application/json' })
+        .end(isBinary ? '' : '{}');
     });
   });
 

@@ -15,11 +15,11 @@ import { call, called, type Caller, type FakeScript, resultsOf, runFake, said } 
 import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
 
 const zone = 'Europe/Berlin';
-const night = { from: 22 * 60, to: 7 * 60 };
+const hoursOfNight = { from: 22 * 60, to: 7 * 60 };
 const HOUR = 3_600_000;
 
 describe('quiet hours from 22:00 to 07:00 in Berlin', () => {
-  const hours: QuietHours = { ...night, zone, offsets: offsetsOf(zone, Date.parse('2026-06-01T00:00:00Z')) };
+  const hours: QuietHours = { ...hoursOfNight, zone, offsets: offsetsOf(zone, Date.parse('2026-06-01T00:00:00Z')) };
 
   test.each([
     ['in winter, before midnight', '2026-01-10T22:30:00Z', '2026-01-11T06:00:00Z'],
@@ -60,7 +60,7 @@ describe('a call of the category communicate', () => {
   /** Two calls in the night, at 22:13 UTC: `text` communicates, and `look` does not. */
   function inTheNight(changes: Partial<FakeScript> = {}, text: Partial<ToolSnapshot> = {}, parallel = true) {
     const tools = [testTool('text', { category: 'communicate', ...text }), testTool('look')];
-    const quietHours = { ...night, zone: 'UTC', offsets: [{ since: 0, minutes: 0 }] };
+    const quietHours = { ...hoursOfNight, zone: 'UTC', offsets: [{ since: 0, minutes: 0 }] };
     const snapshot = testSnapshot({ tools, quietHours, parallel });
     return runFake({ snapshot, model: [called(call('c1', 'text'), call('c2', 'look')), said('done'), said('done')], ...changes });
   }
@@ -137,8 +137,8 @@ describe('an agent with quiet hours', () => {
     ['2026-10-25T12:00:00Z', '2026-10-25T12:00'],
   ])('that sends a text at %s sends it at %s', async (now, sent) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(now) });
-    const agent = defineAgent({ name: 'a', model: 'scripted/m', tools: [text], quietHours: { from: '22:00', to: '07:00', zone } });
-    const { events } = await testAgent(agent, { input: 'Go', model: scriptedModel([callTool('text', {}), say('Done.')]) });
+    const quiet = defineAgent({ name: 'a', model: 'scripted/m', tools: [text], quietHours: { from: '22:00', to: '07:00', zone } });
+    const { events } = await testAgent(quiet, { input: 'Go', model: scriptedModel([callTool('text', {}), say('Done.')]) });
     const result = events.find(({ content }) => content[0]?.type === 'tool_result');
     expect(result?.timestamp.slice(0, 16)).toBe(sent);
   });

@@ -2,6 +2,7 @@ import { CancellationScope, condition, proxySinks, uuid4 } from '@temporalio/wor
 import { afterAttempts } from '../../src/core/activity-requests/activity-request.ts';
 import { toolRequest } from '../../src/core/activity-requests/activity-ports.ts';
 import { burstRequest } from '../../src/core/activity-requests/burst-requests.ts';
+import { makesBursts } from '../../src/core/bursts/burst.ts';
 import type { Bursts } from '../../src/core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../src/core/bursts/recorded-burst.ts';
 import { defined } from '../../src/core/domain/defined.ts';
@@ -20,7 +21,7 @@ declare const LONGHAUL_LOOP: string | undefined;
 export function workflowBursts(run: ResolvedRun, cancelRequested: () => boolean): Bursts {
   return {
     state: () => run.state,
-    make: (call) => (run.snapshot.burst === undefined ? undefined : makeBurst(run, call)),
+    make: (call) => (makesBursts(run.snapshot) ? makeBurst(run, call) : undefined),
     continueModelCall: (call, begun) => interruptibleModelCall(run, call, cancelRequested, begun),
     continueTool: (invocation, begun) => scheduleActivity(run, afterAttempts(toolRequest(run, invocation), begun, Date.now())),
     settled,
@@ -42,15 +43,16 @@ function makeBurst(run: ResolvedRun, call: ModelCall): Promise<EndedBurst | unde
   if (state === undefined) return undefined;
   const outer = CancellationScope.current();
   const scope = new CancellationScope({ cancellable: true });
+  const [seed, begunAt] = [uuid4(), Date.now()];
   run.burst = {
     scope,
+    begunAt,
     get isCancelled() {
       return outer.consideredCancelled;
     },
   };
   const news = newEvents(state, call);
   if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
-  const [seed, begunAt] = [uuid4(), Date.now()];
   const loop = typeof LONGHAUL_LOOP === 'string' ? LONGHAUL_LOOP : '';
   const request = burstRequest({ ...run, state }, { ...call, ...defined({ news: news?.digest }) }, { seed, now: begunAt, loop });
   return scheduleActivity(run, request, (started) => scope.run(() => startActivity(started))).then((record) => {

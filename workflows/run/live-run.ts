@@ -49,7 +49,7 @@ export interface LiveRun {
   /** The scope of model calls. */
   modelScope?: CancellationScope;
   /** The burst in progress. A request ends it. `isCancelled`: the run, or its turn, is cancelled. */
-  burst?: { scope: CancellationScope; readonly isCancelled: boolean };
+  burst?: { scope: CancellationScope; readonly begunAt: number; readonly isCancelled: boolean };
   /** The scope of the current turn of a session. */
   turnScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */

@@ -13,28 +13,42 @@ import { StreamAnswer } from './stream-answer.ts';
 
 /** The batches of a provider package of the AI SDK, of specification v4: what `experimental_batch()` returns. */
 export interface AiSdkBatch {
+  /** The version of the AI SDK's interface. */
   readonly specificationVersion: 'v4';
+  /** The name of the provider. */
   readonly provider: string;
+  /** Addresses that the provider reads by itself. */
   readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
+  /** Sends a batch and returns its id. */
   doStartBatch(options: {
     requests: readonly { type: string; id: string; modelId: string; options: object }[];
     abortSignal?: AbortSignal;
   }): PromiseLike<{ batchId: string }>;
+  /** Asks how far a batch is. */
   doGetBatchStatus(options: BatchOperation): PromiseLike<{ status: string; error?: unknown }>;
+  /** Reads the answers of a batch. */
   doGetBatchResults(options: BatchOperation): PromiseLike<ReadableStream<BatchItemResult>>;
+  /** Gives a batch up. */
   doCancelBatch?(options: BatchOperation): PromiseLike<unknown>;
 }
 
+/** What is asked of a batch. */
 export interface BatchOperation {
+  /** The id of the batch at the provider. */
   batchId: string;
+  /** Ends the request. */
   abortSignal?: AbortSignal;
 }
 
 /** The result of a request. A package may set any member wrongly. */
 export interface BatchItemResult {
+  /** The id of the request. */
   id?: unknown;
+  /** Whether it was answered. */
   status?: unknown;
+  /** The answer. Absent if there is none. */
   result?: unknown;
+  /** Why there is no answer. */
   error?: unknown;
 }
 

@@ -109,9 +109,14 @@ function cacheMarks(
     return provider.includes('anthropic') ? { anthropic: { cacheControl: { type: 'ephemeral', ...ttl } } } : undefined;
   };
   const moving = mark(typeof cache === 'object' ? { ttl: cache.ttl } : {});
-  const stable = hasRested && cache === 'auto' ? mark({ ttl: '1h' }) : moving;
+  // Bedrock refuses an hour for Nova and for older models of Claude: only a user asks for it there.
+  const isLonger = hasRested && cache === 'auto' && (!provider.startsWith('amazon-bedrock') || KEEPS_AN_HOUR.test(modelId));
+  const stable = isLonger ? mark({ ttl: '1h' }) : moving;
   return moving === undefined || stable === undefined ? undefined : { stable, moving };
 }
+
+/** The models whose caches Bedrock keeps for an hour. */
+const KEEPS_AN_HOUR = /claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9])/;
 
 /** The most files that a model gets back: the newest. */
 const MOST_FILES = 5;
@@ -190,7 +195,9 @@ class AiSdkClient implements ModelClient {
       if (value.type === 'stream-start') requireHosted(request.hosted, value.warnings, request.model, model);
       answer.take(value);
     }
-    reader.cancel().catch(() => undefined);
+    // The answer is whole, whatever becomes of the rest.
+    const discard = async (): Promise<void> => reader.cancel();
+    discard().catch(() => undefined);
     const response = answer.response();
     const all = [...warnings, ...(response.warnings ?? [])];
     return all.length === 0 ? response : { ...response, warnings: all };

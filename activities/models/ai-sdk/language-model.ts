@@ -8,12 +8,15 @@ export type ProviderMetadata = Record<string, Record<string, unknown>>;
 
 /** A language model of a provider package of the AI SDK, of specification v3 or v4. */
 export interface AiSdkModel {
+  /** The version of the AI SDK's interface. */
   readonly specificationVersion: 'v3' | 'v4';
   /** The name of its provider, such as `anthropic.messages`. */
   readonly provider: string;
+  /** The id of the model at its provider. */
   readonly modelId: string;
   /** The URLs that the provider reads by itself, by media type. */
   readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
+  /** Asks the model and streams its answer. */
   doStream(
     options: CallOptions,
   ): PromiseLike<{ stream: ReadableStream<StreamPart>; response?: { headers?: Record<string, string> | undefined } | undefined }>;
@@ -21,15 +24,23 @@ export interface AiSdkModel {
 
 /** One request. */
 export interface CallOptions {
+  /** The conversation in the form of the AI SDK. */
   prompt: object[];
+  /** The most tokens of the answer. */
   maxOutputTokens?: number | undefined;
+  /** How freely the model chooses its words. */
   temperature?: number | undefined;
+  /** Text, or JSON by a schema. */
   responseFormat?: object | undefined;
+  /** The tools that the model may call. */
   tools?: object[] | undefined;
+  /** Which tools it may or must call. */
   toolChoice?: object | undefined;
   /** v4 alone. */
   reasoning?: string | undefined;
+  /** Options for one provider, by its name. */
   providerOptions?: object | undefined;
+  /** Ends the request. */
   abortSignal?: AbortSignal | undefined;
 }
 
@@ -82,30 +93,54 @@ export type AssistantPart =
   | ToolResultPart
   | (FilePart & Annotated)
   | ({ type: 'reasoning'; text: string } & Annotated)
+  /** v4 alone. */
+  | ({ type: 'reasoning-file'; mediaType: string; data: object } & Annotated)
   | ({ type: 'custom'; kind: string } & Annotated);
 
 /** A piece of an answer. A package may set any member wrongly. */
 export interface StreamPart {
+  /** The kind of the part, as the AI SDK names it. */
   type: string;
+  /** The id of the text, the reasoning or the call that it belongs to. */
   id?: unknown;
+  /** A piece of text or of arguments. */
   delta?: unknown;
+  /** The id of the call. */
   toolCallId?: unknown;
+  /** The name of the tool. */
   toolName?: unknown;
+  /** The arguments of a call as JSON text. */
   input?: unknown;
+  /** The result of a tool that the provider ran. */
   result?: unknown;
+  /** True if that result is an error. */
   isError?: unknown;
+  /** True if another result replaces it. */
   preliminary?: unknown;
+  /** True if the provider runs the tool. */
   providerExecuted?: unknown;
+  /** The kind of a part that the AI SDK does not know. */
   kind?: unknown;
+  /** The media type of a file. */
   mediaType?: unknown;
+  /** The content of a file. */
   data?: unknown;
+  /** The address of a source. */
   url?: unknown;
+  /** The title of a source. */
   title?: unknown;
+  /** The name of a file. */
   filename?: unknown;
+  /** Passages that support the text. */
   citations?: unknown;
+  /** What the provider has ignored of the request. */
   warnings?: unknown;
+  /** The tokens that the provider reports. */
   usage?: unknown;
+  /** Why the answer ended. */
   finishReason?: unknown;
+  /** What the provider says besides, by its name. */
   providerMetadata?: unknown;
+  /** The error that ended the answer. */
   error?: unknown;
 }

@@ -12,6 +12,7 @@ import type { AssistantPart, ProviderMetadata } from './language-model.ts';
  *   {t: 'text', n, m}                               the next n UTF-16 units of the text
  *   {t: 'call', i, m}                               the i-th call
  *   {t: 'file', i, m}                               the i-th file
+ *   {t: 'reasoning-file', mediaType, data, m}       a file of the reasoning, which is no part of the message: in a payload store alone
  *   {t: 'hosted-call', id, name, input, m}          a call that the provider has made by itself
  *   {t: 'hosted-result', id, name, output, isError, m}
  *   {t: 'custom', kind, m}                          a part that only its provider knows
@@ -23,6 +24,7 @@ export type Entry = { m?: ProviderMetadata } & (
   | { t: 'text'; text: string }
   | { t: 'call'; i: number }
   | { t: 'file'; i: number }
+  | { t: 'reasoning-file'; mediaType: string; data: string }
   | { t: 'hosted-call'; id: string; name: string; input: unknown }
   | { t: 'hosted-result'; id: string; name: string; output: unknown; isError?: true }
   | { t: 'custom'; kind: string }
@@ -104,9 +106,11 @@ export function restoredParts(
 /** Returns the part of an entry that is not in the content. */
 function otherPart(entry: JsonValue): AssistantPart | undefined {
   if (!isJsonObject(entry)) return undefined;
-  const { t, text, kind, id, name, input = null, output = null, isError } = entry;
+  const { t, text, kind, id, name, input = null, output = null, isError, mediaType, data } = entry;
   if (t === 'reasoning' && typeof text === 'string') return { type: 'reasoning', text };
   if (t === 'custom' && typeof kind === 'string') return { type: 'custom', kind };
+  if (t === 'reasoning-file' && typeof mediaType === 'string' && typeof data === 'string')
+    return { type: 'reasoning-file', mediaType, data: { type: 'data', data } };
   if (typeof id !== 'string' || typeof name !== 'string') return undefined;
   const call = { toolCallId: id, toolName: name };
   if (t === 'hosted-call') return { type: 'tool-call', ...call, input, providerExecuted: true };

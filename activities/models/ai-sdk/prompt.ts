@@ -131,7 +131,7 @@ class PromptBuilder {
       this.#begins = this.#messages.length;
       const restored = bare.has(event) ? undefined : restoredParts(event, this.#showCall, this.#showFile);
       if (restored === undefined) for (const item of event.content) this.#add(item, bare.has(event));
-      else this.#push({ role: 'assistant', content: restored });
+      else this.#push({ role: 'assistant', content: restored.filter(({ type }) => this.#facts.isV4 || type !== 'reasoning-file') });
     }
     this.#sendMedia();
     const first = this.#messages.findIndex(({ role }) => role !== 'system');
@@ -279,9 +279,15 @@ function mediaTypeOf(data: string): string | undefined {
   return SIGNATURES.find(([beginning]) => data.startsWith(beginning))?.[1];
 }
 
-function isTaken(urls: Record<string, RegExp[]>, mediaType: string, url: string): boolean {
+/** True if a provider reads the URL by itself. What a package says otherwise than by expressions counts for nothing. */
+function isTaken(urls: unknown, mediaType: string, url: string): boolean {
   const lower = url.toLowerCase();
-  return Object.entries(urls).some(([type, patterns]) => {
+  const known = isJsonObject(urls) ? Object.entries(urls as Record<string, unknown>) : [];
+  const expressions = known.map(([type, patterns]): [string, RegExp[]] => [
+    type,
+    Array.isArray(patterns) ? patterns.filter((one) => one instanceof RegExp) : [],
+  ]);
+  return expressions.some(([type, patterns]) => {
     const isOfType = type === '*' || mediaType.toLowerCase().startsWith(type.replace(/\*.*$/, '').toLowerCase());
     return isOfType && patterns.some((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')).test(lower));
   });

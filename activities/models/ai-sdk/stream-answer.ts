@@ -7,6 +7,7 @@ import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import type { UsageStats } from '../../../src/core/domain/usage.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
 import { AnswerFault, ReportedFault } from '../errors/error-body.ts';
+import { reportedCost } from '../openai/exchange.ts';
 import { textIn } from '../openai/message-order.ts';
 import { hostedCalls } from './hosted-tools.ts';
 import type { ProviderMetadata, StreamPart } from './language-model.ts';
@@ -26,9 +27,15 @@ const NOT_SENT_BACK: readonly unknown[] = ['anthropic.message_start'];
 /** A text, or a piece of reasoning. */
 type TextEntry = Extract<Entry, { text: string }>;
 
+/** The most characters of base64 of the files of one answer's reasoning: with its signatures they are one content of a payload store. */
+const MOST_REASONING_CHARACTERS = 3_500_000;
+
+/** The part of the context that an answer needs. It reads files where the worker has a payload store. */
+type AnswerContext = Pick<ModelCallContext, 'onDelta' | 'onUsage' | 'readFile'>;
+
 /** Puts an answer together from the parts of its stream. */
 export class StreamAnswer {
-  readonly #context: Pick<ModelCallContext, 'onDelta' | 'onUsage'>;
+  readonly #context: AnswerContext;
   readonly #layout: Entry[] = [];
   /** The texts and pieces of reasoning that have begun, by their kind and id. */
   readonly #open = new Map<string, TextEntry>();
@@ -42,7 +49,7 @@ export class StreamAnswer {
   #usage: UsageStats | null = null;
   #finishReason: FinishReason | undefined;
 
-  constructor(context: Pick<ModelCallContext, 'onDelta' | 'onUsage'>) {
+  constructor(context: AnswerContext) {
     this.#context = context;
   }
 
@@ -82,7 +89,7 @@ export class StreamAnswer {
         this.#takeFile(part);
         return;
       case 'reasoning-file':
-        this.#leaveOut(part);
+        this.#takeReasoningFile(part);
         return;
       case 'stream-start':
         if (Array.isArray(part.warnings)) this.#warnings.push(...part.warnings.map(warningText));
@@ -187,31 +194,38 @@ export class StreamAnswer {
     return { ...result, result: '' };
   }
 
-  /** Keeps a file by its data, which has another form in each specification. */
+  /** Keeps a file that is a part of the message. */
   #takeFile(part: StreamPart): void {
-    const { mediaType, data: given } = part;
-    const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
-    const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
-    if (typeof mediaType !== 'string' || typeof base64 !== 'string' || base64 === '') return this.#leaveOut(part);
+    const file = fileIn(part);
+    if (file === undefined) return this.#leaveOut(part, 'it has no data');
     this.#layout.push({ t: 'file', i: this.#files.length, ...metadata(part.providerMetadata) });
-    this.#files.push({ mediaType, data: base64 });
+    this.#files.push(file);
   }
 
-  #leaveOut({ mediaType }: StreamPart): void {
-    this.#warnings.push(
-      `A file of the model (${textIn(mediaType).slice(0, 100)}) was left out: it has no data, or belongs to its reasoning`,
-    );
+  /** Keeps a file of the reasoning, which only its provider reads, with what else that expects back: where the worker can store it. */
+  #takeReasoningFile(part: StreamPart): void {
+    const file = fileIn(part);
+    if (file === undefined) return this.#leaveOut(part, 'it has no data');
+    if (this.#context.readFile === undefined)
+      return this.#leaveOut(part, 'it belongs to its reasoning, and the worker has no payload store');
+    const kept = this.#layout.reduce((sum, entry) => sum + (entry.t === 'reasoning-file' ? entry.data.length : 0), 0);
+    if (kept + file.data.length > MOST_REASONING_CHARACTERS) return this.#leaveOut(part, 'its reasoning has too many');
+    this.#layout.push({ t: 'reasoning-file', ...file, ...metadata(part.providerMetadata) });
   }
 
-  #finish({ finishReason, usage }: StreamPart): void {
-    this.#usage = usageOf(usage);
+  #leaveOut({ mediaType }: StreamPart, why: string): void {
+    this.#warnings.push(`A file of the model (${textIn(mediaType).slice(0, 100)}) was left out: ${why}`);
+  }
+
+  #finish({ finishReason, usage, providerMetadata }: StreamPart): void {
+    this.#usage = usageOf(usage, providerMetadata);
     if (this.#usage !== null) this.#context.onUsage?.(this.#usage);
     const { unified, raw } = isJsonObject(finishReason) ? finishReason : { unified: finishReason, raw: undefined };
     const word = typeof raw === 'string' && raw !== '' ? raw : undefined;
     const isFault = word !== undefined && (finishFault(word) !== undefined || finishReasonOf(word) === 'refusal');
     // Anthropic has stopped between calls that it makes by itself, which its package takes for an end.
     const reason = isFault || word === PAUSED ? word : (FINISH_REASONS[textIn(unified)] ?? word);
-    // Packages end the stream of a broken connection in this way.
+    // Packages end the stream of a broken connection in this way. Responses of OpenAI has no word for an ordinary end, which is a `stop`.
     if (unified === 'interrupted' || reason === undefined) throw notWhole();
     this.#finishReason = unified === 'error' && !isFault ? 'error' : reason;
   }
@@ -220,6 +234,13 @@ export class StreamAnswer {
 /** Returns the error for an answer that has ended too soon. */
 export function notWhole(): AnswerFault {
   return new AnswerFault('cut', 'the answer ended before it was complete');
+}
+
+/** Returns a file by its data, which has another form in each specification; undefined if it has none. */
+function fileIn({ mediaType, data: given }: StreamPart): ModelFile | undefined {
+  const data = isJsonObject(given) && !(given instanceof Uint8Array) ? given['data'] : given;
+  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
+  return typeof mediaType !== 'string' || typeof base64 !== 'string' || base64 === '' ? undefined : { mediaType, data: base64 };
 }
 
 function hostedMark(providerExecuted: unknown): { hosted?: true } {
@@ -244,8 +265,8 @@ function warningText(given: unknown): string {
   return type === 'unsupported' && details === undefined ? `${said} is not supported` : said || 'a warning without a text';
 }
 
-function usageOf(given: unknown): UsageStats | null {
-  const { inputTokens, outputTokens } = isJsonObject(given) ? given : {};
+function usageOf(given: unknown, providerMetadata: unknown): UsageStats | null {
+  const { inputTokens, outputTokens, raw } = isJsonObject(given) ? given : {};
   const input = isJsonObject(inputTokens) ? inputTokens : {};
   const output = isJsonObject(outputTokens) ? outputTokens : {};
   const promptTokens = count(input['total']);
@@ -260,7 +281,20 @@ function usageOf(given: unknown): UsageStats | null {
     completionTokens: completion,
     totalTokens: prompt + completion,
     ...defined({ cachedTokens, cacheWriteTokens, reasoningTokens }),
+    ...costIn([raw, ...metadataOf(providerMetadata)]),
   };
+}
+
+/** Returns the metadata of each provider, and their usage. */
+function metadataOf(providerMetadata: unknown): unknown[] {
+  const all: unknown[] = isJsonObject(providerMetadata) ? Object.values(providerMetadata) : [];
+  return all.flatMap((one) => (isJsonObject(one) ? [one, one['usage']] : []));
+}
+
+/** Returns what the call has cost, in US dollars, if one of the places says it: OpenRouter, Perplexity and the gateway of Vercel do. */
+function costIn(places: readonly unknown[]): ReturnType<typeof reportedCost> {
+  const costs = places.map((place) => reportedCost(isJsonObject(place) ? place['cost'] : undefined));
+  return costs.find((cost) => Object.keys(cost).length > 0) ?? {};
 }
 
 function count(value: unknown): number | undefined {

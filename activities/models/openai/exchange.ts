@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { defined } from '../../../src/core/domain/defined.ts';
 import { isJsonObject, parsedJson } from '../../../src/core/domain/json.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model.ts';
-import type { UsageStats } from '../../../src/core/domain/usage.ts';
+import { toldCost, type UsageStats } from '../../../src/core/domain/usage.ts';
 import type { FinishReason } from '../../../src/core/domain/tool-calls.ts';
 import { finishFault, finishReasonOf } from '../../../src/model/answer-text.ts';
 import { AnswerFault } from '../errors/error-body.ts';
@@ -238,7 +238,13 @@ export function tokenUsage(reported: unknown): UsageStats | null {
     completionTokens: completion ?? 0,
     totalTokens: tokenCount(reported['total_tokens']) ?? (prompt ?? 0) + (completion ?? 0),
     ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
+    ...reportedCost(reported['cost']),
   };
+}
+
+/** Returns what a call has cost, in US dollars: OpenRouter says it as a number, Perplexity with its parts. OpenAI does not say it. */
+export function reportedCost(cost: unknown): ReturnType<typeof toldCost> {
+  return toldCost(isJsonObject(cost) ? cost['total_cost'] : cost);
 }
 
 function tokenDetail(usage: Record<string, unknown>, groups: string[], name: string): number | undefined {

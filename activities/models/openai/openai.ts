@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../src/core/domain/json.ts';
 import type {
   BatchClient,
   ConversationEvent,
+  Credential,
   DescribedRequest,
   ModelCallContext,
   ModelClient,
@@ -62,6 +63,7 @@ export interface OpenAIOptions {
   baseURL?: string;
   /** The API to use. Default: `responses` with OpenAI, `chat` (Chat Completions) with every other server. */
   api?: 'chat' | 'responses';
+  /** The id of the organisation to which calls are billed. */
   organization?: string;
   /** The longest time without data, after which a call is aborted and retried. Default 5 minutes. */
   timeout?: Duration;
@@ -196,6 +198,13 @@ class OpenAIModelClient implements ModelClient {
     // As it goes over the wire: without members that are undefined.
     const sent = JSON.parse(JSON.stringify(body)) as JsonObject;
     return { api: isChat ? 'openai.chat' : 'openai.responses', path: isChat ? '/chat/completions' : '/responses', body: sent, accounts };
+  }
+
+  credentials(): Credential[] {
+    const { apiKey } = this.#options;
+    if (isSecretReference(apiKey)) return [{ kind: 'secret', name: apiKey.name }];
+    // A function chooses among keys that only it knows, and other servers may need none.
+    return apiKey === undefined && this.#isOpenAI ? [{ kind: 'variable', name: 'OPENAI_API_KEY' }] : [];
   }
 
   async #adapted(

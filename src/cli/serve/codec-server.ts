@@ -23,7 +23,7 @@ const TOKEN_VARIABLE = 'LONGHAUL_CODEC_TOKEN';
 export const USUAL_CODEC_PORT = 8234;
 
 /** The origins of the Temporal UI of a local server. */
-const USUAL_ORIGINS = ['http://localhost:8233', 'http://127.0.0.1:8233'];
+export const USUAL_ORIGINS = ['http://localhost:8233', 'http://127.0.0.1:8233'];
 
 /** Serves `/encode` and `/decode` for the Temporal UI and CLI, until Ctrl-C. */
 export async function codecServer({ terminal, output }: CommandIo, flags: FlagsOf<typeof CODEC_SERVER>): Promise<number> {

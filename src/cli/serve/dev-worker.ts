@@ -14,7 +14,7 @@ import { chosenCodec, type ServerLocation } from '../command.ts';
 import type { CommandIo, ServerFlags } from '../define-command.ts';
 import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, type LogFlags } from '../options.ts';
-import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, workflowsFile } from './serve-agents.ts';
+import { checkNamespace, installQuietRuntime, sayBundling, serveAgents, wireProviders, workflowsFile } from './serve-agents.ts';
 import { serviceClientOptions, serviceHandler, withSink } from './serve.ts';
 
 /** The options of `longhaul dev` that concern its worker. */
@@ -34,6 +34,8 @@ export interface DevWorkerLocation {
   namespace: string;
   /** True if the session started the server. */
   startedHere: boolean;
+  /** The address of the Temporal UI, if one is known. */
+  uiUrl?: string;
   /** The path of the workflow bundle, whether or not it exists yet. Without it, the worker creates its own bundle. */
   bundleFile?: string;
 }
@@ -119,7 +121,7 @@ interface DevHttp {
 interface DevHttpOptions {
   flags: ServerFlags & { httpPort: number };
   /** The Temporal server. `startedHere`: it is that of the session. */
-  location: ServerLocation & { startedHere: boolean };
+  location: ServerLocation & { startedHere: boolean; uiUrl?: string };
   agentsModule: AgentsModule;
   graceMs: number;
 }
@@ -130,13 +132,19 @@ interface DevHttpOptions {
  */
 async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, graceMs }: DevHttpOptions): Promise<DevHttp> {
   const { signal } = io.terminal;
-  const { address, namespace, startedHere } = location;
+  const { address, namespace, startedHere, uiUrl } = location;
   // TLS settings and keys of the user's profile are for another server, not for one started here.
   const server = startedHere ? { connection: { address }, namespace } : resolveServer({ address, namespace });
   const options = { ...serviceClientOptions(io, flags, agentsModule), codec: chosenCodec(flags, io.terminal.env) };
   const client = await connectTo(server, options);
   const closing = new AbortController();
-  const handler = serviceHandler(client, io, { agentsModule, closing: closing.signal });
+  const handler = serviceHandler(client, io, {
+    agentsModule,
+    providers: await wireProviders(agentsModule),
+    studio: true,
+    closing: closing.signal,
+    ...defined({ uiUrl }),
+  });
   const opened = listenOrReport(io, handler, flags.httpPort, closing.signal);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {

@@ -6,6 +6,7 @@ import { errorMessage, UsageError } from '../../core/domain/errors.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { DevServerError, freePorts } from '../../dev-server/start-flags.ts';
 import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/dev-server.ts';
+import { STUDIO_PATH } from '../../server/studio.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type Fact, factLines, type Output } from '../output.ts';
 import { chosenCodec, encodes, findUi, resolveServerLocation } from '../command.ts';
@@ -174,7 +175,8 @@ async function work(
   const httpPort = await chosenHttpPort(io, given);
   const flags = { ...rest, ...defined({ httpPort }) };
   const { address, namespace } = server;
-  const location = { address, namespace, startedHere: server.cliPath !== undefined };
+  const uiUrl = server.uiUrl ?? (await findUi(server, io.terminal.env));
+  const location = { address, namespace, startedHere: server.cliPath !== undefined, ...defined({ uiUrl }) };
   const ready = (worker: DevWorkerReady): Promise<void> => announceSession(io, { server, codecServer, ...worker });
   if (!flags.watch) return serveDevWorker(io, { flags, location, ready });
   const { watchWorker } = await import('./watch-worker.ts');
@@ -206,7 +208,8 @@ export async function announceSession(
   const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
   codecServer.allow(uiUrl);
   const { endpoint: codecEndpoint } = codecServer;
-  const found = defined({ dbFile: server.dbFile, uiUrl, codecEndpoint, httpUrl });
+  const studioUrl = httpUrl === undefined ? undefined : `${httpUrl}${STUDIO_PATH}`;
+  const found = defined({ dbFile: server.dbFile, uiUrl, codecEndpoint, httpUrl, studioUrl });
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
   const noAgents = `none: start a worker with ${output.program} worker --agents <module>`;
   const facts: Fact[] = [
@@ -215,6 +218,7 @@ export async function announceSession(
     ['UI', uiUrl ?? 'unknown'],
     ['Codec', codecEndpoint && `${codecEndpoint}, for the UI and temporal --codec-endpoint`],
     ['HTTP', httpUrl],
+    ['Studio', studioUrl],
     ['Task queue', taskQueue],
     ['Agents', agents.length === 0 && programs.length > 0 ? undefined : agents.join(', ') || noAgents],
     ['Programs', programs.length === 0 ? undefined : programs.join(', ')],

@@ -74,6 +74,14 @@ async function defaultProviders(output: Pick<Output, 'note'>, env: NodeJS.Proces
   return { openai: openai() };
 }
 
+/** Returns the providers of the worker of a module, by which a service shows requests as they go over the wire. It sends nothing with them. */
+export async function wireProviders(agentsModule: Pick<AgentsModule, 'providers'> | undefined): Promise<Record<string, ModelClient>> {
+  if (agentsModule === undefined) return {};
+  if (agentsModule.providers !== undefined) return agentsModule.providers;
+  const { openai } = await import('../../../activities/models/openai/openai.ts');
+  return { openai: openai() };
+}
+
 /**
  * Checks within 5 s that a worker can run in the namespace, and returns the server. The worker's own connection takes
  * longer and its errors are hard to read. Throws `server_unreachable`, or the server's error for a namespace that it

@@ -11,10 +11,11 @@ import { environmentTokenSecrets } from '../../server/auth/run-tokens.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../server/index.ts';
 import { type EndingService, type HttpServer, listen, shutDown } from '../../server/node-server.ts';
 import { reportText } from '../../server/problems.ts';
+import { STUDIO_PATH } from '../../server/studio.ts';
 import { memoryStreams } from '../../streams/memory-streams.ts';
 import { streamsNotice } from '../../streams/stream-sink.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { actingPrincipal, chosenCodec, type ConnectedClient, userKeyOf, withClient } from '../command.ts';
+import { actingPrincipal, chosenCodec, type ConnectedClient, findUi, userKeyOf, withClient } from '../command.ts';
 import type { CommandIo, FlagsOf, ServerFlags } from '../define-command.ts';
 import { keysFile } from '../commands/keys.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -22,7 +23,7 @@ import { type AgentsModule, loadAgentsModule } from '../input-files.ts';
 import { flaggedLog, handlerOptions } from '../options.ts';
 import { Interruption, untilEnded } from '../terminal.ts';
 import { commandTelemetry } from './metrics-page.ts';
-import { checkNamespace, installQuietRuntime, serveAgents, workflowsFile } from './serve-agents.ts';
+import { checkNamespace, installQuietRuntime, serveAgents, wireProviders, workflowsFile } from './serve-agents.ts';
 import type { SERVE } from '../serve-commands.ts';
 
 const DEFAULT_HOST = '127.0.0.1';
@@ -49,9 +50,10 @@ export async function serve(io: CommandIo, flags: FlagsOf<typeof SERVE>): Promis
       const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
       const handler = serviceHandler(client, io, {
         agentsModule,
+        providers: await wireProviders(agentsModule),
         ...verification,
         ...handlerOptions(flags),
-        ...defined({ prefix: flags.prefix, telemetry }),
+        ...defined({ prefix: flags.prefix, telemetry, studio: flags.studio, uiUrl: await findUi(connected.server, io.terminal.env) }),
         draining: draining.signal,
         closing: closing.signal,
       });
@@ -129,7 +131,7 @@ export interface Announced {
   server: { url: string };
   /** The Temporal server that it talks to. */
   connected: { server: { address: string; namespace: string } };
-  flags: { prefix?: string };
+  flags: { prefix?: string; studio?: boolean };
   /** The kinds of credentials that it verifies, in words. */
   callers: readonly string[];
 }
@@ -151,8 +153,9 @@ export function announceService(
   const { address, namespace } = connected.server;
   const agents = agentsModule?.agents.map(({ name }) => name) ?? [];
   const programs = agentsModule?.programs.map(({ name }) => name) ?? [];
+  const studioUrl = flags.studio ? `${url}${STUDIO_PATH}` : undefined;
   if (output.json) {
-    const parts = { ...defined({ taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
+    const parts = { ...defined({ taskQueue, studioUrl }), ...(agentsModule === undefined ? {} : { agents, programs }) };
     output.printJson({ url, address, namespace, callers, ...parts });
     return;
   }
@@ -163,6 +166,7 @@ export function announceService(
   output.print(`Listening at ${url} for ${address} (namespace "${namespace}")`);
   output.print(callers.length === 0 ? 'Callers: no authentication, this machine alone' : `Callers: ${callers.join(', ')}`);
   output.print(workerLine(taskQueue, served));
+  if (studioUrl !== undefined) output.print(`Studio: ${studioUrl}`);
   const [agent = 'my-agent'] = agents;
   const header = callers.length === 0 ? '' : ` -H 'authorization: Bearer …'`;
   output.print(`\n  curl ${url}/v1/runs${header} --json '${JSON.stringify({ agent, input: '…' })}'`);
@@ -256,7 +260,6 @@ export function serviceHandler(
   return createHandler(client, {
     agents: agentsModule?.agents ?? [],
     programs: agentsModule?.programs ?? [],
-    providers: agentsModule?.providers ?? {},
     onError: (...failure) => output.note(reportText(...failure)),
     ...options,
   });

@@ -8,12 +8,17 @@ import type { StreamedResult, StreamItem } from './stream-item.ts';
 
 /** The output of a call as far as it has arrived. An event of the record replaces it. */
 export interface LiveOutput {
+  /** The id of the event that will replace this output. */
   eventId: string;
+  /** The step whose model call is running. */
   step: number;
+  /** The attempt of that call, from 1. */
   attempt: number;
   /** The call of a tool, or of a step of a program. Absent for the model call of an agent. */
   callId?: string;
+  /** The text of the answer so far. */
   text: string;
+  /** The reasoning of the model so far, if it shows any. */
   reasoning: string;
   /** The arguments of tool calls as JSON text, in the order in which they began. */
   toolInputs: { callId: string; toolName: string; text: string; hosted?: true }[];
@@ -27,12 +32,15 @@ export interface LiveOutput {
 export interface StreamView {
   /** Offset of the first of `events`. Undefined before the first event. */
   firstOffset?: number;
+  /** The recorded events, in order. */
   events: readonly Event[];
+  /** The completed steps. */
   steps: readonly StepResult[];
   /** The calls in flight. */
   live: readonly LiveOutput[];
   /** True if pieces are missing of a call that begins to show after a gap. */
   hasGap?: true;
+  /** The last status that the stream has told. */
   status?: RunStatus;
   /** Present once the run has ended. */
   result?: StreamedResult;

@@ -54,7 +54,7 @@ export function burstRequest(
       ...(jsonBytes(state) > STATE_BYTES ? {} : { state }),
     },
     returned: (record) => record,
-    failed: recordIn,
+    failed: burstRecordIn,
   };
 }
 
@@ -68,7 +68,7 @@ function burstMs(snapshot: AgentSnapshot, call: ModelCall): number {
 }
 
 /** Returns the outcomes of a burst that was lost, as far as the server has stored them. */
-function recordIn(error: unknown): BurstRecord | undefined {
+export function burstRecordIn(error: unknown): BurstRecord | undefined {
   const cause = activityCause(error);
   // No worker had begun it.
   if (cause instanceof CancelledFailure) return { entries: [], givenUp: true };

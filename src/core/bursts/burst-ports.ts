@@ -163,8 +163,8 @@ function recordUnasked(state: RunState | undefined, clock: Pick<RunPorts, 'now' 
     if (outcome?.type === 'failed') recordFailedCall(state, clock, model, outcome);
     if (outcome?.type === 'cancelled' && outcome.partial !== undefined) recordInterrupted(state, clock, model, outcome.partial);
     if (outcome?.type !== 'response') continue;
-    const { answeredBy, usage, content, failedAttempts } = outcome.response;
-    const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts });
+    const { answeredBy, usage, content, failedAttempts, hosted } = outcome.response;
+    const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts, hosted });
     // The conversation has no place for it: only its usage is recorded.
     recordEvent(state, clock, { author, content: [], ...spending, failed: { code: 'internal' } });
   }

@@ -1,4 +1,4 @@
-import { attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
+import { type AgentSnapshot, attemptsOf, type ToolSnapshot } from '../domain/agent.ts';
 import type { JsonValue } from '../domain/json.ts';
 import type { ModelCall, ModelCallOutcome, ToolInvocation, ToolOutcome } from '../kernel/ports.ts';
 
@@ -43,6 +43,11 @@ export function burstIds(seed: string): () => string {
   const first = Number.parseInt(seed.slice(-DIGITS), 16) || 0;
   let count = 0;
   return () => prefix + ((first + count++) % 16 ** DIGITS).toString(16).padStart(DIGITS, '0');
+}
+
+/** True if a run makes bursts as long as it has this agent. A model call that waits for a batch is ended by another workflow, as an activity. */
+export function makesBursts({ burst, tier }: Pick<AgentSnapshot, 'burst' | 'tier'>): boolean {
+  return burst !== undefined && tier !== 'batch';
 }
 
 /**

@@ -1,5 +1,5 @@
 import { partsOfModelName } from './model.ts';
-import { type ContentItem, isToolCall, type ToolCall } from './content.ts';
+import { type ContentItem, isToolCall, type ToolCall, writtenText } from './content.ts';
 import { defined } from './defined.ts';
 import type { JsonObject } from './json.ts';
 import type { Event } from './record.ts';
@@ -147,7 +147,7 @@ function isModelCall({ usage, failed, interrupted, caller }: Event): boolean {
 }
 
 function modelData({ content, usage, answeredBy, estimated, interrupted }: Event): JsonObject {
-  const text = content.flatMap((item) => (item.type === 'message' && typeof item.content === 'string' ? [item.content] : [])).join('');
+  const text = content.map((item) => (item.type === 'message' ? writtenText(item.content) : '')).join('');
   const calls = content.filter(isToolCall).map(({ name }) => name);
   const tokens = usage?.totalTokens ?? estimated?.totalTokens;
   return {

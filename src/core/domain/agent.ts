@@ -15,8 +15,11 @@ import type { ToolCategory } from './tool-categories.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
 export interface ToolDescription {
+  /** The name that the model calls. */
   name: string;
+  /** What the model reads of the tool. */
   description: string;
+  /** The JSON Schema of the arguments. */
   parameters: JsonObject;
   /** True: the provider is asked to enforce the schema. */
   strict: boolean;
@@ -86,14 +89,18 @@ export type ToolChoice = s.ValueOf<typeof TOOL_CHOICE>;
 export type PlainToolChoice = 'auto' | 'required' | 'none' | { tool: string };
 
 const SETTINGS_MEMBERS = {
+  /** How freely the model chooses its words, from 0 on. */
   temperature: s.optional(s.boundedNumber({ minimum: 0, maximum: 2 })),
+  /** The most tokens of an answer. */
   maxOutputTokens: s.optional(s.AT_LEAST_ONE),
   /**
    * `auto` (default): the model may call tools. `none`: it may not. `required`, or `{ tool }`: it must call a tool, or this one, in the
    * first step of a turn, and may in the others; with `every: true` it must in every step, and never answers with text.
    */
   toolChoice: s.optional(TOOL_CHOICE),
+  /** Whether the model may make several calls in one answer. */
   parallelToolCalls: s.optional(s.FLAG),
+  /** How much the model may think before it answers. */
   reasoningEffort: s.optional(s.boundedText({ minLength: 1 })),
   /**
    * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
@@ -116,6 +123,7 @@ export interface OutputSnapshot {
   schema: JsonObject;
   /** The schema that the provider is sent. */
   providerSchema: JsonObject;
+  /** The provider enforces the schema. */
   strict: boolean;
   /** The number of times that an answer which does not fit is sent back to the model before the run ends with an error. */
   maxRetries: number;
@@ -145,27 +153,35 @@ export type OwnLimits = LimitChanges & Pick<RunLimits, 'onLimit'>;
 
 /** The limits of agents and programs, by their name. */
 export interface ChildLimits {
+  /** Limits for runs of agents, by the name of the agent. */
   agents: Record<string, OwnLimits>;
+  /** Limits for runs of programs, by the name of the program. */
   programs: Record<string, OwnLimits>;
 }
 
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot extends SnapshotParts {
+  /** The version of this form: 1. */
   version: 1;
+  /** The name of the agent. */
   name: string;
   /** Describes the agent, for the document of a saved context. Absent: it has no description. */
   description?: string;
+  /** The rendered instructions. */
   instructions: string[];
   /** `provider/model`. The first one, if the agent has several. */
   model: string;
   /** The models of the agent, if it has several. Absent: `model` alone. */
   fallback?: FallbackPolicy;
+  /** The tools, as they are pinned for the run. */
   tools: ToolSnapshot[];
   /** The tools that its providers run by themselves. Absent: none. */
   hosted?: HostedTool[];
   /** False: the calls of one response run one after the other. */
   parallel: boolean;
+  /** Settings of its model calls. */
   settings: ModelSettings;
+  /** The schema of the answer. Absent if the answer is text. */
   output?: OutputSnapshot;
   /** The checks of the answer, if the agent is an `ask` with tools. */
   checks?: AnswerRules;
@@ -183,9 +199,11 @@ export interface AgentSnapshot extends SnapshotParts {
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
   onUnknownOutcome?: 'ask';
+  /** The limits that the agent sets for its runs. */
   limits: RunLimits;
   /** The limits of the descendants. Absent: the agent starts none, or has the defaults. */
   children?: ChildrenOptions;
+  /** Time limits and attempts of its model calls. */
   timing: ActivityTiming;
   /** Model calls wait for batches of their provider. Absent: they are made at once. */
   tier?: 'batch';
@@ -280,8 +298,11 @@ export function summaryModelsOf(agent: WithModels & { window?: Pick<WindowPolicy
 
 /** The wait before the second attempt, and its growth before further ones. */
 export interface Backoff {
+  /** Milliseconds before the second attempt. */
   initialMs: number;
+  /** What each further wait is multiplied by. */
   factor: number;
+  /** The longest wait in milliseconds. */
   maxMs: number;
 }
 
@@ -291,6 +312,7 @@ export interface ToolPolicy {
   timeoutMs: number;
   /** All attempts, including the first one. */
   maxAttempts: number;
+  /** How long the worker waits between attempts. */
   backoff?: Backoff;
   /** A call that may have started is never started again. Absent: calls are idempotent, and retried with the same key. */
   effect?: 'once';
@@ -376,6 +398,7 @@ const FLOW_KIND = s.oneOf('sequential', 'loop', 'parallel');
 export type FlowKind = s.ValueOf<typeof FLOW_KIND>;
 
 const FLOW_MEMBERS = {
+  /** How the agents act: one after the other, in rounds, or at once. */
   kind: FLOW_KIND,
   /** The names of the agents, in order. */
   agents: s.listOf(s.boundedText({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
@@ -462,7 +485,9 @@ export interface PinnedSkill {
 
 /** A skill of an agent, as a run is pinned to it. */
 export interface SkillSnapshot extends PinnedSkill {
+  /** The name by which the model asks for the skill. */
   name: string;
+  /** What the skill is for: the model decides by it whether to read on. */
   description: string;
   /** The names of the tools that may be called while it is active. Absent: all. */
   allowedTools?: string[];
@@ -481,13 +506,14 @@ const DOCUMENT_MEMBERS = {
   instructions: s.listOf(s.TEXT),
   /** Names of tools that the worker has for programs. */
   tools: s.listOf(ANSWER_RULES.step, { minItems: 1, uniqueItems: true }),
+  /** Settings of its model calls. */
   settings: s.optional(s.anyObject<ModelSettings>()),
   /** The JSON Schema of the answer. */
   output: s.optional(s.JSON_OBJECT),
 };
 
 /** An agent as plain data, in the input of its run: an `ask` with tools. No worker has it by its name. */
-export interface AgentDocument extends s.ObjectOf<typeof DOCUMENT_MEMBERS> {}
+export interface AgentDocument extends s.ObjectOf<typeof ANSWER_RULES>, s.ObjectOf<typeof DOCUMENT_MEMBERS> {}
 export const AGENT_DOCUMENT: s.Shape<AgentDocument> = s.closedObject(DOCUMENT_MEMBERS);
 
 /** Returns the checks that a document declares. */

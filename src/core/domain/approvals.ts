@@ -21,6 +21,7 @@ export interface ApprovalDeadline {
  * Pinned in the snapshot.
  */
 export interface ApprovalPolicy extends ApprovalDeadline {
+  /** Which calls wait: all of them, or those for which the predicate of the tool says so. */
   when: 'always' | 'predicate';
 }
 
@@ -33,10 +34,13 @@ export interface ApprovalRequirement extends ApprovalDeadline {
 }
 
 const OF_APPROVAL = {
+  /** Who waits: a call of a tool, a question to a person, or a step of a program. */
   kind: s.oneOf('tool', 'question', 'limit', 'outcome'),
+  /** The id of the call, by which `approve` and `reject` find it. */
   callId: s.TEXT,
   /** The name of the tool; `raise_limits` for a limit. */
   toolName: s.TEXT,
+  /** SHA-256 of name and arguments: a decision holds for exactly this call. */
   digest: s.described(s.TEXT, 'A decision is bound to it.'),
   /** Unique in the run, and the same in every notification about this approval. */
   key: s.TEXT,
@@ -44,7 +48,9 @@ const OF_APPROVAL = {
   step: s.NUMBER,
   /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
   at: s.optional(s.TEXT),
+  /** What happens at the deadline if nobody has decided. */
   onDeadline: s.optional(s.oneOf('approve', 'reject')),
+  /** Why the call waits, as its rule says. Absent if it gives no reason. */
   reason: s.optional(s.TEXT),
   /** For a limit: the limits that an approval sets. */
   proposal: s.optional(s.anyObject<LimitChanges>()),
@@ -102,20 +108,27 @@ export type Remember = s.ValueOf<typeof REMEMBER>;
 const DECISION_MEMBERS = {
   /** The id that the caller chose: a decision sent again with the same id is the same decision. */
   id: s.TEXT,
+  /** `approve`, `reject` or `respond`. */
   type: s.oneOf('approve', 'reject', 'respond'),
+  /** The call that was decided. */
   callId: s.TEXT,
+  /** The tool of the call. */
   toolName: s.TEXT,
+  /** SHA-256 of the name and the arguments that were shown to who decided. */
   digest: s.TEXT,
   /** For an approval: the arguments to run the call with, if they differ from the model's. */
   arguments: s.optional(s.JSON_OBJECT),
   /** For a response: the result of the call, given instead of running the tool. */
   content: s.optional(s.ANY_JSON),
+  /** Why, in the words of who decided. */
   reason: s.optional(s.TEXT),
+  /** For how long the decision also holds for further calls of the tool. */
   remember: s.optional(REMEMBER),
   /** The approver, as claimed. */
   by: s.orNull(s.TEXT),
   /** The approver, as verified by `authorize`. */
   verifiedBy: s.optional(s.TEXT),
+  /** The interface from which the decision came. */
   source: s.oneOf('update', 'signal', 'deadline', 'remembered'),
   /** ISO 8601. */
   at: s.TIMESTAMP,
@@ -131,14 +144,19 @@ export type DecidedCall = Omit<Decision, 'arguments' | 'content'>;
 const REMEMBERED_MEMBERS = {
   /** The id of the decision. */
   id: s.TEXT,
+  /** What further calls of the tool get: `approve` or `reject`. */
   type: s.oneOf('approve', 'reject'),
+  /** The tool for whose calls the decision holds. */
   toolName: s.TEXT,
   /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
   agent: s.optional(s.TEXT),
   /** The digest of the arguments, if the decision applies only to equal ones. */
   digest: s.optional(s.TEXT),
+  /** The reason that was given with the decision. */
   reason: s.optional(s.TEXT),
+  /** Who decided, as the decision says. */
   by: s.orNull(s.TEXT),
+  /** Who decided, as the service or the `authorize` hook has verified it. */
   verifiedBy: s.optional(s.TEXT),
   /** ISO 8601. */
   at: s.TIMESTAMP,
@@ -154,10 +172,13 @@ export interface RefusedRequest {
   request: string;
   /** The id that the caller chose. */
   id?: string;
+  /** The call that the refused request named. */
   callId?: string;
   /** The caller's name, as claimed. */
   by?: string;
+  /** Why it was refused. */
   code: string;
+  /** The same in words. */
   message: string;
 }
 

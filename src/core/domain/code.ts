@@ -14,8 +14,11 @@ export const MAX_TIMEOUT_SECONDS = 2_000_000;
 
 /** An executor as it is pinned for a run. The command of a `custom` executor and the function of one `inProcess` are not part of it: the worker's definition has them. */
 export interface ExecutorSnapshot {
+  /** The kind of executor: `quickjs`, `python`, `process`, `in_process` or one of your own. */
   kind: ExecutorKind;
+  /** The language of cells. */
   language: CodeLanguage;
+  /** What a cell may take: time, memory, output, calls. */
   limits: ExecutionLimits;
   /** Names of modules that code may import. */
   allowedImports: string[];
@@ -23,6 +26,7 @@ export interface ExecutorSnapshot {
 
 /** The way in which an agent runs code, as it is pinned for a run. */
 export interface CodeSnapshot {
+  /** Where cells run, with its limits. */
   executor: ExecutorSnapshot;
   /** `local`: segments run inside the workflow task. */
   tier: 'local' | 'remote';
@@ -140,6 +144,7 @@ function escapedCharacter(character: string, quote: string, language: CodeLangua
 export interface Scratchpad {
   /** The values that code has stored, by name, in the order in which their names were first stored. */
   readonly values: JsonObject;
+  /** What earlier cells have printed, in their order. */
   readonly observations: readonly string[];
   /** The approaches that failed. */
   readonly failed: readonly string[];

@@ -19,13 +19,17 @@ export const SPILLED_CONTENT: s.Shape<SpilledContent> = s.closedObject(SPILLED);
 
 /** The source of a media part: exactly one of `url`, `data` (base64), and for what a model has made, `spilled`. */
 const SOURCE = {
+  /** An address that the provider of the model can read. */
   url: s.optional(s.TEXT),
+  /** The content itself in base64. */
   data: s.optional(s.TEXT),
+  /** The media type, such as `image/png`. Required with `data`. */
   mediaType: s.optional(s.TEXT),
   /** The place of a file that a model has made: it holds the part with its data. */
   spilled: s.optional(SPILLED_CONTENT),
 };
 
+/** Where the content of a media part is: exactly one of `url`, `data`, and `spilled`. */
 export interface MediaSource extends s.ObjectOf<typeof SOURCE> {}
 
 const SIZE = s.boundedNumber({ minimum: 0 });
@@ -56,21 +60,42 @@ export type Role = s.ValueOf<typeof ROLE>;
 
 const NAME = s.boundedText({ minLength: 1 });
 
-const MESSAGE = s.closedObject({ type: s.fixed('message'), role: ROLE, content: MESSAGE_CONTENT });
+const MESSAGE = s.closedObject({
+  /** Tells messages apart from other items. */
+  type: s.fixed('message'),
+  /** Who says it. */
+  role: ROLE,
+  /** What is said: a text, or parts. */
+  content: MESSAGE_CONTENT,
+});
 
 /** A message of the conversation. Its content is text, or a list of parts if it contains media. */
 export interface Message extends s.ValueOf<typeof MESSAGE> {}
 
-const TOOL_CALL = s.closedObject({ type: s.fixed('tool_call'), toolCallId: NAME, name: NAME, arguments: s.JSON_OBJECT });
+const TOOL_CALL = s.closedObject({
+  /** Tells calls apart from other parts. */
+  type: s.fixed('tool_call'),
+  /** The id of the call, which its result names. */
+  toolCallId: NAME,
+  /** The name of the tool. */
+  name: NAME,
+  /** The arguments as JSON. */
+  arguments: s.JSON_OBJECT,
+});
 
 /** The model's request to run a tool. `arguments` is always an object. */
 export interface ToolCall extends s.ValueOf<typeof TOOL_CALL> {}
 
 const TOOL_RESULT = s.closedObject({
+  /** Tells results apart from other parts. */
   type: s.fixed('tool_result'),
+  /** The id of the call that it answers. */
   toolCallId: NAME,
+  /** The name of the tool. */
   name: NAME,
+  /** Whether the call succeeded. */
   status: s.oneOf('success', 'error'),
+  /** What the model reads. */
   content: s.ANY_LIST,
   /** The location of the whole content, if `content` is only its preview. */
   spilled: s.optional(SPILLED_CONTENT),

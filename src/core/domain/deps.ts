@@ -14,7 +14,9 @@ export type ContextOperation =
 
 /** The recorded changes that came with the result of one call. */
 export interface RecordedUpdate {
+  /** The call whose tool changed something. */
   callId: string;
+  /** The changes, in order. */
   operations: ContextOperation[];
 }
 
@@ -271,7 +273,9 @@ function wordsOf(key: string): string[] {
 
 /** A reference to a secret by its name. Code and configuration hold it instead of the value, which only the worker knows. */
 export interface SecretReference {
+  /** Tells references apart from other values. */
   readonly kind: 'longhaul.secret';
+  /** The name by which the worker finds the secret. */
   readonly name: string;
   /** Text put before the value when it is read: `Bearer ` turns a token into a header. */
   readonly prefix?: string;

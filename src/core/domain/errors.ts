@@ -239,6 +239,14 @@ export const ERROR_CODES = {
 /** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** The page that describes every error, with an anchor for each code. `npm run docs` writes it. */
+const ERRORS_PAGE = 'https://github.com/longhaul-agents/longhaul/blob/main/docs/errors.md';
+
+/** Returns the address at which an error is described. It is the `type` of problems of the HTTP service, too. */
+export function errorPage(code: ErrorCode): string {
+  return `${ERRORS_PAGE}#${code}`;
+}
+
 /** True for the codes of the table. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
@@ -246,9 +254,12 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 
 /** An error of a run or a call. Its message says what happened, names the thing in quotes, and says what to do next. */
 export class LonghaulError extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name: string = 'LonghaulError';
+  /** What went wrong: the table of errors says what each code means. */
   readonly code: ErrorCode;
 
+  /** Makes an error with a code, and the error that caused it. */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
@@ -257,9 +268,12 @@ export class LonghaulError extends Error {
 
 /** A failed model call. `retryAfterMs` is the wait that the provider asked for. */
 export class ModelCallError extends LonghaulError {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'ModelCallError';
+  /** Milliseconds that the provider asks callers to wait. */
   readonly retryAfterMs: number | undefined;
 
+  /** Makes the error of a model call. A client of a model of your own throws it. */
   constructor(code: ErrorCode, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
     super(code, message, options);
     this.retryAfterMs = options.retryAfterMs;
@@ -268,6 +282,7 @@ export class ModelCallError extends LonghaulError {
 
 /** A mistake of the developer: thrown when something is defined or called, before any effect. */
 export class UsageError extends Error {
+  /** The name of the class, which is equal in all copies of the package. */
   override readonly name = 'UsageError';
 }
 

@@ -13,6 +13,7 @@ export interface Moment {
 
 /** A tool that code may call by its name. */
 export interface CodeTool {
+  /** The name of the function in the code. */
   readonly name: string;
   /** The names of its parameters, in the order of arguments that are given by position. */
   readonly parameters: readonly string[];
@@ -20,7 +21,9 @@ export interface CodeTool {
 
 /** A call of a tool in code. */
 export interface CodeCall {
+  /** The name of the tool that the code calls. */
   readonly tool: string;
+  /** The arguments as JSON, not checked yet. */
   readonly arguments: JsonObject;
 }
 
@@ -89,13 +92,17 @@ export const EMPTYING_ERROR_KINDS: ReadonlySet<ExecutionErrorKind> = new Set(['t
 
 /** Explains why a run failed. */
 export interface ExecutionError {
+  /** Why the cell failed. */
   readonly kind: ExecutionErrorKind;
+  /** What the model reads: the error of the code, or the limit that it met. */
   readonly message: string;
 }
 
 /** A name that the code has declared: its `typeof`, and its value as JSON writes it, unless it has none or is too large. */
 export interface NamespaceEntry {
+  /** The type of the value, in the words of the language. */
   readonly type: string;
+  /** The value as JSON or as text, cut to a few hundred bytes. */
   readonly value?: JsonValue;
 }
 
@@ -107,10 +114,13 @@ export interface ExecutionResult {
   readonly isFinal: boolean;
   /** The argument of the last call of `final_answer`; null without one, and null is also a valid answer. */
   readonly finalValue: JsonValue;
+  /** Absent if the cell ended without an error. */
   readonly error: ExecutionError | null;
   /** True if the time ran out. */
   readonly timeout: boolean;
+  /** Milliseconds that the code ran, without waiting for tools. */
   readonly durationMs: number;
+  /** Bytes that the namespace has at the end. Absent if the executor cannot tell. */
   readonly memoryUsedBytes: number;
   /** The names that this run and those before it have declared; empty after a failed run. */
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;

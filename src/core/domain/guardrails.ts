@@ -8,7 +8,9 @@ export type GuardrailType = (typeof GUARDRAIL_TYPES)[number];
 
 /** A guardrail as it is pinned for a run. */
 export interface GuardrailSnapshot {
+  /** The name of the guardrail. */
   name: string;
+  /** What it checks: `input`, `output` or `tool_call`. */
   type: GuardrailType;
   /** Milliseconds that one check may take. */
   timeoutMs: number;
@@ -18,8 +20,11 @@ export interface GuardrailSnapshot {
 
 /** The guardrail that ended a run, and its message. */
 export interface GuardrailTrip {
+  /** The guardrail that tripped. */
   name: string;
+  /** What it checks: `input`, `output` or `tool_call`. */
   type: GuardrailType;
+  /** What it found, in words. */
   message: string;
 }
 
@@ -28,6 +33,7 @@ export interface GuardrailTrip {
  * and so refused it. `failed_open`: it failed as well, and let it pass.
  */
 export interface GuardrailFinding extends GuardrailTrip {
+  /** What followed from it. */
   outcome: 'tripped' | 'warned' | 'failed' | 'failed_open';
   /** The call that was checked, for a guardrail of type `tool_call`. */
   callId?: string;
@@ -37,6 +43,7 @@ export interface GuardrailFinding extends GuardrailTrip {
 export interface GuardrailSpent extends Spent {
   /** `provider/model`. */
   model: string;
+  /** The number of model calls. */
   calls: number;
 }
 
@@ -44,6 +51,7 @@ export interface GuardrailSpent extends Spent {
 export interface GuardrailReport {
   /** Findings in the order of the guardrails. Checks that passed have none. */
   findings: GuardrailFinding[];
+  /** What the model calls of the guardrails used. */
   spent?: GuardrailSpent[];
 }
 

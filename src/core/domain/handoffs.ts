@@ -98,9 +98,13 @@ export interface Branch {
   name: string;
   /** Absent if the run could not be started or read. */
   runId?: string;
+  /** How the branch ended. */
   status: RunStatus;
+  /** Its answer. */
   output: JsonValue;
+  /** Why it failed. Absent unless it failed. */
   error: string | null;
+  /** The tokens and costs of the branch. */
   usage: AggregatedUsage;
 }
 

@@ -50,7 +50,9 @@ export function hasSubject(event: HookEvent): boolean {
 }
 
 const SNAPSHOT_MEMBERS = {
+  /** The name of the hook. */
   name: s.TEXT,
+  /** The event at which it is called. */
   on: s.oneOf(...HOOK_EVENTS),
   /** The agent that has it. Absent: the worker has it, for all agents. */
   of: s.optional(s.TEXT),
@@ -115,8 +117,11 @@ export function joinedHooks(inherited: readonly HookSnapshot[], own: readonly Ho
  * `failed`: it threw, was late, did not launch or answered something else than an answer.
  */
 export interface HookRecord {
+  /** The name of the hook. */
   hook: string;
+  /** The event at which it was called. */
   on: HookEvent;
+  /** What it answered. */
   answer: 'deny' | 'modify' | 'inject' | 'ask' | 'failed';
   /** The reason of a deny or of a question, the injected text, or the error. */
   text?: string;

@@ -18,6 +18,7 @@ export const PAUSED = 'pause_turn';
 export const HOSTED_BOUNDS = { calls: 20, inputBytes: 1_000 } as const;
 
 const HOSTED_CALL_MEMBERS = {
+  /** The name of the hosted tool. */
   name: s.TEXT,
   /** The beginning of its input, as JSON. Absent: it had none. */
   input: s.optional(s.TEXT),

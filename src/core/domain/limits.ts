@@ -8,8 +8,11 @@ const OPTIONAL_LIMITS = {
   toolCalls: s.optional(s.COUNT),
   /** The number of tool calls that may start, by the name of the tool. */
   toolCallsByName: s.optional(s.recordOf(s.COUNT)),
+  /** Tokens of input. */
   inputTokens: s.optional(s.COUNT),
+  /** Tokens of output. */
   outputTokens: s.optional(s.COUNT),
+  /** Tokens of input and output together. */
   totalTokens: s.optional(s.COUNT),
   /** US dollars, by the prices of the snapshot. */
   costUsd: s.optional(s.boundedNumber({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'US dollars.' })),
@@ -58,6 +61,7 @@ export const DEFAULT_STEPS = 10;
 export interface LimitRaise {
   /** The id that the caller chose. */
   id: string;
+  /** The new values of limits that are raised. */
   limits: LimitChanges;
   /** Limits of the whole session. */
   session?: SessionLimits;
@@ -88,7 +92,9 @@ export interface LimitOptions {
   toolCalls?: number;
   /** The number of tool calls that may start, by the name of the tool. */
   toolCallsByName?: Readonly<Record<string, number>>;
+  /** Tokens of input of all model calls. */
   inputTokens?: number;
+  /** Tokens of output of all model calls. */
   outputTokens?: number;
   /** Input and output together. */
   totalTokens?: number;

@@ -8,7 +8,9 @@ export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP serve
 
 /** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {
+  /** The kind of definition that is missing. */
   kind: MissingKind;
+  /** Its name. */
   name: string;
   /** Names of that kind that the worker has, possibly not all. */
   known: string[];

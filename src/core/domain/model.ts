@@ -19,7 +19,9 @@ import type { AnswerVerdict } from './verdicts.ts';
 
 /** One entry of the conversation as a model sees it: the content of one event. */
 export interface ConversationEvent {
+  /** Who said it: the user, the agent, or a tool. */
   author: string;
+  /** What was said. */
   content: ContentItem[];
   /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
   providerItems?: JsonValue[];
@@ -38,12 +40,15 @@ export interface ModelRequest {
   model: string;
   /** Each one becomes a separate system message. */
   instructions: string[];
+  /** The conversation so far, without the instructions. */
   conversation: ConversationEvent[];
+  /** The tools that the model may call. */
   tools: ToolDescription[];
   /** Tools that the provider runs by itself. Absent: none. */
   hosted?: HostedTool[];
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
+  /** Settings of this call. */
   settings: RequestSettings;
   /**
    * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
@@ -55,12 +60,15 @@ export interface ModelRequest {
 
 /** The settings of one model call. */
 export interface RequestSettings extends Omit<ModelSettings, 'toolChoice'> {
+  /** Which tools the model may or must call. */
   toolChoice?: PlainToolChoice;
 }
 
 /** A tool call as it came from a model: any part may be missing or malformed. */
 export interface RawToolCall {
+  /** The id that the provider has given to the call. */
   id?: unknown;
+  /** The name of the tool. */
   name?: unknown;
   /** JSON text, or an object if the provider has parsed it. */
   arguments?: unknown;
@@ -68,6 +76,7 @@ export interface RawToolCall {
 
 /** A file that a model has made. */
 export interface ModelFile {
+  /** The media type, such as `image/png`. */
   mediaType: string;
   /** Base64. */
   data: string;
@@ -75,9 +84,13 @@ export interface ModelFile {
 
 /** The answer of a model, before anything in it is checked. */
 export interface ModelResponse {
+  /** The text of the answer, or its parts. */
   content: string;
+  /** The calls of tools in the answer, with their arguments as the provider sent them. */
   toolCalls: RawToolCall[];
+  /** The tokens that the provider reports. */
   usage: UsageStats | null;
+  /** Why the answer ended. */
   finishReason: FinishReason;
   /** The text with which the model refused, if the provider marks a refusal as such. */
   refusal?: string;
@@ -151,7 +164,9 @@ export interface ModelCallContext {
 
 /** The limits of a provider for the account of a call, as it names them. */
 export interface RateLimits {
+  /** Requests per minute that the provider allows. */
   requestsPerMinute?: number;
+  /** Tokens per minute that the provider allows. */
   tokensPerMinute?: number;
 }
 
@@ -172,9 +187,11 @@ export interface ModelCapabilities {
  * and is retried otherwise. `call` must not retry by itself.
  */
 export interface ModelClient {
+  /** What the model can do, as far as Longhaul has to know it. */
   readonly capabilities: ModelCapabilities;
   /** The batches of its provider, with the same access. Absent: it has none. */
   readonly batches?: BatchClient;
+  /** Makes one model call. Throws a `ModelCallError` whose code says if a retry can help. */
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
   /**
    * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
@@ -195,6 +212,16 @@ export interface ModelClient {
    * function, readers see the request alone.
    */
   describe?(request: ModelRequest, context: Pick<ModelCallContext, 'cache'>): DescribedRequest;
+  /** Returns what its calls need to be accepted, by name alone: `longhaul doctor` says which of them are missing. Absent: that is not known. */
+  credentials?(): readonly Credential[];
+}
+
+/** The name of a secret of the worker, or of an environment variable. */
+export interface Credential {
+  /** Where it is read: from the sources of secrets of the worker, or from the environment. */
+  kind: 'secret' | 'variable';
+  /** Its name there. */
+  name: string;
 }
 
 /** A request in the form of the API of its provider. */
@@ -203,6 +230,7 @@ export interface DescribedRequest {
   api: string;
   /** The path behind the base URL. */
   path: string;
+  /** The body that would be sent, without secrets. */
   body: JsonObject;
   /** The accounts whose items are in the conversation. A client that makes the call for one of them leaves out those of the others. */
   accounts: readonly string[];
@@ -212,6 +240,7 @@ export interface DescribedRequest {
 export interface BatchItem {
   /** 32 hexadecimal digits, different for every call. The provider returns it with the result. */
   id: string;
+  /** What the model is asked. */
   request: ModelRequest;
 }
 
@@ -260,6 +289,7 @@ export interface BatchClient {
    * batches is first asked for one with this key, which an earlier attempt has submitted: its calls are then not paid for twice.
    */
   submit(batch: NewBatch, context: BatchContext): Promise<string | undefined>;
+  /** Asks the provider how far a batch is. */
   status(id: string, context: BatchContext): Promise<BatchStatus>;
   /** Yields the results of a batch that has ended, in any order. */
   results(id: string, context: BatchContext): AsyncIterable<BatchResult>;

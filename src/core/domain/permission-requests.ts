@@ -14,7 +14,9 @@ export const SET_PERMISSIONS_INPUT = s.closedObject({
 export interface SetPermissionsInput extends s.ValueOf<typeof SET_PERMISSIONS_INPUT> {}
 
 export const SET_PERMISSIONS_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the request: the same id again changes nothing. */
   id: s.TEXT,
   /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
   status: s.oneOf('set', 'to_authorize', 'duplicate'),

@@ -38,6 +38,7 @@ export interface PermissionRule extends s.ObjectOf<typeof RULE> {}
 const RULES = s.listOf<PermissionRule>(s.closedObject(RULE), { maxItems: 100 });
 
 const PERMISSIONS_MEMBERS = {
+  /** What happens to calls for which no rule is written. */
   mode: s.oneOf(...PERMISSION_MODES),
   /** Calls that get an error result. */
   deny: s.optional(RULES),

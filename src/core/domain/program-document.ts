@@ -11,12 +11,15 @@ import type { Duration } from './time.ts';
  * store and look up, and the output. Names, models and scopes are taken as they are.
  */
 export interface ProgramDocument {
+  /** The version of the form of programs: 1. */
   version: 1;
+  /** The name by which runs start the program. */
   name: string;
   /** The model of every `ask` that names none: `provider/model`. */
   model?: string;
   /** The JSON Schema of the input. Absent: any object. */
   input?: JsonObject;
+  /** Its units, which run one after the other. */
   units: UnitDocument[];
   /** The output of the program, with references. Absent: the output of the last step of the last unit. */
   output?: JsonValue;
@@ -37,13 +40,16 @@ export interface ProgramDocument {
 
 /** A unit: steps with one persona, which run in order. */
 export interface UnitDocument {
+  /** The name by which references and results find the unit. */
   name: string;
   /**
    * The persona, the context and the instructions are the beginning of the system prompt of every `ask` of the unit. References in
    * them can name the input, and units that have ended when this one begins.
    */
   persona?: string;
+  /** What the steps of the unit see of the units before it. */
   context?: string;
+  /** What models of its steps read before their prompt. */
   instructions?: string | string[];
   /** Names of anchors: checks of every answer of a model in this unit. */
   anchors?: string[];
@@ -53,6 +59,7 @@ export interface UnitDocument {
   needs?: string[];
   /** The unit is skipped unless the condition holds. */
   when?: ConditionDocument;
+  /** Its steps, in order. */
   steps: StepDocument[];
 }
 
@@ -60,25 +67,39 @@ export interface UnitDocument {
 export interface ConditionDocument {
   /** A reference such as `Kind.score` or `sort.Kind.kind`. It may stand in braces. One that leads to no value does not hold. */
   of: string;
+  /** The JSON Schema that the value must fit. */
   is: JsonObject;
 }
 
 /** The kinds of steps. Each step has exactly one of them as a key. */
 export interface StepKinds {
+  /** Asks a model. */
   ask: AskDocument;
+  /** Calls a tool. */
   tool: ToolStepDocument;
+  /** Runs an agent as a child. */
   agent: AgentStepDocument;
+  /** Runs another program as a child. */
   program: ProgramStepDocument;
+  /** Asks a person. */
   human: HumanDocument;
+  /** Waits for a time. */
   sleep: SleepDocument;
+  /** Writes an entry of the memory. */
   remember: RememberDocument;
+  /** Reads entries of the memory. */
   recall: RecallDocument;
+  /** Runs several lists of steps at once. */
   parallel: ParallelDocument;
+  /** Runs the first list of steps whose condition holds. */
   branch: BranchDocument;
+  /** Runs steps for each item of a list. */
   forEach: ForEachDocument;
+  /** Runs steps until a condition holds. */
   repeat: RepeatDocument;
 }
 
+/** A kind of step of a program. */
 export type StepKind = keyof StepKinds;
 
 /** A step: its name, what it does, and how its failures and its output are handled. */
@@ -103,6 +124,7 @@ export interface StepOptions {
 
 /** The time that a step waits for a person, and the decision that is applied then. */
 export interface StepDeadlineDocument {
+  /** How long a person may take. Absent: as long as the run may. */
   deadline?: Duration;
   /** Default `reject`. */
   onDeadline?: 'approve' | 'reject';
@@ -127,6 +149,7 @@ export interface RefineDocument {
 
 /** One model call, or with `tools` the calls of a model that uses them, as a separate run. The output is the text of the answer, or the value that fits `output`. */
 export interface AskDocument {
+  /** What the model is asked. `{{…}}` are references. */
   prompt: string;
   /** Default: the model of the program. */
   model?: string;
@@ -156,27 +179,37 @@ export interface AskDocument {
 
 /** One call of a tool. Its output is what the tool returns. */
 export interface ToolStepDocument {
+  /** The name of the tool. */
   name: string;
+  /** The arguments. Texts may have references. */
   arguments?: JsonObject;
 }
 
 /** One run of an agent. Its output is that of the agent. */
 export interface AgentStepDocument {
+  /** The name of the agent. */
   name: string;
+  /** The first message to it. Texts may have references. */
   input: string;
+  /** The deps of its run. */
   deps?: JsonObject;
+  /** Limits of its run. */
   limits?: LimitOptions;
 }
 
 /** One run of another program. Its output is that of the program. */
 export interface ProgramStepDocument {
+  /** The name of the program. */
   name: string;
+  /** Its input. Texts may have references. */
   input?: JsonObject;
+  /** Limits of its run. */
   limits?: LimitOptions;
 }
 
 /** A question to a person. Its output is the answer. */
 export interface HumanDocument extends StepDeadlineDocument {
+  /** What the person is asked. `{{…}}` are references. */
   question: string;
   /** The JSON Schema of the answer. Default: a text. */
   output?: JsonObject;
@@ -190,8 +223,11 @@ export interface SleepDocument {
 
 /** Stores a value in the memory. Its output is the key. */
 export interface RememberDocument {
+  /** The key of the entry: a later one with the same key replaces it. */
   key: string;
+  /** What is remembered. */
   value: JsonValue;
+  /** Facts by which `recall` filters. */
   metadata?: JsonObject;
   /** Default: the name of the program. */
   scope?: string;
@@ -199,6 +235,7 @@ export interface RememberDocument {
 
 /** Looks values up in the memory. Its output is the list of entries, the best first. */
 export interface RecallDocument {
+  /** What is looked for. `{{…}}` are references. */
   query: string;
   /** Default 5. */
   topK?: number;
@@ -210,12 +247,15 @@ export interface RecallDocument {
 
 /** Lists of steps that run in parallel. Its output is the list of the outputs of their last steps. */
 export interface ParallelDocument {
+  /** The lists of steps that run at once, by their names. */
   branches: StepDocument[][];
 }
 
 /** The first case whose condition holds. Its output is that of the last step of the case; null if none holds. */
 export interface BranchDocument {
+  /** The cases, which are tried in their order. */
   cases: { when: ConditionDocument; steps: StepDocument[] }[];
+  /** What runs if no case holds. */
   else?: StepDocument[];
 }
 
@@ -227,14 +267,17 @@ export interface ForEachDocument {
   as?: string;
   /** The number of items that run at once. Default 8, at most 100. */
   atOnce?: number;
+  /** The steps that run for each item. */
   steps: StepDocument[];
 }
 
 /** Steps that are repeated until the condition holds. Its output is that of the last step of the last round. */
 export interface RepeatDocument {
+  /** The condition that ends it. */
   until: ConditionDocument;
   /** The most rounds. The step ends after them even if the condition does not hold. */
   atMost: number;
+  /** The steps that run each time. */
   steps: StepDocument[];
 }
 
@@ -295,9 +338,13 @@ export const ANSWER_RULES = {
   step: NAME,
   /** The names of the anchors. */
   anchors: s.optional(s.listOf(NAME)),
+  /** The type that the answer must have. */
   type: s.optional(s.TEXT),
+  /** The least confidence, from 0 to 1. */
   confidenceFloor: s.optional(s.NUMBER),
+  /** Members that the answer must have. */
   requiredFields: s.optional(s.listOf(s.TEXT)),
+  /** The least and the largest number that the answer may be. */
   range: s.optional(s.closedObject({ min: s.optional(s.NUMBER), max: s.optional(s.NUMBER) })),
   /** The program is lenient: unknown anchors are ignored, and an answer without the declared form is taken as it is. */
   lenient: s.optional(s.TRUE),

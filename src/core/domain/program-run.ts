@@ -196,19 +196,24 @@ const INPUT_MEMBERS = {
       required: ['version', 'name', 'units'],
     }),
   ),
+  /** The input of the program. */
   input: s.optional(s.JSON_OBJECT),
   ...RUN_DATA,
   /** Takes over the results of an earlier run. */
   resume: s.optional<Resume>(s.closedObject(RESUME_MEMBERS)),
   ...RUN_BOUNDS,
   ...RUN_ORIGIN,
+  /** Words by which lists find the run. */
   tags: OVERRIDES.tags,
+  /** Whether deltas are published while models answer. */
   live: OVERRIDES.live,
+  /** `batch`: model calls wait for batches of the provider. */
   tier: OVERRIDES.tier,
 };
 
 /** The input of the run of a program, the same from every client. */
-export interface ProgramInput extends s.ObjectOf<typeof INPUT_MEMBERS> {}
+export interface ProgramInput
+  extends s.ObjectOf<typeof RUN_DATA>, s.ObjectOf<typeof RUN_BOUNDS>, s.ObjectOf<typeof RUN_ORIGIN>, s.ObjectOf<typeof INPUT_MEMBERS> {}
 export const PROGRAM_INPUT: s.Shape<ProgramInput> = s.closedObject(INPUT_MEMBERS);
 
 /** Input of `readProgram`. */
@@ -332,11 +337,15 @@ export interface StepValuesAnswer {
 
 /** The result of a unit. */
 export interface UnitResult {
+  /** The name of the unit. */
   name: string;
+  /** How the unit ended. */
   status: UnitState['status'] | 'not_started';
+  /** Why it failed. Absent unless it failed. */
   error?: StepError;
   /** The reason why it was skipped. */
   reason?: string;
+  /** Milliseconds from its first step to its end. */
   durationMs?: number;
   /** The steps that have begun, in the order in which they began. Those of the items of a `forEach` that have ended are not among them. */
   steps: ProgramStepResult[];
@@ -348,8 +357,11 @@ export interface UnitResult {
 export interface ProgramStepResult {
   /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
   name: string;
+  /** The kind of the step, such as `ask` or `tool`. */
   kind: StepKind;
+  /** How the step ended. */
   status: StepState['status'];
+  /** What it returned. Absent if it failed, was skipped, or has an output that is stored elsewhere. */
   output?: JsonValue;
   /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
@@ -365,8 +377,11 @@ export interface ProgramStepResult {
   detailsCut?: true;
   /** True: the output was taken over from an earlier run. */
   reused?: true;
+  /** Why it failed. Absent unless it failed. */
   error?: StepError;
+  /** Why it was skipped. Absent unless it was. */
   reason?: string;
+  /** Milliseconds from its start to its end, with all attempts. */
   durationMs?: number;
 }
 

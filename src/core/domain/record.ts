@@ -17,11 +17,13 @@ import type { StepNote } from './verdicts.ts';
 export const EVENT_MEMBERS = {
   /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
   id: s.TEXT,
+  /** The Temporal execution that recorded it. */
   executionId: s.TEXT,
   /** ISO 8601. */
   timestamp: s.TIMESTAMP,
   /** `user`, the name of the agent, or `memory`. */
   author: s.TEXT,
+  /** The parts of the event: texts, calls, results, media. */
   content: s.listOf(CONTENT_ITEM),
   /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
   caller: s.optional(s.fixed('code')),
@@ -123,8 +125,11 @@ export type RefreshNote = { digest: string } | { failed: { code: string; message
 export interface TurnNote {
   /** 1-based. */
   number: number;
+  /** How the turn ended. */
   status: TerminalStatus;
+  /** Why it ended. */
   stopReason: StopReason;
+  /** The error of a turn that failed. */
   error?: string;
   /** The ids of accepted messages that the next turn answers. Absent if there are none. */
   unanswered?: string[];
@@ -135,12 +140,15 @@ export type MemoryNote = { entries: number } | { unavailable: string };
 
 /** The events, steps, state and result of a run. One plain object, owned by the loop. */
 export interface ExecutionContext {
+  /** The Temporal execution that was read last. */
   executionId: string;
   /** Append-only; the index of an event is its offset. */
   events: Event[];
   /** The number of steps that are complete. */
   currentStep: number;
+  /** The state that tools keep for the run. */
   state: JsonObject;
+  /** The result. Absent while the run is running. */
   finalResult: JsonValue | null;
 }
 

@@ -95,7 +95,9 @@ export interface CancelInput extends s.ValueOf<typeof CANCEL> {}
 export const INTERRUPT = s.closedObject({
   /** Interrupts only this turn. Default: the current one. */
   turn: s.optional(s.AT_LEAST_ONE),
+  /** Why, for the record. */
   reason: s.optional(s.boundedText({ maxLength: 500 })),
+  /** Who interrupts, for the record. */
   by: s.optional(BY),
 });
 
@@ -129,7 +131,9 @@ export const NEXT_TURN: s.Shape<NextTurnInput> = s.closedObject(NEXT_TURN_MEMBER
 });
 
 export const MESSAGE_RECEIPT_MEMBERS = {
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the message: the one that was given, or a new one. */
   id: s.TEXT,
   /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
   status: s.oneOf('queued', 'duplicate'),
@@ -148,9 +152,11 @@ export interface MessageReceipt extends s.ObjectOf<typeof MESSAGE_RECEIPT_MEMBER
 export const MESSAGE_RECEIPT: s.Shape<MessageReceipt> = s.object(MESSAGE_RECEIPT_MEMBERS);
 
 export const DECISION_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** `repeated`: the same decision was accepted before, and this one changes nothing. */
   status: s.oneOf('decided', 'repeated'),
+  /** The decision that holds. */
   decision: s.shape<DecidedCall>(DECISION),
 });
 
@@ -158,6 +164,7 @@ export const DECISION_RECEIPT = s.object({
 export interface DecisionReceipt extends s.ValueOf<typeof DECISION_RECEIPT> {}
 
 export const REVOKE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** False if no decision with that id applied to further calls. */
   revoked: s.FLAG,
@@ -167,8 +174,11 @@ export const REVOKE_RECEIPT = s.object({
 export interface RevokeReceipt extends s.ValueOf<typeof REVOKE_RECEIPT> {}
 
 export const RAISE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the request: the same id again changes nothing. */
   id: s.TEXT,
+  /** Whether the limits were raised, or had been by the same request. */
   status: s.oneOf('raised', 'duplicate'),
   /** The current limits. */
   limits: RUN_LIMITS,
@@ -177,12 +187,18 @@ export const RAISE_RECEIPT = s.object({
 /** Answer of the Update `raise`. */
 export interface RaiseReceipt extends s.ValueOf<typeof RAISE_RECEIPT> {}
 
-export const PAUSE_RECEIPT = s.object({ version: s.VERSION, paused: s.FLAG });
+export const PAUSE_RECEIPT = s.object({
+  /** The version of this form: 1. */
+  version: s.VERSION,
+  /** Whether the run is paused now. */
+  paused: s.FLAG,
+});
 
 /** Answer of the Updates `pause` and `resume`. */
 export interface PauseReceipt extends s.ValueOf<typeof PAUSE_RECEIPT> {}
 
 export const INTERRUPT_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** False if no such turn is running: there is nothing to interrupt. */
   interrupted: s.FLAG,
@@ -194,6 +210,7 @@ export const INTERRUPT_RECEIPT = s.object({
 export interface InterruptReceipt extends s.ValueOf<typeof INTERRUPT_RECEIPT> {}
 
 export const CLOSE_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** The number of the current turn: the session closes after it. Absent if the session was idle. */
   turn: s.optional(s.NUMBER),
@@ -203,6 +220,7 @@ export const CLOSE_RECEIPT = s.object({
 export interface CloseReceipt extends s.ValueOf<typeof CLOSE_RECEIPT> {}
 
 export const BEFORE_TURN_RECEIPT = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
   /** The number of the turn before which the agent is resolved again, or which begins with an empty conversation. */
   beforeTurn: s.NUMBER,

@@ -18,7 +18,9 @@ export type DefaultOutput = string | ContentPart[];
 
 /** The amounts that a run, or the turns of a session, have used. */
 export const SPENT_MEMBERS = {
+  /** The number of steps that the run has taken. */
   stepsUsed: s.NUMBER,
+  /** Tokens and costs of all model calls. */
   usage: AGGREGATED_USAGE,
   /** The number of calls that tools executed, whether they succeeded or not. */
   toolCallsTotal: s.NUMBER,
@@ -31,12 +33,17 @@ export const SPENT_MEMBERS = {
 };
 
 const FIELDS = {
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the run. */
   runId: s.TEXT,
+  /** The agent, or the program, that was started. */
   agentName: s.TEXT,
   /** The answer; the best partial answer if the run did not complete. */
   output: s.shape<unknown>(s.ANY_JSON),
+  /** How the run ended: `completed`, `max_iterations_reached`, `error` or `cancelled`. */
   status: TERMINAL_STATUS,
+  /** What ended it, more exactly than the status. */
   stopReason: s.shape<StopReason>(s.TEXT),
   /**
    * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
@@ -46,8 +53,11 @@ const FIELDS = {
   ...SPENT_MEMBERS,
   /** ISO 8601; null in a result that no run produced. */
   startTime: s.orNull(s.TIMESTAMP),
+  /** When it ended, as ISO 8601 in UTC. */
   endTime: s.orNull(s.TIMESTAMP),
+  /** Seconds from its start to its end, with all waiting. */
   durationSeconds: s.orNull(s.NUMBER),
+  /** The code and the message of a run that failed. */
   error: s.orNull(s.TEXT),
   /** The code of the error table, for status `error`. */
   errorCode: s.optional(s.TEXT),
@@ -92,10 +102,15 @@ export const RESULT_MEMBERS = {
   ...STEPS,
   /** The usage of the run and of all its descendants. Absent if it has started none, and for a program: it is then `usage`. */
   treeUsage: s.optional(AGGREGATED_USAGE),
+  /** True if the status is `completed`. */
   success: s.FLAG,
+  /** The output as text: of parts their texts, of an object its JSON. */
   outputText: s.TEXT,
+  /** True if the output has images, audio, video or files. */
   hasMedia: s.FLAG,
+  /** The media types of the output, each once. */
   mediaTypes: s.listOf(s.TEXT),
+  /** The limit of steps of the run. */
   maxIterations: s.described(s.NUMBER, 'The same as `limits.steps`.'),
 };
 
@@ -134,6 +149,7 @@ export interface TraceContext {
 /** A RunResult as JSON: its fields and the values derived from them. */
 export interface RunResultJson<Output = JsonValue> extends s.ObjectOf<typeof RESULT_MEMBERS>, Omit<RequestedParts, 'trace'> {
   output: Output;
+  /** The trace, if it was asked for. */
   trace?: ExecutionTraceJson;
 }
 
@@ -297,7 +313,9 @@ function beginning(text: string, length: number): string {
 
 /** A ProgramResult as JSON: its fields and the values derived from them. */
 export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
+  /** What became of each unit. */
   units: UnitResult[];
+  /** True if the units are too large for a result and some are left out: `handle.units()` has all. */
   unitsCut?: true;
 }
 
@@ -310,16 +328,19 @@ export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Out
  * and the attempts; their calls and tokens are.
  */
 export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
+  /** What became of each unit. */
   readonly units: readonly UnitResult[];
   /** True: the last units are left out, because the result would be too large. The events of the run have them. */
   readonly unitsCut: true | undefined;
 
+  /** Makes the result of a run of a program from its fields, as `client.run` does. */
   constructor(fields: RunResultFields<Output | null>, parts?: RequestedParts) {
     super(fields, parts);
     this.units = fields.units ?? [];
     this.unitsCut = fields.unitsCut;
   }
 
+  /** The name of the program. */
   get programName(): string {
     return this.agentName;
   }

@@ -6,6 +6,7 @@ import * as s from './shape.ts';
 import { CALL_FACT_MEMBERS } from './tool-calls.ts';
 
 const PINNED_MEMBERS = {
+  /** The run that has pinned the agent. */
   runId: s.TEXT,
   /** The offset that was asked for. Absent: the agent is the one that acts now. */
   offset: s.optional(s.NUMBER),
@@ -30,8 +31,11 @@ const CALL_RESULT = s.object({
 });
 
 const CALL_MEMBERS = {
+  /** The run of the call. */
   runId: s.TEXT,
+  /** The id of the call. */
   callId: s.TEXT,
+  /** The name of the tool. */
   toolName: s.TEXT,
   /** The agent whose model has made the call. */
   agentName: s.TEXT,
@@ -63,7 +67,7 @@ const CALL_MEMBERS = {
 };
 
 /** One call of a run, with everything that is recorded about it. */
-export interface CallDetails extends s.ObjectOf<typeof CALL_MEMBERS> {}
+export interface CallDetails extends s.ObjectOf<typeof CALL_FACT_MEMBERS>, s.ObjectOf<typeof CALL_MEMBERS> {}
 export const CALL_DETAILS: s.Shape<CallDetails> = s.object(CALL_MEMBERS);
 
 const TURN_MEMBERS = {
@@ -71,13 +75,17 @@ const TURN_MEMBERS = {
   turn: s.NUMBER,
   /** Absent: the turn continues. */
   status: s.optional(TERMINAL_STATUS),
+  /** Why the turn ended. Absent while it runs. */
   stopReason: s.optional(s.TEXT),
+  /** The error of a turn that failed. */
   error: s.optional(s.TEXT),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
+  /** When it ended, as ISO 8601 in UTC. Absent while it runs. */
   endTime: s.optional(s.TIMESTAMP),
   /** The offset of its first event, and the number of its events so far. */
   firstOffset: s.NUMBER,
+  /** The offsets of its first and its last event. */
   events: s.NUMBER,
   /** The number of steps that are complete. */
   steps: s.NUMBER,
@@ -95,7 +103,10 @@ export const TURN_ENTRY: s.Shape<TurnEntry> = s.object(TURN_MEMBERS);
 
 /** A page of the turns of a session, the oldest first. `next` is the first turn of the next page. */
 export interface TurnsPage {
+  /** The id of the session. */
   sessionId: string;
+  /** The turns of this page. */
   turns: TurnEntry[];
+  /** Where the next page begins. Absent on the last one. */
   next?: number;
 }

@@ -62,6 +62,7 @@ export function readTraceparent(text: string): TraceCaller | undefined {
 }
 
 const PARENT_MEMBERS = {
+  /** The run id of the parent. */
   runId: ID,
   /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
   firstRunId: s.optional(ID),
@@ -99,6 +100,7 @@ export type ParentInput = Omit<ParentRun, 'checkAt'>;
 const FROM_CALL_MEMBERS = {
   /** The id of the event of the call, and its index in the content of that event. */
   eventId: ID,
+  /** The place of the call in the content of that event. */
   index: s.COUNT,
   /** `input` is only the beginning of the input. */
   input: s.optional(s.TRUE),
@@ -120,6 +122,7 @@ const NAMED = {
 
 /** The data of a run of an agent or of a program. */
 export const RUN_DATA = {
+  /** The deps of the run. */
   deps: s.optional(s.JSON_OBJECT),
   /** The state that the run begins with. Tools change it. */
   state: s.optional(s.JSON_OBJECT),

@@ -53,6 +53,7 @@ const PRINCIPAL_NAME = s.boundedText({ minLength: 1, maxLength: 200 });
 const IDENTITY_MEMBERS = {
   /** The customer of the operator that the user belongs to. */
   tenant: s.optional(PRINCIPAL_NAME),
+  /** The user, as your service names users. */
   user: s.optional(PRINCIPAL_NAME),
 };
 
@@ -97,7 +98,9 @@ export function claimsProblem(principal: Principal | undefined): string | undefi
 const SUBJECT_MEMBERS = {
   /** The agent or the program that the run began with. */
   agentName: s.TEXT,
+  /** The tenant on whose behalf it acts. Absent without a principal. */
   tenant: s.optional(s.TEXT),
+  /** The user on whose behalf it acts. Absent without a principal. */
   user: s.optional(s.TEXT),
   /** The tags that the run was started with. */
   tags: s.optional(s.listOf(s.TEXT)),
@@ -127,7 +130,12 @@ export type NoticeCode =
   /** The conversation was changed, because the provider refuses it as it was. */
   | 'conversation_repaired';
 
-export const NOTICE = s.object({ code: s.shape<NoticeCode>(s.TEXT), message: s.TEXT });
+export const NOTICE = s.object({
+  /** What has happened. */
+  code: s.shape<NoticeCode>(s.TEXT),
+  /** The same in words. */
+  message: s.TEXT,
+});
 
 /** A fact that a person should know, although the run continues: what was left out or changed, and why. */
 export interface Notice extends s.ValueOf<typeof NOTICE> {}
@@ -147,7 +155,12 @@ export function boundNotices(notices: readonly Notice[]): Notice[] {
   return [...kept, { code: brief[kept.length]?.code ?? 'request_adapted', message: `and ${left} more` }];
 }
 
-const RANGE_MEMBERS = { from: s.NUMBER, through: s.NUMBER };
+const RANGE_MEMBERS = {
+  /** The offset of the first event that is not archived yet. */
+  from: s.NUMBER,
+  /** The offset of the last event that is being archived. */
+  through: s.NUMBER,
+};
 
 /** A range of events of a run: from the offset `from` up to, but not including, `through`. */
 export interface EventRange extends s.ObjectOf<typeof RANGE_MEMBERS> {}

@@ -99,6 +99,7 @@ export interface CloseRequest {
 }
 
 const LIMIT_REACHED = s.object({
+  /** The limit that the session has reached. */
   limit: s.shape<'turns' | 'totalTokens' | 'costUsd' | 'deadline'>(s.TEXT),
   /** For a person to read: `10 of 10 turns are used`. */
   message: s.TEXT,
@@ -108,6 +109,7 @@ const LIMIT_REACHED = s.object({
 export interface SessionLimitReached extends s.ValueOf<typeof LIMIT_REACHED> {}
 
 const VIEW_MEMBERS = {
+  /** The title. Absent until the session has one. */
   title: s.optional(s.TEXT),
   /** The number of turns that have begun. */
   turns: s.NUMBER,
@@ -115,6 +117,7 @@ const VIEW_MEMBERS = {
   turn: s.optional(s.NUMBER),
   /** The amounts of all turns; those besides this field are of the newest turn. */
   spent: s.object(SPENT_MEMBERS),
+  /** The limits of the whole session. */
   limits: SESSION_LIMIT_VALUES,
   /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
   limitReached: s.optional(LIMIT_REACHED),

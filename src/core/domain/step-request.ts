@@ -5,6 +5,7 @@ import * as s from './shape.ts';
 const UNKNOWN_PART = s.object({
   /** What the record does not hold. */
   part: s.oneOf('instructions', 'memory', 'account', 'rules', 'wire'),
+  /** Why this part of the request is not known any more. */
   reason: s.TEXT,
 });
 
@@ -16,10 +17,13 @@ const REQUEST_ITEM = s.object({
   offset: s.NUMBER,
   /** The index in the content of the event. */
   index: s.NUMBER,
+  /** Who said it: the user, the agent, or a tool. */
   author: s.TEXT,
+  /** The kind of the part. */
   type: s.oneOf('message', 'tool_call', 'tool_result'),
   /** The name of the tool, or the role of the message. */
   name: s.TEXT,
+  /** The call to which it belongs. Absent unless it is a call or a result. */
   callId: s.optional(s.TEXT),
   /** The beginning of it. */
   text: s.TEXT,
@@ -57,6 +61,7 @@ const WIRE = s.object({
   api: s.TEXT,
   /** The path behind the base URL. */
   path: s.TEXT,
+  /** The body as the provider received it, without secrets. */
   body: s.shape<JsonObject>(s.JSON_OBJECT),
 });
 
@@ -64,6 +69,7 @@ const WIRE = s.object({
 export interface WireRequest extends s.ValueOf<typeof WIRE> {}
 
 const MEMBERS = {
+  /** The run whose step it is. */
   runId: s.TEXT,
   /** 1-based. */
   step: s.NUMBER,
@@ -77,9 +83,11 @@ const MEMBERS = {
   final: s.optional(s.TRUE),
   /** The model has not answered yet. */
   open: s.optional(s.TRUE),
+  /** What the model was given. */
   request: s.anyObject<ModelRequest>(),
   /** Absent if the reader has no provider that can tell. */
   wire: s.optional(s.shape<WireRequest>(WIRE)),
+  /** What changed since the request of the step before. Absent for the first step. */
   diff: s.optional(s.shape<RequestDiff>(s.object(DIFF_MEMBERS))),
   /** The request was built from the record, by the code of the worker. */
   asOf: s.fixed('rebuilt'),

@@ -20,6 +20,7 @@ const FAILED_ATTEMPT = s.object({
 const SPAN_MEMBERS = {
   /** The same whenever the timeline is read. */
   id: s.TEXT,
+  /** What the time was spent on. */
   kind: SPAN_KIND,
   /** The name of the tool, the activity or the child run; `message` for the wait of a session for its next message. */
   name: s.TEXT,
@@ -43,7 +44,9 @@ const SPAN_MEMBERS = {
   ended: s.optional(s.oneOf('failed', 'cancelled', 'timed_out', 'terminated')),
   /** The step that it belongs to. 1-based. */
   step: s.optional(s.NUMBER),
+  /** The call that it belongs to. Absent for model calls. */
   callId: s.optional(s.TEXT),
+  /** The child that ran in it. Absent unless it is one. */
   childRunId: s.optional(s.TEXT),
   /** For a wait: the decision that ended it. */
   decision: s.optional(s.TEXT),
@@ -54,11 +57,17 @@ export interface TimelineSpan extends s.ObjectOf<typeof SPAN_MEMBERS> {}
 export const TIMELINE_SPAN: s.Shape<TimelineSpan> = s.object(SPAN_MEMBERS);
 
 const MS_MEMBERS = {
+  /** Milliseconds in model calls. */
   model: s.NUMBER,
+  /** Milliseconds in tools. */
   tool: s.NUMBER,
+  /** Milliseconds of Longhaul itself: between an answer and the next activity. */
   own: s.NUMBER,
+  /** Milliseconds for which a task waited for a worker. */
   task: s.NUMBER,
+  /** Milliseconds for which it waited for a person. */
   person: s.NUMBER,
+  /** Milliseconds for which it waited for children. */
   child: s.NUMBER,
   /** The waits for a worker of all of them. */
   queue: s.NUMBER,
@@ -70,9 +79,11 @@ const MS_MEMBERS = {
 export interface TimeByKind extends s.ObjectOf<typeof MS_MEMBERS> {}
 
 const TIMELINE_MEMBERS = {
+  /** The run. */
   runId: s.TEXT,
   /** The offset of the page: spans that began with fewer events are on pages before. */
   from: s.NUMBER,
+  /** What it did, in the order in which it began. */
   spans: s.listOf(TIMELINE_SPAN),
   /** The sums of the page: those of all pages add up. */
   ms: s.shape<TimeByKind>(s.object(MS_MEMBERS)),

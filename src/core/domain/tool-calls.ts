@@ -86,16 +86,25 @@ const FACT_MEMBERS = {
 };
 
 /** What is known of a call besides the call itself and its result: nothing before it has a record. */
-export const CALL_FACT_MEMBERS = { ...FACT_MEMBERS, durationMs: s.optional(s.orNull(s.NUMBER)) };
+export const CALL_FACT_MEMBERS = {
+  ...FACT_MEMBERS,
+  /** Milliseconds from start to end of the tool. Null: it never started, or the time is unknown. */ durationMs: s.optional(
+    s.orNull(s.NUMBER),
+  ),
+};
 
 interface CallFacts extends s.ObjectOf<typeof CALL_FACT_MEMBERS> {}
 
 const CALL_MEMBERS = {
+  /** The name of the tool. */
   toolName: s.TEXT,
+  /** The id of the call. */
   callId: s.TEXT,
+  /** The arguments with which it was called. */
   arguments: s.JSON_OBJECT,
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: s.TEXT,
+  /** True if the result is an error. */
   isError: s.FLAG,
   /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
   durationMs: s.orNull(s.NUMBER),
@@ -126,7 +135,9 @@ const STEP_MEMBERS = {
   ...ANSWER_ORIGIN_MEMBERS,
   /** The text of the model's answer, or null if it had none. */
   thought: s.orNull(s.TEXT),
+  /** The calls of the step. */
   toolCalls: s.listOf(TOOL_CALL_RECORD),
+  /** The tokens and costs of its model call. */
   usage: s.orNull(USAGE_STATS),
   /** `tool_calls` for every step with tool calls; otherwise the provider's value. */
   finishReason: s.TEXT,
@@ -141,7 +152,7 @@ const STEP_MEMBERS = {
 };
 
 /** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
-export interface StepResult extends s.ObjectOf<typeof STEP_MEMBERS> {}
+export interface StepResult extends s.ObjectOf<typeof ANSWER_ORIGIN_MEMBERS>, s.ObjectOf<typeof STEP_MEMBERS> {}
 export const STEP_RESULT: s.Shape<StepResult> = s.object(STEP_MEMBERS);
 
 /** The calls of a run: those that its tools executed, and those that did not run. */
@@ -214,6 +225,14 @@ export const FINAL_ANSWER = 'final_answer';
 
 /** The name of the tool through which the model runs code. */
 export const RUN_CODE = 'run_code';
+
+/**
+ * Returns the id of the call of `run_code` whose cell has made a call; undefined for a call of the model, which has no such id
+ * (`codeCallId`).
+ */
+export function cellOfCall(callId: string): string | undefined {
+  return /^(.+)\.[0-9]+$/.exec(callId)?.[1];
+}
 
 /**
  * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never

@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { isoTime, roundedMs } from './time.ts';
 
+/** An event of a span in the JSON of a trace. */
 export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
   /** ISO 8601. */
   timestamp: string;
@@ -8,25 +9,37 @@ export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
 
 /** A span as JSON. */
 export interface TraceSpanJson {
+  /** What the span is about, such as the name of a tool. */
   name: string;
   /** ISO 8601. */
   start_time: string;
+  /** Milliseconds from its start to its end. Null while it runs. */
   duration_ms: number;
+  /** What happened in it, in order. */
   events: TraceEventJson[];
+  /** The spans below it, in order. */
   children?: TraceSpanJson[];
+  /** Facts about it, by their names. */
   metadata?: JsonObject;
+  /** When it ended. Null while it runs. */
   end_time?: string;
 }
 
 /** A trace as JSON, with the field names of AXON. */
 export interface ExecutionTraceJson {
+  /** The agent or program that ran. */
   program_name: string;
+  /** What executed it: `temporal`, or `memory` for a test in memory. */
   backend_name: string;
   /** ISO 8601. */
   start_time: string;
+  /** Milliseconds from its start to its end. Null while it runs. */
   duration_ms: number;
+  /** The number of events in all spans. */
   total_events: number;
+  /** The spans at the top, in order. */
   spans: TraceSpanJson[];
+  /** When it ended. Null while it runs. */
   end_time?: string;
 }
 
@@ -40,15 +53,18 @@ interface ExecutionTraceFields {
 
 /** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch, and ISO 8601 in its JSON. */
 export class ExecutionTrace {
+  /** The agent or program that ran. */
   readonly programName: string;
   /** The provider of the program's model. */
   readonly backendName: string;
+  /** When it started. */
   readonly startTime: number;
   /** The time of the last event. Absent if nothing has happened yet. */
   readonly endTime: number | undefined;
   /** One span for each unit that has begun. */
   readonly spans: readonly TraceSpan[];
 
+  /** `result.trace` and `readTrace` make traces. @internal */
   constructor({ programName, backendName, startTime, endTime, spans }: ExecutionTraceFields) {
     this.programName = programName;
     this.backendName = backendName;
@@ -57,6 +73,7 @@ export class ExecutionTrace {
     this.spans = spans;
   }
 
+  /** Milliseconds from its start to its end. Absent while it runs. */
   get durationMs(): number {
     return millisecondsBetween(this.startTime, this.endTime);
   }
@@ -66,6 +83,7 @@ export class ExecutionTrace {
     return countEvents(this.spans);
   }
 
+  /** Returns the JSON form, with names in snake case. */
   toJSON(): ExecutionTraceJson {
     return {
       program_name: this.programName,
@@ -107,13 +125,17 @@ function millisecondsBetween(startTime: number, endTime: number | undefined): nu
 
 /** A span of a trace: a unit, or a block inside of it, with its events. */
 export interface TraceSpan {
+  /** What the span is about, such as the name of a tool. */
   name: string;
   /** Seconds since the epoch. */
   startTime: number;
   /** Absent while the span is open. */
   endTime?: number;
+  /** Facts about it, by their names. */
   metadata: JsonObject;
+  /** What happened in it, in order. */
   events: TraceEvent[];
+  /** The spans below it, in order. */
   children: TraceSpan[];
 }
 
@@ -182,12 +204,15 @@ export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
 /** One event of a trace. Fields that say nothing are absent. */
 export interface TraceEvent {
+  /** What has happened. */
   event_type: TraceEventType;
   /** Seconds since the epoch. */
   timestamp: number;
   /** The name of the step, with the indexes of its items and rounds: `Sum[3]`. */
   step_name?: string;
+  /** Facts about it, by their names. */
   data?: JsonObject;
+  /** Milliseconds that it took. Absent for a moment. */
   duration_ms?: number;
 }
 

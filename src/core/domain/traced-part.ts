@@ -4,7 +4,7 @@ import type { Event } from './record.ts';
 import type { RunResultFields } from './result.ts';
 import type { StopReason, TerminalStatus } from './run.ts';
 import type { TurnResultFields } from './sessions.ts';
-import type { StepResult } from './tool-calls.ts';
+import { cellOfCall, RUN_CODE, type StepResult } from './tool-calls.ts';
 import type { AggregatedUsage } from './usage.ts';
 
 /** Something that a run has waited for or done, from its beginning to its end. Milliseconds since the epoch. */
@@ -21,8 +21,20 @@ interface InTurn extends Lasting {
   turn?: number;
 }
 
+/** What code may have made: it is then below its cell. */
+interface OfCode {
+  /** The id of the call of `run_code` whose cell has made the call. Absent: the model has made it. */
+  cell?: string;
+}
+
+/** A cell of code, from the answer with the call of `run_code` to its result, with all calls that it has made. */
+export interface TracedCell extends InTurn {
+  callId: string;
+  isError: boolean;
+}
+
 /** A wait for a decision about a call. */
-export interface TracedWait extends InTurn {
+export interface TracedWait extends InTurn, OfCode {
   /** The id of the decision. */
   id: string;
   callId: string;
@@ -32,7 +44,7 @@ export interface TracedWait extends InTurn {
 }
 
 /** A call, or a step of a program, that a child has answered. */
-export interface TracedChild extends InTurn {
+export interface TracedChild extends InTurn, OfCode {
   childRunId: string;
   /** The id of the call, or the address of the step. */
   callId: string;
@@ -65,7 +77,7 @@ export interface TracedTurn extends TracedEnd {
 }
 
 /** The last attempt of a call whose worker has not answered any more: no other attempt has learnt of it. */
-export interface TracedLoss extends InTurn {
+export interface TracedLoss extends InTurn, OfCode {
   /** The id of a tool call, or the number of events of a model call. */
   call: string;
   /** Absent: a model call. */
@@ -81,6 +93,8 @@ export interface TracedPart {
   waits: TracedWait[];
   children: TracedChild[];
   turns: TracedTurn[];
+  /** Absent: none. */
+  cells?: TracedCell[];
   /** The models of the answers whose providers had lost what they had cached. */
   cachesLost?: string[];
   /** Present if the histories of the run were read. */
@@ -117,17 +131,20 @@ export function tracedPart(part: RecordedPart): TracedPart {
   const children: TracedChild[] = [];
   const turnOf = turnsOfEvents(events, turnsBegun);
   for (const [index, event] of events.entries()) {
-    const { author: agent, content, decision, given, step, timestamp } = event;
+    const { author: agent, content, caller, decision, given, step, timestamp } = event;
     if (given) continue;
     const to = Date.parse(timestamp);
     const inTurn = defined({ turn: turnOf(index) });
     for (const [place, item] of content.entries()) {
-      if (isToolCall(item)) calls.set(item.toolCallId, { at: to, place: `.${firstOffset + index}.${place}`, agent, ...inTurn });
+      if (!isToolCall(item)) continue;
+      const ofCode = caller === 'code' ? defined({ cell: cellOfCall(item.toolCallId) }) : {};
+      calls.set(item.toolCallId, { at: to, place: `.${firstOffset + index}.${place}`, agent, ...ofCode, ...inTurn });
     }
     const call = decision && calls.get(decision.callId);
     if (decision !== undefined && call !== undefined && decision.source !== 'remembered') {
       const { id, callId, toolName, type, source } = decision;
-      waits.push({ id, callId, toolName, decision: type, source, agent: call.agent, from: call.at, to, ...inTurn });
+      const { agent: maker, at: from, cell } = call;
+      waits.push({ id, callId, toolName, decision: type, source, agent: maker, from, to, ...defined({ cell }), ...inTurn });
     }
     if (step?.child !== undefined && step.startedAt !== undefined && step.type === 'attempt') {
       const { child: childRunId, at: callId, error, startedAt } = step;
@@ -137,9 +154,11 @@ export function tracedPart(part: RecordedPart): TracedPart {
   const cachesLost = events.flatMap(({ notices = [], answeredBy = model }) =>
     notices.some(({ code }) => code === 'cache_lost') ? [answeredBy] : [],
   );
+  const cells = cellsOfCalls(steps, calls);
   return {
     waits,
     children: [...children, ...childrenOfCalls(steps, calls)],
+    ...(cells.length === 0 ? {} : { cells }),
     turns: turns.map((turn) => ({ ...endOf(turn), number: turn.turn })),
     ...(cachesLost.length === 0 ? {} : { cachesLost }),
     ...(result === undefined ? {} : { end: endOf(result) }),
@@ -152,7 +171,20 @@ interface RecordedCall {
   /** The end of the id of a child that it starts: its position. */
   place: string;
   agent: string;
+  cell?: string;
   turn?: number;
+}
+
+/** Returns the cells of code that have run, of those whose beginning is known. */
+function cellsOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string, RecordedCall>): TracedCell[] {
+  return steps.flatMap(({ toolCalls }) =>
+    toolCalls.flatMap(({ callId, toolName, durationMs, timestamp, isError }): TracedCell[] => {
+      const call = calls.get(callId);
+      if (toolName !== RUN_CODE || call === undefined || durationMs === null) return [];
+      const { agent, at: from, turn } = call;
+      return [{ callId, agent, isError, from, to: Math.max(from, Date.parse(timestamp)), ...defined({ turn }) }];
+    }),
+  );
 }
 
 /** Returns the calls that children have answered, of those whose beginning is known. */
@@ -164,9 +196,11 @@ function childrenOfCalls(steps: readonly StepResult[], calls: ReadonlyMap<string
       const to = Date.parse(timestamp);
       // The id of a child ends with the position of the call that has started it, and random characters.
       const isFirst = childRunId.slice(0, childRunId.lastIndexOf('.')).endsWith(call.place);
-      const { agent, turn } = call;
+      const { agent, cell, turn } = call;
       const from = Math.round(to - durationMs);
-      return [{ childRunId, callId, toolName, agent, isError, from, to, ...(isFirst ? {} : { isLater: true }), ...defined({ turn }) }];
+      return [
+        { childRunId, callId, toolName, agent, isError, from, to, ...(isFirst ? {} : { isLater: true }), ...defined({ cell, turn }) },
+      ];
     }),
   );
 }

@@ -1,9 +1,17 @@
 import { defined } from './defined.ts';
+import type { HostedCall } from './hosted.ts';
 import type { LimitChanges } from './limits.ts';
 import { activityDetails } from './missing-definitions.ts';
 import * as s from './shape.ts';
 
-const TOKENS = { promptTokens: s.NUMBER, completionTokens: s.NUMBER, totalTokens: s.NUMBER };
+const TOKENS = {
+  /** Estimated tokens of the request. */
+  promptTokens: s.NUMBER,
+  /** Estimated tokens of the answer. */
+  completionTokens: s.NUMBER,
+  /** The sum of both. */
+  totalTokens: s.NUMBER,
+};
 
 const USAGE_MEMBERS = {
   ...TOKENS,
@@ -11,8 +19,9 @@ const USAGE_MEMBERS = {
   cachedTokens: s.optional(s.NUMBER),
   /** Tokens that the provider wrote to its cache. */
   cacheWriteTokens: s.optional(s.NUMBER),
+  /** Tokens of the answer that were reasoning. Absent if the provider does not say. */
   reasoningTokens: s.optional(s.NUMBER),
-  /** US dollars, if the price of the model is known. */
+  /** US dollars, if the provider has told them, or the price of the model is known. */
   costUsd: s.optional(s.NUMBER),
 };
 
@@ -20,7 +29,11 @@ const USAGE_MEMBERS = {
 export interface UsageStats extends s.ObjectOf<typeof USAGE_MEMBERS> {}
 export const USAGE_STATS: s.Shape<UsageStats> = s.object(USAGE_MEMBERS);
 
-const ESTIMATED_MEMBERS = { ...TOKENS, costUsd: USAGE_MEMBERS.costUsd };
+const ESTIMATED_MEMBERS = {
+  ...TOKENS,
+  /** Estimated costs in dollars. Absent if the model has no price. */
+  costUsd: USAGE_MEMBERS.costUsd,
+};
 
 /** Tokens that were estimated, because an answer was interrupted, an attempt failed, or a provider reported nothing. */
 export interface EstimatedUsage extends s.ObjectOf<typeof ESTIMATED_MEMBERS> {}
@@ -28,8 +41,11 @@ export const ESTIMATED_USAGE: s.Shape<EstimatedUsage> = s.object(ESTIMATED_MEMBE
 
 const AGGREGATED_MEMBERS = {
   ...TOKENS,
+  /** Tokens of the requests that came from a cache of the provider. */
   cachedTokens: s.NUMBER,
+  /** Tokens of the answers that were reasoning. */
   reasoningTokens: s.NUMBER,
+  /** The number of model calls. */
   llmCalls: s.NUMBER,
   /** Absent if no provider reported any. */
   cacheWriteTokens: s.optional(s.NUMBER),
@@ -48,7 +64,9 @@ export const AGGREGATED_USAGE: s.Shape<AggregatedUsage> = s.object(AGGREGATED_ME
 
 /** Cost of model calls that is not in the usage of an answer: as the provider reported it, and estimated if the provider did not. */
 export interface Spent {
+  /** Tokens and costs that the provider reported. */
   reported?: UsageStats;
+  /** Tokens and costs that are estimated, where the provider reported none. */
   estimated?: EstimatedUsage;
 }
 
@@ -107,7 +125,9 @@ export function addUsage(total: AggregatedUsage, call: UsageStats | null): Aggre
 
 /** The price of a model, in US dollars per million tokens. */
 export interface ModelPrice {
+  /** Dollars for a million tokens of input. */
   input: number;
+  /** Dollars for a million tokens of output. */
   output: number;
   /** Input tokens that the provider had cached. Default: the price of `input`. */
   cachedInput?: number;
@@ -118,32 +138,42 @@ export interface ModelPrice {
   cacheWrite?: number;
   /** The factor on all prices for a call that the provider makes in a batch. Default 0.5. */
   batch?: number;
+  /** US dollars for a thousand calls of a hosted tool, by its name: `{ web_search: 10 }`. Calls that have failed cost nothing. Default: none. */
+  hosted?: Readonly<Record<string, number>>;
 }
 
 /** The factors of a price that sets none. */
 const DEFAULT_FACTORS = { cacheWrite: 1.25, batch: 0.5 };
 
 const MILLION = 1_000_000;
+const A_THOUSAND = 1_000;
 
 /** The way in which a provider has made a call. */
 interface CallTier {
   /** True: in a batch. */
   inBatch?: boolean;
+  /** The calls that the provider has made by itself. */
+  hosted?: readonly HostedCall[];
 }
 
 /** Returns the cost of some usage in US dollars. Reasoning tokens are part of the completion, and tokens of the cache part of the prompt. */
 export function costOf(
   { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0 }: UsageStats,
   price: ModelPrice,
-  { inBatch = false }: CallTier = {},
+  { inBatch = false, hosted = [] }: CallTier = {},
 ): number {
   const { input, output, cachedInput = input, cacheWrite = DEFAULT_FACTORS.cacheWrite, batch = DEFAULT_FACTORS.batch } = price;
   const plainTokens = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens);
   const cost = plainTokens * input + cachedTokens * cachedInput + cacheWriteTokens * input * cacheWrite + completionTokens * output;
-  return (cost * (inBatch ? batch : 1)) / MILLION;
+  const ofHosted = hosted.reduce((sum, { name, isError }) => sum + (isError ? 0 : priceOfHosted(price, name)), 0);
+  return (cost * (inBatch ? batch : 1)) / MILLION + ofHosted / A_THOUSAND;
 }
 
-/** Adds the price of a model, `provider/model`, to usage, if it is known. */
+function priceOfHosted({ hosted = {} }: ModelPrice, name: string): number {
+  return Object.hasOwn(hosted, name) ? (hosted[name] ?? 0) : 0;
+}
+
+/** Adds the price of a model, `provider/model`, to usage, if it is known. What the provider itself says about the cost comes first. */
 export function priced<Usage extends UsageStats>(
   prices: Record<string, ModelPrice> | undefined,
   model: string,
@@ -151,13 +181,13 @@ export function priced<Usage extends UsageStats>(
   tier: CallTier = {},
 ): Usage {
   const price = prices?.[model];
-  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price, tier) };
+  return price === undefined || usage.costUsd !== undefined ? usage : { ...usage, costUsd: costOf(usage, price, tier) };
 }
 
 /** Returns the cost of attempts with the price of the model that made them, if it is known. */
 export function pricedSpent({ reported, estimated }: Spent, price: ModelPrice | undefined): Spent {
   const cost = <Usage extends UsageStats>(usage: Usage | undefined): Usage | undefined =>
-    usage === undefined || price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+    usage === undefined || price === undefined || usage.costUsd !== undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
   return defined({ reported: cost(reported), estimated: cost(estimated) });
 }
 
@@ -206,15 +236,7 @@ export function addSpent(one: Spent | undefined, other: Spent | undefined): Spen
 /** Reads the cost from the details of a heartbeat or a failure; undefined if they hold none. Nothing in the details is trusted. */
 export function spentIn(details: unknown): Spent | undefined {
   const claim = fieldOf(activityDetails(details), 'spent');
-  return spentOf(pricedUsage(fieldOf(claim, 'reported')), pricedUsage(fieldOf(claim, 'estimated')));
-}
-
-/** Returns usage with the cost that it came with: the attempts of a list of models are priced where they are made. */
-function pricedUsage(usage: unknown): UsageStats | undefined {
-  const costUsd = fieldOf(usage, 'costUsd');
-  const clean = cleanUsage(usage);
-  if (clean === null) return undefined;
-  return typeof costUsd === 'number' && Number.isFinite(costUsd) && costUsd >= 0 ? { ...clean, costUsd } : clean;
+  return spentOf(cleanUsage(fieldOf(claim, 'reported')) ?? undefined, cleanUsage(fieldOf(claim, 'estimated')) ?? undefined);
 }
 
 function spentOf(reported: UsageStats | undefined, estimated: UsageStats | undefined): Spent | undefined {
@@ -242,7 +264,10 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Returns token counts that can be added up: anything but a whole number of at least 0 counts as not reported. Null if none is left. */
+/**
+ * Returns token counts that can be added up: anything but a whole number of at least 0 counts as not reported. Null if none is left. Usage
+ * keeps the cost that it came with: a provider has told it, or an attempt of a list of models was priced where it was made.
+ */
 export function cleanUsage(usage: unknown): UsageStats | null {
   if (typeof usage !== 'object' || usage === null) return null;
   const fields = usage as Partial<Record<keyof UsageStats, unknown>>;
@@ -257,8 +282,21 @@ export function cleanUsage(usage: unknown): UsageStats | null {
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     totalTokens: total ?? (prompt ?? 0) + (completion ?? 0),
-    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning }),
+    ...defined({ cachedTokens: cached, cacheWriteTokens: written, reasoningTokens: reasoning, costUsd: dollarCount(fields.costUsd) }),
   };
+}
+
+/** The most dollars of one call that are believed: more is no price. */
+const MOST_DOLLARS = 1_000_000;
+
+function dollarCount(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= MOST_DOLLARS ? value + 0 : undefined;
+}
+
+/** Returns the cost of a call, in US dollars, as a field of its usage: a number, or its decimal text. Anything else is none. */
+export function toldCost(told: unknown): Pick<UsageStats, 'costUsd'> {
+  const cost = typeof told === 'string' && /^\d{1,7}(\.\d{1,20})?$/.test(told) ? Number(told) : told;
+  return defined({ costUsd: dollarCount(cost) });
 }
 
 function tokenCount(value: unknown): number | undefined {
@@ -268,7 +306,9 @@ function tokenCount(value: unknown): number | undefined {
 
 /** The amounts that the descendants of a run have used, as far as they have ended. They are no part of the usage of the run itself. */
 export interface SpentByDescendants {
+  /** Tokens and costs of their model calls. */
   usage: AggregatedUsage;
+  /** The number of calls that their tools executed. */
   toolCalls: number;
   /** The number of runs that were started. */
   runs: number;

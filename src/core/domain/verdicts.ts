@@ -18,7 +18,9 @@ export interface AnswerVerdict {
 
 /** The violations of one anchor in an answer. */
 export interface AnchorBreach {
+  /** The name of the anchor. */
   anchor: string;
+  /** Its constraints that the answer breaks. */
   violations: string[];
 }
 
@@ -48,7 +50,9 @@ export type ViolationRule =
 
 /** One rule that an answer breaks. */
 export interface Violation {
+  /** The rule that the answer breaks. */
   rule: ViolationRule;
+  /** What is wrong with the answer, in words. */
   message: string;
   /** The rule expects this of the answer. */
   expected: string;
@@ -84,12 +88,15 @@ export interface StepNote {
   status?: 'completed' | 'failed' | 'skipped';
   /** For a model call: the number of characters of the prompt and of the answer. */
   promptLength?: number;
+  /** The length of the answer in characters. */
   answerLength?: number;
   /** For a model call: the answer has a value besides its text. */
   structured?: true;
+  /** How the answer was judged. */
   verdict?: AnswerVerdict;
   /** For a model call: what the provider says about its request. */
   warnings?: string[];
+  /** Why the step failed. Absent unless it failed. */
   error?: StepError;
   /** The reason why the step was skipped. */
   reason?: string;
@@ -101,8 +108,11 @@ export interface StepNote {
 
 /** A failure of a step of a program, as plain data. */
 export interface StepError {
+  /** What failed. */
   code: ErrorCode;
+  /** The same in words. */
   message: string;
+  /** Where it failed. */
   context: StepErrorContext;
   /** For used-up attempts: the failure of the last one. */
   cause?: StepError;
@@ -128,6 +138,7 @@ export interface StepErrorContext {
 
 /** Something that the checks of an answer found: the rule of the validator, an anchor, or the form that the step declares. */
 export interface StepViolation extends Pick<Violation, 'message' | 'severity'>, Partial<Pick<Violation, 'expected' | 'actual'>> {
+  /** The rule that the answer breaks. */
   rule: Violation['rule'] | 'anchor' | 'form';
   /** The name of the anchor, for the rule `anchor`. */
   anchor?: string;
@@ -137,6 +148,7 @@ export interface StepViolation extends Pick<Violation, 'message' | 'severity'>, 
 export interface AttemptDetails {
   /** From 1. */
   attempt: number;
+  /** Whether the attempt had an answer that passed. */
   success: boolean;
   /** What the checks of its answer found, warnings included. */
   violations?: StepViolation[];

@@ -58,7 +58,9 @@ const RUNNING_CALL = s.object({
 export interface RunningCall extends s.ValueOf<typeof RUNNING_CALL> {}
 
 const POSTPONED = s.object({
+  /** The id of the call. */
   callId: s.TEXT,
+  /** The name of the tool. */
   toolName: s.TEXT,
   /** ISO 8601. */
   until: s.TIMESTAMP,
@@ -70,7 +72,9 @@ const POSTPONED = s.object({
 export interface PostponedCall extends s.ValueOf<typeof POSTPONED> {}
 
 const STATUS_MEMBERS = {
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The id of the run. */
   runId: s.TEXT,
   /** The agent that the run began with. */
   agentName: s.TEXT,
@@ -78,7 +82,9 @@ const STATUS_MEMBERS = {
   currentAgent: s.optional(s.TEXT),
   /** What an approver needs to know about the run. */
   about: RUN_SUBJECT,
+  /** What the run is doing. */
   status: RUN_STATUS,
+  /** The number of the current step, from 1. */
   currentStep: s.NUMBER,
   /** The usage of the run itself; that of a program includes its descendants that have ended. */
   usage: AGGREGATED_USAGE,
@@ -88,6 +94,7 @@ const STATUS_MEMBERS = {
   toolCallsTotal: s.NUMBER,
   /** The number of calls that did not run, by reason and name. Absent if all have run. */
   toolCallsNotRun: s.optional(CALLS_NOT_RUN),
+  /** The number of recorded events. */
   events: s.NUMBER,
   /** The number of executions of the run so far. */
   executions: s.NUMBER,
@@ -121,6 +128,11 @@ const STATUS_MEMBERS = {
   running: s.optional(s.listOf<RunningCall>(RUNNING_CALL)),
   /** ISO 8601. */
   startTime: s.TIMESTAMP,
+  /**
+   * Present while the run waits for a burst: the time of the last outcome that the run has, ISO 8601. What the calls of the burst have given since
+   * then follows at its end.
+   */
+  asOf: s.optional(s.TIMESTAMP),
 };
 
 /** Answer of the `status` query. */
@@ -147,23 +159,32 @@ export interface ApprovalsPage {
 }
 
 export const CONTEXT_PAGE = s.object({
+  /** The version of this form: 1. */
   version: s.VERSION,
+  /** The Temporal execution that has answered. */
   executionId: s.TEXT,
+  /** What the run is doing. */
   status: RUN_STATUS,
+  /** The number of the current step, from 1. */
   currentStep: s.NUMBER,
+  /** The state that tools keep for the run. */
   state: s.JSON_OBJECT,
   /** The current deps of the run. */
   deps: s.JSON_OBJECT,
+  /** The result. Absent while the run is running. */
   finalResult: s.ANY_JSON,
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: s.NUMBER,
   /** Offset of the first event of this page. */
   from: s.NUMBER,
+  /** The events of this page. */
   events: s.listOf(EVENT),
   /** The id of the first event of the page, if it is too large for any answer and the page is therefore empty. */
   nextId: s.optional(s.TEXT),
   /** The number of all events; there is a next page, at `from + events.length`, while that is less. */
   total: s.NUMBER,
+  /** As of the status. */
+  asOf: s.optional(s.TIMESTAMP),
 });
 
 /** Answer of the `context` query: the ExecutionContext, with a page of its events. */
@@ -202,4 +223,6 @@ export interface RecordPage {
   steps: StepResult[];
   /** The number of all steps. */
   totalSteps: number;
+  /** As of the status. */
+  asOf?: string;
 }

@@ -3,6 +3,7 @@ import { defined } from '../domain/defined.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { type LimitChanges, limitNumbers, type LimitReached, type RunLimits, toolLimitName } from '../domain/limits.ts';
 import type { RecordedResponse } from '../domain/model.ts';
+import type { HostedCall } from '../domain/hosted.ts';
 import type { Event } from '../domain/record.ts';
 import {
   addEstimated,
@@ -216,14 +217,16 @@ interface SpentCall {
   failedAttempts?: Spent | undefined;
   /** The provider has answered in a batch. */
   inBatch?: true | undefined;
+  /** The calls that the provider has made by itself. */
+  hosted?: readonly HostedCall[] | undefined;
 }
 
 /**
  * Adds the cost of a model call and its failed attempts to the usage of the run, and returns it for the event. Usage that the
  * provider did not report is estimated.
  */
-export function spend(state: RunState, { model, usage, answer, failedAttempts, inBatch }: SpentCall): Spending {
-  const tier = defined({ inBatch });
+export function spend(state: RunState, { model, usage, answer, failedAttempts, inBatch, hosted }: SpentCall): Spending {
+  const tier = defined({ inBatch, hosted });
   const estimated = usage === null ? priced(state.snapshot.prices, model, estimateOf(state, answer), tier) : undefined;
   const reported = usage === null ? null : priced(state.snapshot.prices, model, usage, tier);
   addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
@@ -266,9 +269,9 @@ export function recordInterrupted(
   state: RunState,
   clock: RunClock,
   model: string,
-  { id, content, usage, failedAttempts, answeredBy }: RecordedResponse,
+  { id, content, usage, failedAttempts, answeredBy, hosted }: RecordedResponse,
 ): void {
-  const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts });
+  const spending = spend(state, { model: answeredBy ?? model, usage, answer: content, failedAttempts, hosted });
   const parts = { ...defined({ answeredBy }), ...points.answerParts(state) };
   recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...parts, interrupted: true });
 }

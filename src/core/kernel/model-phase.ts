@@ -195,8 +195,8 @@ interface Responded {
 function recordResponse(state: RunState, ports: RunPorts, arrived: RecordedResponse, { final, after }: Responded): NextStep {
   const { id, content, providerItems, sources, notices, finishReason, failedAttempts, answeredBy } = arrived;
   const { model, name: author } = state.snapshot;
-  const { inBatch } = arrived;
-  const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts, inBatch });
+  const { inBatch, hosted } = arrived;
+  const spending = spend(state, { model: answeredBy ?? model, usage: arrived.usage, answer: content, failedAttempts, inBatch, hosted });
   const usage = spending.usage ?? null;
   const made = points.madeParts(state, arrived);
   const recorded = points.responseArrives(state, ports, arrived);

@@ -38,7 +38,7 @@ import {
   type TranscriptAnswer,
   type TranscriptQuestion,
 } from '../protocol.ts';
-import { approvalsPage, contextPage, page, type QueriedRun, statusView, stepsPage, turnView } from './run-views.ts';
+import { approvalsPage, asOfField, contextPage, page, type QueriedRun, statusView, stepsPage, turnView } from './run-views.ts';
 
 /**
  * One kind of query. The handlers of the workflow use it, and so does the in-memory run of tests, so that an activity gets the same
@@ -362,7 +362,7 @@ export interface RecordQuestion {
 const ANSWER_BYTES = 1_800_000;
 
 /** Answers the `record` query with events and steps of this execution. A page that would begin before them begins with the first. */
-export function recordPage({ state }: QueriedRun, question: RecordQuestion): RecordPage {
+export function recordPage({ state, burst }: QueriedRun, question: RecordQuestion): RecordPage {
   const { events = [], currentStep: counted = 0 } = state?.context ?? {};
   // A program counts its model calls, and has no steps of an agent.
   const currentStep = state?.program === undefined ? counted : 0;
@@ -381,6 +381,7 @@ export function recordPage({ state }: QueriedRun, question: RecordQuestion): Rec
     firstStep,
     steps: question.steps === false ? [] : page(steps, pageIndex(question.step) - firstStep, ANSWER_BYTES - jsonBytes(paged.events)),
     totalSteps: currentStep,
+    ...asOfField(burst),
   };
 }
 

@@ -22,9 +22,9 @@ import { isSession, limitsOf, sessionLimitReached, spentBySession, stateOf } fro
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
-  const { runId, agentName, executions, inbox, startedAt, state, principal, missing = [] } = run;
+  const { runId, agentName, executions, inbox, startedAt, state, principal, burst, missing = [] } = run;
   const waiting = childrenWaiting(inbox);
-  const facts = { agentName, executions, queued: inbox.queued, startedAt, ...defined({ state, principal }) };
+  const facts = { agentName, executions, queued: inbox.queued, startedAt, ...defined({ state, principal, burst }) };
   return {
     ...statusOfRun(runId, state?.status ?? 'running', facts),
     ...(waiting.length === 0 ? {} : { waitingChildren: [...waiting] }),
@@ -36,11 +36,13 @@ export function statusView(run: QueriedRun): StatusView {
 interface RunFacts extends Pick<QueriedRun, 'agentName' | 'executions' | 'startedAt' | 'state' | 'principal'> {
   /** The number of messages in the queue. */
   readonly queued: number;
+  /** The burst in progress. */
+  readonly burst?: Pick<NonNullable<QueriedRun['burst']>, 'begunAt'>;
 }
 
 /** Returns the status of a run without what only a worker knows. */
 export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): StatusView {
-  const { agentName, executions, queued, startedAt, state, principal } = facts;
+  const { agentName, executions, queued, startedAt, state, principal, burst } = facts;
   return {
     version: 1,
     runId,
@@ -53,7 +55,13 @@ export function statusOfRun(runId: string, status: RunStatus, facts: RunFacts): 
     executions,
     queued,
     startTime: isoTime(startedAt),
+    ...asOfField(burst),
   };
+}
+
+/** Returns the field of a view that says of when it is, if a burst is in progress: the run learns of its calls when it has ended. */
+export function asOfField(burst: RunFacts['burst']): { asOf?: string } {
+  return burst === undefined ? {} : { asOf: isoTime(burst.begunAt) };
 }
 
 /** Removes the fields that only the waiting activity needs. */
@@ -106,6 +114,7 @@ export function contextPage(run: QueriedRun, from: number): ContextPage {
     events: paged,
     ...defined({ nextId: next?.id }),
     total: firstOffset + events.length,
+    ...asOfField(run.burst),
   };
 }
 
@@ -215,8 +224,8 @@ export interface QueriedRun {
   readonly input?: string;
   /** The identity on whose behalf the run acts. Present in its first execution. */
   readonly principal?: Principal;
-  /** The burst in progress. `isCancelled`: the run, or its turn, is cancelled. */
-  readonly burst?: { readonly isCancelled: boolean };
+  /** The burst in progress, and the time at which it began, in milliseconds since the epoch. `isCancelled`: the run, or its turn, is cancelled. */
+  readonly burst?: { readonly begunAt: number; readonly isCancelled: boolean };
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

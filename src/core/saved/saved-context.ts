@@ -13,7 +13,9 @@ export const SAVED_VERSION = 1;
  * format for exchange with other systems, so its names are theirs, in snake case.
  */
 export interface SavedContext {
+  /** The version of the form: 1. */
   version: typeof SAVED_VERSION;
+  /** The conversation, in order. */
   messages: SavedMessage[];
   /** The log of tool calls: `{id, name, arguments}` each. */
   tool_calls: JsonObject[];
@@ -21,6 +23,7 @@ export interface SavedContext {
   system_prompt: string | null;
   /** The deps without functions, live objects and members whose keys suggest a credential. */
   deps: JsonObject;
+  /** What the conversation has used so far. */
   usage: SavedUsage;
   /** True if the next turn is the model's. */
   needs_response: boolean;
@@ -30,6 +33,7 @@ export interface SavedContext {
   max_iterations: number;
   /** ISO 8601. */
   started_at: string | null;
+  /** The name of the agent. Null: it has none. */
   agent_name: string | null;
   /** The description of the agent. Absent: it has none. */
   agent_description?: string;
@@ -37,6 +41,7 @@ export interface SavedContext {
 
 /** One message of a saved context. */
 export interface SavedMessage {
+  /** Who says it. */
   role: SavedRole;
   /** Text, or a list of parts; in a message of a tool, any values. Null if an assistant said nothing. */
   content: string | JsonValue[] | null;
@@ -46,6 +51,7 @@ export interface SavedMessage {
   tool_call_id: string | null;
   /** The name of the tool, in its message. */
   name: string | null;
+  /** Facts about the message, by their names. */
   metadata: JsonObject;
   /** The model's reasoning before its answer. Absent if it is not known. */
   reasoning_content?: string;
@@ -62,9 +68,13 @@ export type SavedRole = (typeof SAVED_ROLES)[number];
 export interface SavedUsage {
   /** Model calls. */
   requests: number;
+  /** The number of calls of tools. */
   tool_calls: number;
+  /** Tokens of input. */
   input_tokens: number;
+  /** Tokens of output. */
   output_tokens: number;
+  /** Tokens of input and output together. */
   total_tokens: number;
   /** Tokens that the provider wrote to its cache, as part of `input_tokens`. */
   cache_creation_input_tokens?: number;
@@ -74,9 +84,11 @@ export interface SavedUsage {
 
 /** A context to be saved. A field that is left out has the value of a context that was just created. */
 export interface ContextToSave extends Partial<Omit<SavedContext, 'version' | 'messages' | 'deps' | 'usage'>> {
+  /** The conversation, in order. */
   messages?: readonly MessageToSave[];
   /** Any value: the part that may leave is saved. */
   deps?: unknown;
+  /** What the conversation has used so far. */
   usage?: Partial<SavedUsage>;
 }
 

@@ -17,6 +17,7 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   model?: string;
   /** The schema of the input, an object. Default: any object. */
   input?: Input;
+  /** The units, which run one after the other. */
   units: readonly AnyUnit[];
   /** The output, with references to the steps of units. Default: the output of the last step of the last unit. */
   output?: JsonValue;
@@ -90,7 +91,9 @@ function problemLine({ path, message }: Problem): string {
 
 /** A step as the functions of `longhaul/program` return it. */
 export interface ProgramStep {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.step';
+  /** The step as a document. */
   readonly document: StepDocument;
   /** The definitions that it, and the steps inside it, were given. */
   readonly uses: readonly ProgramUses[];
@@ -98,8 +101,11 @@ export interface ProgramStep {
 
 /** A unit as `unit` returns it. */
 export interface ProgramUnit {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.unit';
+  /** The unit as a document. */
   readonly document: UnitDocument;
+  /** The tools, agents and programs of its steps. */
   readonly uses: readonly ProgramUses[];
 }
 

@@ -10,7 +10,9 @@ import type { AnyTool } from '../tool-definition.ts';
  * its output and of its input, as a start takes it (`GivenInput`) and as its schema parses it (`Input`).
  */
 export interface ProgramDefinition<Output = JsonValue, Input = never, GivenInput = Input> extends ProgramUses {
+  /** Tells it apart from other definitions. */
   readonly kind: 'longhaul.program';
+  /** The name by which runs start the program. */
   readonly name: string;
   /** The document, checked. */
   readonly document: ProgramDocument;
@@ -18,8 +20,11 @@ export interface ProgramDefinition<Output = JsonValue, Input = never, GivenInput
   readonly input?: z.ZodType;
   /** Returns the document. */
   toJSON(): ProgramDocument;
+  /** Only a type: what a run returns. @internal */
   readonly [OUTPUT]?: Output;
+  /** Only a type: the input as steps see it. @internal */
   readonly [INPUT]?: (input: Input) => void;
+  /** Only a type: the input as a start gives it. @internal */
   readonly [GIVEN_INPUT]?: (input: GivenInput) => void;
 }
 
@@ -30,8 +35,11 @@ declare const GIVEN_INPUT: unique symbol;
 
 /** The definitions that steps were given, also those inside of other programs. A worker with the program has them all. */
 export interface ProgramUses {
+  /** Tools that steps call. */
   readonly tools: readonly AnyTool[];
+  /** Agents that steps run. */
   readonly agents: readonly AnyAgent[];
+  /** Programs that steps run. */
   readonly programs: readonly AnyProgram[];
 }
 

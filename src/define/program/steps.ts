@@ -112,7 +112,9 @@ export function sleep(name: string, duration: Duration | `{{${string}}}`, option
 
 /** A case of `branch`. */
 export interface BranchCase {
+  /** The condition. */
   when: ConditionDocument;
+  /** The steps that run if it holds. */
   steps: readonly AnyStep[];
 }
 

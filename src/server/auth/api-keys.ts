@@ -46,19 +46,23 @@ export async function createApiKey(
 
 /** An API key as it is stored: without its secret. Times are milliseconds since the epoch. */
 export interface ApiKey {
+  /** The id of the key, which is no secret. */
   id: string;
   /** The SHA-256 of the secret, in hexadecimal. */
   secretHash: string;
   /** The purpose of the key, for people. */
   name: string;
+  /** What callers with the key may do. */
   scopes: readonly Scope[];
   /** The agents and programs that the key may start. Absent: all. */
   agents?: readonly string[];
   /** Whom the key acts for. Absent: it reaches all runs of the namespace. */
   principal?: Identity;
+  /** When it was made, as ISO 8601 in UTC. */
   createdAt: number;
   /** Absent: the key does not expire. */
   expiresAt?: number;
+  /** When it was revoked. Absent while it is valid. */
   revokedAt?: number;
 }
 

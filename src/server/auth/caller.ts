@@ -15,6 +15,7 @@ export interface Caller {
   id: string;
   /** Whom the caller acts for: it reaches the runs of that tenant and user alone. Absent: all runs of the namespace. */
   principal?: Principal;
+  /** What the caller may do. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];

@@ -229,6 +229,7 @@ export interface JwtRights {
   id?: string;
   /** Whom the caller acts for. Absent: it reaches all runs of the namespace. */
   principal?: Principal;
+  /** What callers with the token may do. */
   scopes: readonly Scope[];
   /** The agents and programs that the caller may start. Absent: all. */
   agents?: readonly string[];

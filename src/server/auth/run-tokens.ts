@@ -16,7 +16,9 @@ export interface RunTokenOptions {
   secrets: readonly string[];
 }
 
+/** What a token is asked for. */
 export interface RunTokenRequest {
+  /** The run that it opens. */
   runId: string;
   /** Default 15, at most 60. */
   minutes?: number;
@@ -24,7 +26,9 @@ export interface RunTokenRequest {
   scopes?: readonly (typeof RUN_TOKEN_SCOPES)[number][];
 }
 
+/** A token that opens one run. */
 export interface RunToken {
+  /** The token: a secret. */
   token: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;

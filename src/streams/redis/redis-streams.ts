@@ -82,6 +82,12 @@ const PING_MS = 2_000;
 /** The time in which a channel that is closed sends what waits. */
 const LAST_MS = 2_000;
 
+/** A server, as it describes itself. */
+export interface RedisServer {
+  version: string;
+  evictionPolicy: string;
+}
+
 /** The channel of a worker or a client to the streams of runs in Redis. */
 export class RedisChannel implements StreamChannel {
   readonly #settings: RedisSettings;
@@ -147,6 +153,14 @@ export class RedisChannel implements StreamChannel {
     };
     await within(PING_MS, this.#commands.ready(this.#closed.signal), late);
     await within(PING_MS, this.#commands.send(['PING']), late);
+  }
+
+  /** Returns what decides if the server is fit for streams: its version, and what it removes when its memory is full. */
+  async server(): Promise<RedisServer> {
+    await this.health();
+    const info = replyText(await this.#commands.send(['INFO']));
+    const fieldOf = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+    return { version: fieldOf('redis_version'), evictionPolicy: fieldOf('maxmemory_policy') };
   }
 
   close(): Promise<void> {

@@ -14,6 +14,7 @@ import {
 } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/decision-requests.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
+import { makesBursts } from '../../core/bursts/burst.ts';
 import { type BurstingPorts, burstPorts } from '../../core/bursts/burst-ports.ts';
 import type { EndedBurst } from '../../core/bursts/recorded-burst.ts';
 import type { AgentSnapshot } from '../../core/domain/agent.ts';
@@ -69,7 +70,7 @@ export class MemoryRun {
   snapshot?: AgentSnapshot;
   state?: RunState;
   result?: RunResultFields;
-  burst?: { readonly isCancelled: boolean; cancel: () => void };
+  burst?: { readonly begunAt: number; readonly isCancelled: boolean; cancel: () => void };
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
@@ -188,7 +189,7 @@ export class MemoryRun {
     };
     return burstPorts(ports, {
       state: () => this.state,
-      make: (call) => (run.snapshot.burst === undefined ? undefined : run.#makeBurst(call, isCancelled)),
+      make: (call) => (makesBursts(run.snapshot) ? run.#makeBurst(call, isCancelled) : undefined),
       continueModelCall: (call, begun) =>
         this.#perform(afterAttempts(interruptibleRequest(modelRequest(run, call), isCancelled), begun, time.now())),
       continueTool: (invocation, begun) => this.#perform(afterAttempts(toolRequest(run, invocation), begun, time.now())),
@@ -207,6 +208,7 @@ export class MemoryRun {
     const request = burstRequest(Object.assign(this, { state, snapshot }), call, { seed, now: begunAt, loop: loopDigest() });
     const { ended, cancel } = this.#parts.activities.begin(request);
     this.burst = {
+      begunAt,
       cancel,
       get isCancelled() {
         return isCancelled();

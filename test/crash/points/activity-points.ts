@@ -1,7 +1,9 @@
 import { activityInfo } from '@temporalio/activity';
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, NativeConnection } from '@temporalio/worker';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { activityPoint, executionName, ofTopRun } from './points.ts';
+import { ACTIVITIES } from '../../../src/core/protocol.ts';
+import { withAroundCalls } from '../../../activities/bursts/around-calls.ts';
+import { activityPoint, executionName, ofTopRun, storedPoint } from './points.ts';
 
 /** The execution of an activity, by the run at the top and the point at which that has read its result. */
 interface Execution {
@@ -25,14 +27,34 @@ export function activityPoints(reached: (workflowId: string, point: string) => v
       async execute(input, next) {
         const { activityType, workflowExecution } = activityInfo();
         const workflowId = workflowExecution?.workflowId ?? '';
-        const execution = executionName(activityType, input.args[0]);
-        const { runId, point: told } = ofTopRun(workflowId, activityPoint('told', execution));
-        reached(workflowId, activityPoint('before', execution));
-        const movesOn = (): void => reached(workflowId, activityPoint('between', execution));
-        const output: unknown = await executions.run({ runId, told, movesOn }, () => next(input));
-        reached(workflowId, activityPoint('after', execution));
-        return output;
+        const around = async (name: string, given: unknown, act: () => Promise<unknown>): Promise<unknown> => {
+          const execution = executionName(name, given);
+          const { runId, point: told } = ofTopRun(workflowId, activityPoint('told', execution));
+          reached(workflowId, activityPoint('before', execution));
+          const movesOn = (): void => reached(workflowId, activityPoint('between', execution));
+          const output = await executions.run({ runId, told, movesOn }, act);
+          reached(workflowId, activityPoint('after', execution));
+          return output;
+        };
+        const work = (): Promise<unknown> => around(activityType, input.args[0], () => next(input));
+        if (activityType !== ACTIVITIES.runBurst) return work();
+        return withAroundCalls((call, make) => around(call.name, call.input, make), work);
       },
     },
   });
+}
+
+/**
+ * Reports the checkpoints of bursts as soon as the server has acknowledged one: a worker that is killed then has lost the acknowledgement of
+ * what the server has.
+ */
+export function watchCheckpoints({ workflowService }: NativeConnection, reached: (workflowId: string, point: string) => void): void {
+  const record = workflowService.recordActivityTaskHeartbeat.bind(workflowService);
+  const recordAndReport = async (request: Parameters<typeof record>[0]): Promise<Awaited<ReturnType<typeof record>>> => {
+    const answer = await record(request);
+    const stored = storedPoint(request.details?.payloads?.[0]?.data ?? new Uint8Array());
+    if (stored !== undefined) reached(activityInfo().workflowExecution?.workflowId ?? '', stored);
+    return answer;
+  };
+  Object.assign(workflowService, { recordActivityTaskHeartbeat: recordAndReport });
 }

@@ -34,6 +34,20 @@ export function activityPoint(moment: Moment, execution: string): string {
   return `${moment} ${execution}`;
 }
 
+const STORED = 'stored ';
+
+/** The server has stored the outcomes of a burst up to one of them, and its worker does not know it yet. Undefined without outcomes. */
+export function storedPoint(details: Uint8Array): string | undefined {
+  const { record } = JSON.parse(new TextDecoder().decode(details)) as { record?: { entries: { key: string }[] } };
+  const last = record?.entries.at(-1)?.key;
+  return last === undefined ? undefined : `${STORED}${last}`;
+}
+
+/** True for the point of a checkpoint. */
+export function isStored(point: string): boolean {
+  return point.startsWith(STORED);
+}
+
 /** The workflow task that accepts an Update. Messages have ids of their own. */
 export function updatePoint(name: string, input: unknown): string {
   const { id } = (input ?? {}) as { id?: string };

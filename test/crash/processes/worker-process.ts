@@ -5,8 +5,9 @@ import { coderAgent } from '../code/coder-agent.ts';
 import { coderModel } from '../code/coder-model.ts';
 import { answerRequests, readSetting, reply } from '../../processes/program.ts';
 import { quietRuntime } from '../../processes/quiet-runtime.ts';
-import { activityPoints, currentExecution } from '../points/activity-points.ts';
+import { activityPoints, currentExecution, watchCheckpoints } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
+import { failingModels, steadfast } from '../fallback/outages.ts';
 import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-testbed.ts';
@@ -14,7 +15,7 @@ import { CrashTrigger } from '../points/crash-trigger.ts';
 import { attendant } from '../session/conversation.ts';
 import { attendantModel } from '../session/attendant-model.ts';
 import { Ledger } from './ledger.ts';
-import { referenceAgent } from '../reference/reference-agent.ts';
+import { burstingAgent, referenceAgent } from '../reference/reference-agent.ts';
 import { referenceModel } from '../reference/reference-model.ts';
 import { delegation } from '../tree/delegation.ts';
 import { delegationModel } from '../tree/delegation-model.ts';
@@ -41,13 +42,17 @@ function asked(): void {
 
 if (setting.collector !== undefined) process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = setting.collector;
 
+const connection = await NativeConnection.connect({ address: setting.address });
+watchCheckpoints(connection, reached);
 const worker = await createWorker({
   ...(setting.collector === undefined ? {} : { telemetry: await telemetry({ meterProvider: prometheusMetrics() }) }),
   agents: [
     referenceAgent(ledger, setting.onceTimeoutMs),
+    burstingAgent(ledger, setting.onceTimeoutMs),
     coderAgent(ledger, setting.onceTimeoutMs),
     delegation((act) => ledger.act(act)),
     attendant((act) => ledger.act(act)),
+    steadfast((act) => ledger.act(act)),
   ],
   programs: [errand((act) => ledger.act(act))],
   providers: {
@@ -56,9 +61,10 @@ const worker = await createWorker({
     errand: errandModel(asked),
     delegation: delegationModel(asked),
     attendant: attendantModel(asked),
+    outages: failingModels({ asked, movesOn: () => currentExecution()?.movesOn() }),
   },
   memory: fileMemory({ file: setting.memory }),
-  connection: await NativeConnection.connect({ address: setting.address }),
+  connection,
   namespace: setting.namespace,
   taskQueue: setting.taskQueue,
   heartbeatEvery: setting.heartbeatMs,

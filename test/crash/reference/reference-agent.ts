@@ -10,6 +10,9 @@ import { effectOf } from './reference-script.ts';
 const deps = z.object({ customer: z.string(), rank: z.string(), visits: z.array(z.string()).optional() });
 type Deps = z.output<typeof deps>;
 
+/** The name of the same agent in bursts. */
+export const BURSTING = 'quick_clerk';
+
 const SCALES = fileURLToPath(new URL('scales-server.ts', import.meta.url));
 
 /** The name of the agent whose runs are disturbed. */
@@ -17,6 +20,12 @@ export const AGENT = 'clerk';
 
 /** A machine that is busy with crashes may miss more heartbeats than the one of the killed process. */
 const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
+
+/** How an agent makes its steps, with its name. */
+interface Pace {
+  name: string;
+  burst?: { steps: number; seconds: number };
+}
 
 /** Options in which a tool of the agent differs from the others. */
 interface Special extends ToolPolicyOptions<Deps> {
@@ -28,7 +37,7 @@ interface Special extends ToolPolicyOptions<Deps> {
  * The agent of the reference run: tools of every kind, each of which records its effect in the ledger. `onceTimeoutMs`: the
  * time without a heartbeat after which a call with effect `once` is given up.
  */
-export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent {
+export function referenceAgent(ledger: Ledger, onceTimeoutMs: number, pace: Pace = { name: AGENT }): AnyAgent {
   const tool = (name: string, { gives = () => `${name}: done`, ...special }: Special = {}) =>
     defineTool({
       name,
@@ -45,7 +54,7 @@ export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent 
   const charged = 'charge: done';
   const update = contextUpdate<Deps>().set('rank', 'gold').append('visits', 'today');
   return defineAgent({
-    name: AGENT,
+    ...pace,
     // The first one never answers. Later calls of the turn go to the second one at once.
     model: [`reference/${ABSENT}`, 'reference/clerk'],
     fallback: { coolDown: 0 },
@@ -64,4 +73,9 @@ export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent 
     ],
     mcp: [mcpServer({ name: 'scales', command: process.execPath, args: [SCALES, ledger.path], ...TRIED_OFTEN })],
   });
+}
+
+/** The reference agent in bursts: each has as many steps as the calls that it may make let it have. */
+export function burstingAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent {
+  return referenceAgent(ledger, onceTimeoutMs, { name: BURSTING, burst: { steps: 16, seconds: 60 } });
 }

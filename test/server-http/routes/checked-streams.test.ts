@@ -52,7 +52,9 @@ test('a problem at the end of a stream is checked as a problem', async () => {
     throw new LonghaulError('run_terminated', 'Run "r" was terminated');
   }
   const handler = await checkedHandler(clientWithRun({ stream: terminated }));
-  expect(await (await send(handler, 'GET', '/v1/runs/r/stream')).text()).toContain('event: problem\ndata: {"type":"urn:longhaul:problem:');
+  expect(await (await send(handler, 'GET', '/v1/runs/r/stream')).text()).toContain(
+    'event: problem\ndata: {"type":"https://github.com/longhaul-agents/longhaul/blob/main/docs/errors.md#',
+  );
 });
 
 test('a stream with nothing behind its cursor is answered without a body', async () => {

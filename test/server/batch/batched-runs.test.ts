@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineHook, defineTool, LonghaulError } from '../../../src/index.ts';
 import { type BatchClient, type BatchOptions, openai, telemetry, prometheusMetrics } from '../../../worker/index.ts';
+import { callCli } from '../../cli/call-cli.ts';
 import { type BatchApi, type BatchApiOptions, completion, lastText, startBatchApi } from '../../fakes/batch-api.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 const MODEL = 'openai/gpt-4.1';
@@ -16,6 +18,7 @@ const look = defineTool({
   execute: ({ at }) => `seen ${at}`,
 });
 const clerk = defineAgent({ name: 'clerk', model: MODEL, tools: [look] });
+const quick = defineAgent({ name: 'quick', model: MODEL, tools: [look], burst: true });
 const plain = defineAgent({ name: 'plain', model: MODEL });
 const child = defineAgent({ name: 'child', model: MODEL, description: 'Answers' });
 const parent = defineAgent({ name: 'parent', model: MODEL, tools: [agentTool(child)], tier: 'batch' });
@@ -43,7 +46,7 @@ async function begun(options: BatchApiOptions, batch: BatchOptions = {}, more: o
   const testbed = await Testbed.open();
   const api = await startBatchApi(options);
   await testbed.work({
-    agents: [clerk, plain, parent, hooked],
+    agents: [clerk, quick, plain, parent, hooked],
     programs: [asking],
     providers: { openai: openai({ baseURL: api.url, apiKey: 'key', api: 'chat' }) },
     batch: { openai: { window: 400, ...batch } },
@@ -69,6 +72,14 @@ async function callsIn(testbed: Testbed, run: RunHandle<unknown>): Promise<strin
 async function posted({ api }: Scene, count = 1): Promise<void> {
   await until(() => api.batches.length >= count, 'the batch is submitted');
 }
+
+test('a run of the tier "batch" makes no bursts: its model calls wait for batches as activities', async () => {
+  await using scene = await begun({ answer: lookAndTell });
+  const run = await scene.start(quick, 'Q');
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'found seen Q' });
+  expect(await callsIn(scene.testbed, run)).toEqual(['resolveAgent', 'callModel', 'look', 'callModel']);
+  await expectSameFromHistory(scene.testbed, run);
+});
 
 test('a run of the tier "batch" gets its answers from batches, with the events and the usage of any other, at half the price', async () => {
   await using scene = await begun({ answer: lookAndTell });
@@ -214,4 +225,20 @@ test('a batch whose results cannot be read because of a defect is given up after
   const run = await scene.start(plain, 'a');
   expect(await run.result()).toMatchObject({ status: 'error', errorCode: 'internal', error: expect.stringContaining('has no lines') });
   expect(reads).toBe(5);
+});
+
+test('the command line starts a run of the tier, and shows which batch its call waits for', async () => {
+  await using scene = await begun({ delayMs: 60_000 });
+  const { testbed, api } = scene;
+  const where = ['--address', testbed.address, '--namespace', inject('temporalNamespace')];
+  const began = await callCli(['start', 'plain', 'kept', '--tier', 'batch', '--json', '--task-queue', testbed.taskQueue, ...where]);
+  const { runId } = JSON.parse(began.stdout) as { runId: string };
+  await posted(scene);
+  const shown = await callCli(['show', runId, ...where]);
+  expect(shown.stdout).toMatch(/waits since \S+ for batch 0 of "longhaul-batch\/openai\/.*" \(batch_1\)/);
+  api.options.delayMs = 0;
+  const { usage } = await testbed.client.handle(runId).result();
+  expect(usage.costUsd).toBeCloseTo((1_000 * 2 + 100 * 8) / 1_000_000 / 2, 9);
+  const refused = await callCli(['start', 'plain', 'kept', '--tier', 'slow', ...where]);
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('interactive, batch')]);
 });

@@ -101,6 +101,24 @@ test('a message ends the burst, and the next request has it; one that interrupts
   await expectSameFromHistory(testbed, run);
 }, 30_000);
 
+test('while a burst runs, the views of a run say of when they are, with a worker and without', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), hang('half an ans'), say('at last')]);
+  await testbed.work({ agents: [bursting], providers: { scripted }, heartbeatEvery: 60_000 });
+  const run = await testbed.client.start(bursting, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(() => scripted.requests.length === 2, 'the model call');
+  const { asOf, events, currentStep } = await run.status();
+  expect({ events, currentStep }).toEqual({ events: 1, currentStep: 0 });
+  const context = await run.context();
+  expect(context.asOf).toBe(asOf);
+  expect(Date.parse(asOf ?? '')).toBeGreaterThanOrEqual(Date.parse(context.events[0]?.timestamp ?? ''));
+  await expectSameFromHistory(testbed, run);
+  await run.send('rather this', { mode: 'interrupt' });
+  expect(await run.result({ timeout: 15_000 })).toMatchObject({ output: 'at last' });
+  expect((await run.status()).asOf).toBeUndefined();
+  expect((await run.context()).asOf).toBeUndefined();
+}, 30_000);
+
 test('a cancellation aborts the call of a burst, whose part is recorded', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel([callTool('read_page', { page: 1 }, 'c1'), hang('half an ans')]);

@@ -8,6 +8,7 @@ import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cl
 import { search } from '../testbed/agents.ts';
 import { askColour, mail, refund } from '../approvals/decision-agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
+import { errorPage } from '../../../src/core/domain/errors.ts';
 
 /** An agent that only this file uses: its name finds its runs among those of other tests. */
 const teller = defineAgent({
@@ -105,7 +106,10 @@ test('if several calls wait, a decision has to name one; a question is answered,
   await cli(testbed, ['approve', run.runId, '--json']);
   expect((await cli(testbed, ['result', run.runId])).stdout).toBe('Done.\n');
   const gone = await cli(testbed, ['approve', run.runId]);
-  expect(gone).toMatchObject({ exitCode: 11, stderr: `longhaul: No call of run "${run.runId}" waits for a decision\n` });
+  expect(gone).toMatchObject({
+    exitCode: 11,
+    stderr: `longhaul: No call of run "${run.runId}" waits for a decision (${errorPage('unknown_call')})\n`,
+  });
 });
 
 test('approvals --follow prints each approval as it becomes pending, in any run, until it is interrupted', async () => {
@@ -169,6 +173,8 @@ test('every command reports a run that does not exist', async () => {
     const operands = ['revoke', 'send'].includes(name) ? ['no-such-run', 'x'] : ['no-such-run'];
     const { exitCode, stdout, stderr } = await cli(testbed, [name, ...operands, ...options]);
     expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 6, stdout: '' });
-    expect(stderr).toBe('longhaul: Namespace "default" has no run "no-such-run": "npx longhaul list" shows those it has\n');
+    expect(stderr).toBe(
+      `longhaul: Namespace "default" has no run "no-such-run": "npx longhaul list" shows those it has (${errorPage('run_not_found')})\n`,
+    );
   }
 });

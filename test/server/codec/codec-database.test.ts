@@ -1,14 +1,10 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
 import type { CodecOptions } from '../../../src/codec/encryption.ts';
-import { startDevServer } from '../../../src/dev-server/dev-server.ts';
-import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';
 import { failWith, hang, scriptedModel } from '../../../src/testing/index.ts';
 import { createWorker } from '../../../worker/index.ts';
 import { codecWith, DISCREET_SCRIPT, keeper, SECRETS } from './codec-agents.ts';
+import { databaseOf } from '../testbed/server-database.ts';
 import { sharedBundle, until } from '../testbed/testbed.ts';
 
 const cliPath = inject('temporalCliPath');
@@ -27,30 +23,6 @@ const CLEAR = {
   updateName: 'send',
   keyId: 'k1',
 };
-
-/** Returns the contents of a server's database files as text that can be searched for clear text. */
-async function databaseOf(work: (server: { address: string }) => Promise<void>): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'longhaul-codec-'));
-  try {
-    const server = await startDevServer({
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TEMPORAL_CLI_PATH: cliPath },
-      dbFile: join(directory, 'runs.sqlite'),
-      searchAttributes: SEARCH_ATTRIBUTE_TYPES,
-    });
-    const files = async (): Promise<string> =>
-      Buffer.concat(await Promise.all((await readdir(directory)).map((name) => readFile(join(directory, name))))).toString('latin1');
-    let whileRunning: string;
-    try {
-      await work(server);
-      whileRunning = await files();
-    } finally {
-      await server.stop();
-    }
-    return whileRunning + (await files());
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
 
 /** Three runs whose data fills every field that holds user data. */
 async function threeRuns(address: string, codec: CodecOptions | undefined): Promise<void> {

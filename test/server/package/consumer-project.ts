@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -123,6 +123,20 @@ export async function borrowingProject(): Promise<ConsumerProject> {
   await mkdir(unpacked, { recursive: true });
   await run('tar', ['-xzf', await pack(project.path), '-C', unpacked, '--strip-components=1'], { cwd: project.path });
   return project;
+}
+
+/** A folder with nothing but the package as npm packs it, and its command. It finds all dependencies in this project. */
+export async function barePackage(): Promise<ConsumerProject> {
+  const parent = join(root, '.cache');
+  await mkdir(parent, { recursive: true });
+  const path = await mkdtemp(join(parent, 'longhaul-bare-'));
+  const unpacked = join(path, 'node_modules/longhaul');
+  await mkdir(unpacked, { recursive: true });
+  await mkdir(join(path, 'node_modules/.bin'));
+  await run('tar', ['-xzf', await pack(path), '-C', unpacked, '--strip-components=1'], { cwd: path });
+  await symlink('../longhaul/dist/src/cli/main.js', join(path, 'node_modules/.bin/longhaul'));
+  await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'bare', type: 'module' }));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
 /** The output of the type checker on both streams. */

@@ -93,6 +93,7 @@ describe('a project that installs the package without "@temporalio/testing"', ()
 test.each([
   ['README.md', 'Install'],
   ['docs/tour.md', 'Your own agent'],
+  ['docs/ten-minutes.md', '1. A folder'],
 ])(
   'the commands of %s, under "%s", install the package from its file',
   async (page, heading) => {

@@ -11,7 +11,7 @@ const PROCESS = fileURLToPath(new URL('metrics-process.ts', import.meta.url));
 const SECRET = 'sk-never-in-a-metric';
 
 /** The words of queries that are no names of metrics. */
-const WORDS = /^(?:sum|rate|max|by|le|increase|histogram_quantile|__rate_interval|agent)$/;
+const WORDS = /^(?:sum|rate|max|min|min_over_time|unless|by|le|increase|histogram_quantile|__rate_interval|agent)$/;
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string }[] }[];
@@ -22,7 +22,7 @@ function metricsIn(query: string): string[] {
   const bare = query
     .replaceAll(/\{[^}]*\}/g, ' ')
     .replaceAll(/\[[^\]]*\]/g, ' ')
-    .replaceAll(/\bby \([^)]*\)/g, ' ');
+    .replaceAll(/\b(?:by|on) \([^)]*\)/g, ' ');
   return [...new Set(bare.match(/[a-z_][a-z0-9_]*/gi) ?? [])].filter((word) => !WORDS.test(word));
 }
 

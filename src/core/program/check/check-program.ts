@@ -26,7 +26,9 @@ import { fields, KIND_SCHEMAS, PROGRAM_SCHEMA, STEP_FIELDS, TEXT, UNIT_SCHEMA } 
 
 /** The problems of a document. Without problems it is a program, which warnings do not keep from running. */
 export interface CheckedProgram {
+  /** What keeps the program from running. Empty if it may. */
   problems: Problem[];
+  /** What is probably a mistake, and does not keep it from running. */
   warnings: Problem[];
   /** A copy of the document as plain JSON. Undefined if there are problems. */
   document: ProgramDocument | undefined;

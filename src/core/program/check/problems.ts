@@ -5,6 +5,7 @@ import { nearestName } from '../../domain/text.ts';
 export interface Problem {
   /** The path of the part in the document, such as `units[1].steps[0].ask.prompt`. Empty: the document itself. */
   path: string;
+  /** What is wrong, and what to write instead. */
   message: string;
   /** The known name that the author may have meant. The message contains it too. */
   nearest?: string;

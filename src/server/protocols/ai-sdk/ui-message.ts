@@ -239,6 +239,7 @@ export interface ChatMetadata {
   runId: string;
   /** 1-based. */
   turn: number;
+  /** Why the run ended. Absent while it runs. */
   stopReason?: StopReason;
   /** The usage of the turn so far. */
   usage?: AggregatedUsage;

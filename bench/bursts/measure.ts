@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Worker } from '@temporalio/worker';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/dev-server.ts';
+import { executionHistory } from '../../src/history/history-events.ts';
+import { startFakeProvider } from '../../test/processes/fake-provider.ts';
+import { ProgramProcess } from '../../test/processes/program-process.ts';
+import { quietRuntime } from '../../test/processes/quiet-runtime.ts';
+import { bundleWorkflows, RUNS_MODULE } from '../../worker/bundle-workflows.ts';
+import { LonghaulPlugin } from '../../worker/index.ts';
+import { weighChain } from '../figures/chain-history.ts';
+import { inTurn } from '../figures/in-turn.ts';
+import { describeMachine } from '../figures/machine.ts';
+import { serverCpuClock } from '../figures/server-cpu.ts';
+import { median, rounded } from '../figures/statistics.ts';
+import type { HistoryOptions, LatencyOptions } from '../options/options.ts';
+import { contentBytes, TOOL_NAME } from '../script/scripted-run.ts';
+import { AS_PUBLISHED } from '../sides/as-published.ts';
+import type { SideProcess } from '../sides/side-messages.ts';
+import { callsOf } from '../sides/side.ts';
+
+/** The sides: Longhaul without bursts and with them, and the hand-written loop. Each has a process of its own. */
+const PROGRAMS = { step: 'longhaul', burst: 'bursts', loop: 'loop' } as const;
+
+type SideName = keyof typeof PROGRAMS;
+
+const SIDES = Object.keys(PROGRAMS) as SideName[];
+
+const MODEL_ACTIVITIES: Readonly<Record<SideName, string>> = {
+  step: ACTIVITIES.callModel,
+  burst: ACTIVITIES.runBurst,
+  loop: 'askModel',
+};
+
+type Say = (line: string) => void;
+
+/** The processes of the sides, and what is measured beside them. */
+interface Stage {
+  client: LonghaulClient;
+  sides: ReadonlyMap<SideName, SideProcess>;
+  serverCpuMs: () => number;
+  machine: object;
+}
+
+/** Compares Longhaul in bursts with Longhaul without, and with the loop: their times, or their histories. */
+export async function measureBursts(options: HistoryOptions | LatencyOptions, say: Say): Promise<object> {
+  return withSides(options.resultChars, say, async (stage) => {
+    const figures = options.command === 'latency' ? await times(stage, options, say) : await histories(stage, options, say);
+    const { steps, rounds, resultChars } = options;
+    return { pace: 'burst', steps, rounds, resultChars, ...figures, machine: stage.machine };
+  });
+}
+
+async function withSides<Result>(resultChars: number, say: Say, measure: (stage: Stage) => Promise<Result>): Promise<Result> {
+  quietRuntime();
+  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const provider = await startFakeProvider();
+  const { address, namespace } = server;
+  const client = await connect({ address, namespace });
+  const sides = new Map<SideName, SideProcess>();
+  try {
+    for (const name of SIDES) {
+      const calls = [MODEL_ACTIVITIES[name], TOOL_NAME];
+      const setting = { address, namespace, baseURL: provider.baseURL, resultChars, codec: 'none', tier: 'remote', calls };
+      const side: SideProcess = new ProgramProcess(fileURLToPath(new URL(`../processes/${PROGRAMS[name]}.ts`, import.meta.url)), setting);
+      sides.set(name, side);
+      await side.start();
+    }
+    const machine = await describeMachine(client.temporal);
+    return await measure({ client, sides, serverCpuMs: serverCpuClock(address) ?? (() => 0), machine });
+  } finally {
+    await Promise.all([...sides.values()].map((side) => side.stop({ type: 'stop' })));
+    await client.close();
+    await provider.stop();
+    await server.stop();
+  }
+}
+
+/** One turn of a side. */
+interface TurnFigures {
+  /** From the start of a run by the client to its result, divided by its calls: the median of the runs. */
+  msPerCall: number;
+  callsPerSecond: number;
+  workerCpuMsPerCall: number;
+  serverCpuMsPerCall: number;
+}
+
+const FIGURES: readonly (keyof TurnFigures)[] = ['msPerCall', 'callsPerSecond', 'workerCpuMsPerCall', 'serverCpuMsPerCall'];
+
+/** Runs that are not measured: they load and compile code, and open connections. */
+const WARM_UP_RUNS = 4;
+const WARM_UP_STEPS = 50;
+
+/** A round has `runs` runs of each side, in turns of `concurrency` at once, and each begins with another side. */
+async function times(stage: Stage, options: LatencyOptions, say: Say): Promise<object> {
+  const { steps, runs, concurrency, rounds } = options;
+  for (const side of SIDES) await takeTurn(stage, side, { steps: Math.min(steps, WARM_UP_STEPS), runs: WARM_UP_RUNS, concurrency: 1 });
+  const measured: Record<SideName, TurnFigures[]> = { step: [], burst: [], loop: [] };
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const side of inTurn(SIDES, round)) {
+      const turn = await takeTurn(stage, side, { steps, runs, concurrency });
+      measured[side].push(turn);
+      const line = FIGURES.map((name) => `${name} ${turn[name]}`).join(', ');
+      say(`round ${round} of ${rounds}, ${side}: ${line}`);
+    }
+  }
+  const middle = (side: SideName): object =>
+    Object.fromEntries(FIGURES.map((name) => [name, median(measured[side].map((turn) => turn[name]))]));
+  return {
+    runs,
+    concurrency,
+    burst: middle('burst'),
+    step: middle('step'),
+    loop: middle('loop'),
+    burstToStep: ratios(measured.burst, measured.step),
+    burstToLoop: ratios(measured.burst, measured.loop),
+  };
+}
+
+async function takeTurn(
+  { sides, serverCpuMs }: Stage,
+  name: SideName,
+  { steps, runs, concurrency }: Pick<LatencyOptions, 'steps' | 'runs' | 'concurrency'>,
+): Promise<TurnFigures> {
+  const side = sides.get(name);
+  if (side === undefined) throw new RangeError(`Nothing was started for "${name}"`);
+  const { ms: cpuBefore } = await side.ask({ type: 'cpu' }, 'cpu');
+  const serverBefore = serverCpuMs();
+  const begun = performance.now();
+  const perCall: number[] = [];
+  for (let done = 0; done < runs; done += concurrency) {
+    const ids = Array.from({ length: Math.min(concurrency, runs - done) }, () => `bursts-${name}-${randomUUID()}`);
+    await Promise.all(ids.map(async (runId) => perCall.push((await ran(side, runId, steps)) / callsOf(steps))));
+  }
+  const ms = performance.now() - begun;
+  const { ms: cpuAfter } = await side.ask({ type: 'cpu' }, 'cpu');
+  const calls = runs * callsOf(steps);
+  return {
+    msPerCall: rounded(median(perCall), 2),
+    callsPerSecond: rounded((calls / ms) * 1_000, 1),
+    workerCpuMsPerCall: rounded((cpuAfter - cpuBefore) / calls, 2),
+    serverCpuMsPerCall: rounded((serverCpuMs() - serverBefore) / calls, 2),
+  };
+}
+
+/** Returns the milliseconds of a run. Throws if it has not come to its answer, or if a call was repeated. */
+async function ran(side: SideProcess, runId: string, steps: number): Promise<number> {
+  const { ms, error, retries } = await side.ask({ type: 'run', runId, steps }, 'ran', (reply) => reply.runId === runId);
+  if (error !== undefined) throw new Error(`Run "${runId}" came to no answer: ${error}`);
+  if (retries > 0) throw new Error(`${retries} calls of "${runId}", or of a run before, were repeated: their waits are in the figures`);
+  return ms;
+}
+
+/** The median of the rounds' ratios, with the least and the most of them. */
+function ratios(over: readonly TurnFigures[], under: readonly TurnFigures[]): object {
+  return Object.fromEntries(
+    FIGURES.map((name) => {
+      const all = over.map((turn, round) => turn[name] / (under[round]?.[name] ?? NaN)).filter(Number.isFinite);
+      if (all.length === 0) return [name, null];
+      return [name, { ratio: rounded(median(all), 3), range: [rounded(Math.min(...all), 3), rounded(Math.max(...all), 3)] }];
+    }),
+  );
+}
+
+/** The history of one run of each side, and the time of replaying those of Longhaul. */
+async function histories(stage: Stage, { steps, resultChars, rounds }: HistoryOptions, say: Say): Promise<object> {
+  const content = contentBytes(steps, resultChars);
+  const ids: Record<SideName, string> = { step: '', burst: '', loop: '' };
+  const figures: Partial<Record<SideName, object>> = {};
+  for (const [name, side] of stage.sides) {
+    ids[name] = `history-${name}-${randomUUID()}`;
+    await ran(side, ids[name], steps);
+    const { executions, events, bytes } = await weighChain(stage.client.temporal, ids[name], MODEL_ACTIVITIES[name]);
+    figures[name] = {
+      executions,
+      events,
+      eventsPerStep: rounded(events / steps, 3),
+      historyBytes: bytes,
+      amplification: rounded(bytes / content, 3),
+    };
+    say(`${name}: ${events} events, ${bytes} bytes`);
+  }
+  return { contentBytes: content, ...figures, replay: await replays(stage.client, ids, { steps, rounds, say }) };
+}
+
+/** Replays of one history of each pace in a round. */
+const REPLAYS = 10;
+
+/** The processor time of replaying the histories of Longhaul in this process, which has nothing else to do. */
+async function replays(
+  client: LonghaulClient,
+  ids: Readonly<Record<SideName, string>>,
+  { steps, rounds, say }: { steps: number; rounds: number; say: Say },
+): Promise<object> {
+  const workflowBundle = await bundleWorkflows({ ...AS_PUBLISHED, workflowsPath: RUNS_MODULE });
+  const cpuMsOf = async (workflowId: string): Promise<number> => {
+    const { runId } = await client.temporal.workflow.getHandle(workflowId).describe();
+    const history = await executionHistory(client.temporal, workflowId, runId);
+    const all = Array.from({ length: REPLAYS }, () => ({ workflowId, history }));
+    const plugins = [new LonghaulPlugin({ agents: [], providers: {} })];
+    const before = process.cpuUsage();
+    for await (const { error } of Worker.runReplayHistories({ workflowBundle, plugins }, all)) if (error !== undefined) throw error;
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000 / REPLAYS / steps;
+  };
+  for (const pace of ['step', 'burst'] as const) await cpuMsOf(ids[pace]);
+  const measured: { step: number; burst: number }[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const turns = new Map<'step' | 'burst', number>();
+    for (const pace of inTurn(['step', 'burst'] as const, round)) turns.set(pace, await cpuMsOf(ids[pace]));
+    const [step, burst] = [turns.get('step') ?? NaN, turns.get('burst') ?? NaN];
+    measured.push({ step, burst });
+    say(`replay ${round} of ${rounds}: ${rounded(step, 2)} and ${rounded(burst, 2)} ms of CPU per step without bursts and with them`);
+  }
+  const all = measured.map(({ step, burst }) => burst / step);
+  return {
+    stepCpuMsPerStep: rounded(median(measured.map(({ step }) => step)), 3),
+    burstCpuMsPerStep: rounded(median(measured.map(({ burst }) => burst)), 3),
+    ratio: rounded(median(all), 3),
+    range: [rounded(Math.min(...all), 3), rounded(Math.max(...all), 3)],
+  };
+}

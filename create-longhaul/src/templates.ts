@@ -1,0 +1,425 @@
+import type { PackageManager, Provider, Template } from './choices.ts';
+import { VERSIONS } from './versions.ts';
+
+/** What a project begins with. */
+export interface Choices {
+  name: string;
+  template: Template;
+  provider: Provider;
+  packageManager: PackageManager;
+}
+
+/** Returns the files of a project, by their paths. */
+export function projectFiles(choices: Choices): Record<string, string> {
+  return {
+    'agents.ts': agentsModule(choices),
+    'agents.test.ts': testModule(choices),
+    'package.json': packageJson(choices),
+    'tsconfig.json': tsconfig(choices),
+    '.env.example': envExample(choices),
+    '.gitignore': 'node_modules\n.env\n.longhaul\n.next\n*.log\n',
+    Dockerfile: dockerfile(choices),
+    'AGENTS.md': assistantsPage(choices),
+    'README.md': readme(choices),
+    ...furtherFiles(choices),
+  };
+}
+
+const MODELS: Readonly<Record<Provider, string>> = {
+  openai: 'openai/gpt-5-mini',
+  anthropic: 'anthropic/claude-sonnet-4-5',
+  ollama: 'ollama/qwen3',
+  scripted: 'scripted/clerk',
+};
+
+function asksPeople(template: Template): boolean {
+  return template === 'approvals' || template === 'sessions';
+}
+
+function agentsModule({ template, provider }: Choices): string {
+  const imports = {
+    openai: '',
+    anthropic: "import { aiSdk } from 'longhaul/worker';\nimport { createAnthropic } from '@ai-sdk/anthropic';\n",
+    ollama: "import { openai } from 'longhaul/worker';\n",
+    scripted: '',
+  }[provider];
+  const refund = asksPeople(template);
+  return `import { defineAgent, defineTool${provider === 'scripted' ? ', type ModelClient' : ''} } from 'longhaul';
+${imports}import { z } from 'zod';
+
+const orders = new Map([[42, { status: 'arrived broken', paid: 30 }]]);
+
+const lookUpOrder = defineTool({
+  name: 'look_up_order',
+  description: 'Looks up an order by its number',
+  parameters: z.object({ order: z.int().describe('The number of the order') }),
+  execute: ({ order }) => orders.get(order) ?? \`There is no order \${order}\`,
+});
+${
+  refund
+    ? `
+// Each call waits for a person, for days if need be, and runs once.
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pays the price of an order back',
+  parameters: z.object({ order: z.int(), amount: z.number().positive() }),
+  effect: 'once',
+  approval: 'always',
+  execute: ({ order, amount }) => \`refunded \${amount} for order \${order}\`,
+});
+`
+    : ''
+}
+export const clerk = defineAgent({
+  name: 'clerk',
+  model: '${MODELS[provider]}',
+  instructions: 'You answer questions about orders. Look them up; do not guess.${refund ? ' Refund what arrived broken.' : ''}',
+  tools: [lookUpOrder${refund ? ', refund' : ''}],
+  limits: { steps: 8 },
+});
+
+export const agents = [clerk];
+${providersText(provider, refund)}`;
+}
+
+function providersText(provider: Provider, refund: boolean): string {
+  switch (provider) {
+    case 'openai':
+      return '';
+    case 'anthropic':
+      return `
+export const providers = {
+  anthropic: aiSdk(async (id, { secret }) => createAnthropic({ apiKey: await secret('anthropic-api-key') })(id)),
+};
+`;
+    case 'ollama':
+      return `
+export const providers = { ollama: openai({ baseURL: 'http://localhost:11434/v1', apiKey: 'none' }) };
+`;
+    case 'scripted': {
+      const first = "{ name: 'look_up_order', arguments: { order: 42 } }";
+      const calls = refund ? `[${first}, { name: 'refund', arguments: { order: 42, amount: 30 } }]` : `[${first}]`;
+      return `
+// Takes the place of a model, so that everything runs without a key: it makes these calls for each question, and then answers.
+const script = ${calls};
+
+const scripted: ModelClient = {
+  capabilities: { structuredOutput: true },
+  call: async ({ conversation }) => {
+    const asked = conversation.findLastIndex(({ author }) => author === 'user');
+    const call = script[conversation.slice(asked).filter(({ content }) => content.some(({ type }) => type === 'tool_call')).length];
+    return call === undefined
+      ? { content: 'Order 42 arrived broken.${refund ? ' Its price is paid back.' : ''}', toolCalls: [], usage: null, finishReason: 'stop' }
+      : { content: '', toolCalls: [{ id: \`call-\${conversation.length}\`, ...call }], usage: null, finishReason: 'tool_calls' };
+  },
+};
+
+export const providers = { scripted };
+`;
+    }
+  }
+}
+
+function testModule({ template }: Choices): string {
+  if (!asksPeople(template)) {
+    return `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callTool, forbidRealModels, say, scriptedModel, testAgent } from 'longhaul/testing';
+import { clerk } from './agents.ts';
+
+forbidRealModels(); // no test costs money
+
+test('the clerk looks an order up before it answers', async () => {
+  const model = scriptedModel([callTool('look_up_order', { order: 42 }), say('It arrived broken.')]);
+  const { result, steps } = await testAgent(clerk, { input: 'Where is order 42?', model });
+  assert.equal(result.output, 'It arrived broken.');
+  assert.match(steps[0]?.toolCalls[0]?.result ?? '', /arrived broken/);
+});
+`;
+  }
+  return `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { approve, callTool, forbidRealModels, reject, say, scriptedModel, testAgent } from 'longhaul/testing';
+import { clerk } from './agents.ts';
+
+forbidRealModels(); // no test costs money
+
+const model = () => scriptedModel([callTool('refund', { order: 42, amount: 30 }), say('Done.')]);
+
+test('a refund that a person approves is paid', async () => {
+  const { result, steps } = await testAgent(clerk, { input: 'My order is broken', model: model(), decide: () => approve() });
+  assert.equal(result.output, 'Done.');
+  assert.match(steps[0]?.toolCalls[0]?.result ?? '', /refunded 30/);
+});
+
+test('a refund that a person rejects is not paid', async () => {
+  const { steps } = await testAgent(clerk, { input: 'My order is broken', model: model(), decide: () => reject('not this time') });
+  assert.doesNotMatch(steps[0]?.toolCalls[0]?.result ?? '', /refunded/);
+});
+`;
+}
+
+/** The packages of Temporal's SDK that a project with a worker needs, at one version. */
+const SDK = ['activity', 'client', 'common', 'envconfig', 'plugin', 'proto', 'worker', 'workflow'];
+
+/** The kit for tests needs one more. */
+const SDK_OF_TESTS = ['testing'];
+
+function packageJson({ name, template, provider }: Choices): string {
+  const isNext = template === 'next';
+  const sdk = (names: readonly string[]): Record<string, string> =>
+    Object.fromEntries(names.map((one) => [`@temporalio/${one}`, VERSIONS.temporal]));
+  const content = {
+    name,
+    version: '0.0.0',
+    private: true,
+    type: 'module',
+    scripts: {
+      dev: `longhaul dev --agents ./agents.ts --watch`,
+      ...(template === 'service' ? { service: 'node service.ts' } : {}),
+      ...(isNext ? { web: 'next dev', build: 'next build' } : {}),
+      worker: template === 'existing-worker' ? 'node worker.ts' : 'longhaul worker --agents ./agents.ts',
+      test: 'node --test',
+      typecheck: 'tsc --noEmit',
+      doctor: 'longhaul doctor --agents ./agents.ts',
+    },
+    dependencies: sorted({
+      ...sdk(SDK),
+      longhaul: VERSIONS.longhaul,
+      protobufjs: VERSIONS.protobufjs,
+      zod: VERSIONS.zod,
+      ...(provider === 'anthropic' ? { '@ai-sdk/anthropic': VERSIONS.anthropic } : {}),
+      ...(isNext ? { next: VERSIONS.next, react: VERSIONS.react, 'react-dom': VERSIONS.reactDom } : {}),
+    }),
+    devDependencies: sorted({
+      ...sdk(SDK_OF_TESTS),
+      '@types/node': VERSIONS.nodeTypes,
+      typescript: VERSIONS.typescript,
+      ...(isNext ? { '@types/react': VERSIONS.reactTypes } : {}),
+    }),
+    engines: { node: '^22.18.0 || >=24.0.0' },
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+function sorted(packages: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(packages).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function tsconfig({ template }: Choices): string {
+  const isNext = template === 'next';
+  const compilerOptions = {
+    module: isNext ? 'esnext' : 'nodenext',
+    ...(isNext ? { moduleResolution: 'bundler', jsx: 'preserve' } : {}),
+    target: 'es2024',
+    lib: ['es2024', ...(isNext ? ['dom'] : [])],
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  };
+  return `${JSON.stringify({ compilerOptions, exclude: ['node_modules', '.next'] }, null, 2)}\n`;
+}
+
+function envExample({ provider }: Choices): string {
+  const keys = {
+    openai: 'OPENAI_API_KEY=\n',
+    anthropic: 'ANTHROPIC_API_KEY=\n',
+    ollama: '# Ollama needs no key. It listens on http://localhost:11434.\n',
+    scripted: '# The scripted model needs no key.\n',
+  }[provider];
+  return `${keys}# The Temporal server. "longhaul dev" starts one, and needs none of these.\nTEMPORAL_ADDRESS=localhost:7233\nTEMPORAL_NAMESPACE=default\n`;
+}
+
+function dockerfile({ packageManager, template }: Choices): string {
+  const install = {
+    npm: 'RUN npm install --omit=dev --no-audit --no-fund',
+    pnpm: 'RUN npx --yes pnpm install --prod',
+    yarn: 'RUN npx --yes yarn install --production',
+    bun: 'RUN npx --yes bun install --production',
+  }[packageManager];
+  const command =
+    template === 'existing-worker' ? '["node", "worker.ts"]' : '["node_modules/.bin/longhaul", "worker", "--agents", "./agents.ts"]';
+  return `# glibc: the core of Temporal's SDK does not load on Alpine.
+FROM node:24-bookworm-slim
+WORKDIR /app
+COPY package.json *lock* ./
+${install}
+COPY . .
+USER 1000
+ENV NODE_ENV=production
+CMD ${command}
+`;
+}
+
+function assistantsPage({ template }: Choices): string {
+  return `# For coding assistants
+
+This project runs durable AI agents with Longhaul on Temporal. A run of an agent is a Temporal workflow; model and tool calls are activities.
+
+- \`agents.ts\` exports \`agents\` (made by \`defineAgent\`), and \`providers\` if there are others than \`openai\`.
+- Tools are made by \`defineTool\`, with zod schemas. \`effect: 'once'\` for what must not happen twice, \`approval\` for what a person decides.
+- Secrets are read in tools by \`await context.secret('name')\`, never from a run's input: everything in a run is recorded.
+- Tests use \`testAgent\` and \`scriptedModel\` of \`longhaul/testing\`: no network, no server, time is virtual. Run them with \`npm test\`.
+- The manual is in \`node_modules/longhaul/docs\`: \`tour.md\` first, then \`tools.md\`, \`testing.md\`, \`options.md\`, \`cli.md\`, \`errors.md\`.
+- \`npm run typecheck\` after each change; \`npm run doctor\` if something does not run.
+${template === 'existing-worker' ? '- `worker.ts` is an ordinary Temporal worker; `LonghaulPlugin` adds the agents.\n' : ''}`;
+}
+
+function readme({ name, template, provider, packageManager }: Choices): string {
+  const run = packageManager === 'npm' ? 'npm run' : packageManager;
+  const exec = { npm: 'npx', pnpm: 'pnpm exec', yarn: 'yarn', bun: 'bunx' }[packageManager];
+  const key = provider === 'openai' ? 'export OPENAI_API_KEY=…\n' : provider === 'anthropic' ? 'export ANTHROPIC_API_KEY=…\n' : '';
+  const ask = {
+    basic: `${exec} longhaul start clerk "Where is order 42?" --wait`,
+    approvals: `${exec} longhaul start clerk "Order 42 arrived broken"\n${exec} longhaul approvals\n${exec} longhaul approve <run>`,
+    sessions: `${exec} longhaul chat clerk`,
+    service: `${run} service\ncurl -X POST localhost:3000/v1/runs -H 'content-type: application/json' -d '{"agent": "clerk", "input": "Where is order 42?"}'`,
+    next: `${run} web`,
+    'existing-worker': `${run} worker\n${exec} longhaul start clerk "Where is order 42?" --wait`,
+  }[template];
+  return `# ${name}
+
+An agent with [Longhaul](https://github.com/longhaul-agents/longhaul), begun from the template \`${template}\`.
+
+\`\`\`sh
+${key}${run} dev        # a local Temporal server, and a worker with agents.ts
+\`\`\`
+
+In a second terminal:
+
+\`\`\`sh
+${ask}
+\`\`\`
+
+| command | what it does |
+| --- | --- |
+| \`${run} test\` | tests without a model or a server |
+| \`${run} typecheck\` | types |
+| \`${run} doctor\` | says what is missing here |
+`;
+}
+
+function furtherFiles({ template }: Choices): Record<string, string> {
+  switch (template) {
+    case 'service':
+      return { 'service.ts': SERVICE };
+    case 'next':
+      return { 'app/api/[...path]/route.ts': ROUTE, 'app/layout.tsx': LAYOUT, 'app/page.tsx': PAGE };
+    case 'existing-worker':
+      return { 'worker.ts': WORKER, 'workflows.ts': WORKFLOWS };
+    case 'basic':
+    case 'approvals':
+    case 'sessions':
+      return {};
+  }
+}
+
+const SERVICE = `// Runs over HTTP. Without "authenticate" the handler answers this machine alone.
+import { createServer } from 'node:http';
+import { connect } from 'longhaul/client';
+import { createHandler, nodeListener } from 'longhaul/server';
+
+const handler = createHandler(await connect());
+const port = Number(process.env['PORT'] ?? 3000);
+createServer(nodeListener(handler)).listen(port, '127.0.0.1', () => console.log(\`Listening on http://127.0.0.1:\${port}\`));
+`;
+
+const ROUTE = `// Everything below /api/v1.
+import { connect } from 'longhaul/client';
+import { type Authenticate, createHandler, type Handler, SCOPES } from 'longhaul/server';
+
+export const runtime = 'nodejs';
+export const dynamic = 'force-dynamic';
+
+// Who develops may do everything; put the sign-in of your users here before you deploy.
+const authenticate: Authenticate = async () =>
+  process.env.NODE_ENV === 'development' ? { id: 'developer', scopes: SCOPES } : undefined;
+
+let opened: Promise<Handler> | undefined;
+
+async function answer(request: Request): Promise<Response> {
+  // Not before the first request: "next build" loads this file, too.
+  opened ??= connect().then((client) => createHandler(client, { prefix: '/api', authenticate }));
+  try {
+    const handler = await opened;
+    return await handler(request);
+  } catch (error) {
+    opened = undefined; // No Temporal server has answered: the next request tries again.
+    throw error;
+  }
+}
+
+export { answer as DELETE, answer as GET, answer as HEAD, answer as OPTIONS, answer as POST, answer as PUT };
+`;
+
+const LAYOUT = `import type { ReactNode } from 'react';
+
+export default function Layout({ children }: { children: ReactNode }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}
+`;
+
+const PAGE = `'use client';
+import { type FormEvent, useState } from 'react';
+
+export default function Page() {
+  const [answer, setAnswer] = useState('');
+  async function ask(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const input = new FormData(event.currentTarget).get('question');
+    const started = await fetch('/api/v1/runs', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ agent: 'clerk', input }),
+    });
+    const { runId } = await started.json();
+    const result = await fetch(\`/api/v1/runs/\${encodeURIComponent(runId)}/result\`);
+    setAnswer((await result.json()).output);
+  }
+  return (
+    <form onSubmit={ask}>
+      <input name="question" defaultValue="Where is order 42?" />
+      <button>Ask</button>
+      <p>{answer}</p>
+    </form>
+  );
+}
+`;
+
+const WORKER = `// A Temporal worker of your own: the plugin adds the agents to it.
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import * as agentsModule from './agents.ts';
+import { LonghaulPlugin, openai } from 'longhaul/worker';
+
+const { agents } = agentsModule;
+const providers = 'providers' in agentsModule ? (agentsModule.providers as Record<string, ReturnType<typeof openai>>) : { openai: openai() };
+const connection = await NativeConnection.connect({ address: process.env['TEMPORAL_ADDRESS'] ?? 'localhost:7233' });
+const worker = await Worker.create({
+  connection,
+  namespace: process.env['TEMPORAL_NAMESPACE'] ?? 'default',
+  taskQueue: 'longhaul',
+  workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+  activities: {},
+  plugins: [new LonghaulPlugin({ agents, providers })],
+});
+await worker.run();
+`;
+
+const WORKFLOWS = `// Workflows of your own. An agent runs inside of one by runAgent, as a child.
+import { runAgent } from 'longhaul/workflow';
+
+export async function answerOrder(question: string): Promise<string> {
+  const { output } = await runAgent('clerk', { input: question });
+  return String(output);
+}
+`;

@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { branchesOf, type Sidebar } from './branches.ts';
+import { finishSite } from './finish.ts';
+import { deadLinks } from './links.ts';
+import { addressOf, frontMattered, guidePages, type Page, type Target } from './pages.ts';
+import { apiPages } from './reference/api-pages.ts';
+import { factPages } from './reference/facts.ts';
+import { serveSite } from './serve.ts';
+
+// `npm run site -- build`, `check` (a build that fails for warnings, dead links and pages without a branch), `serve`.
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    base: { type: 'string', default: '/' },
+    version: { type: 'string', default: 'next' },
+    out: { type: 'string' },
+    port: { type: 'string', default: '4321' },
+    origin: { type: 'string', default: 'https://longhaul-agents.github.io' },
+    ref: { type: 'string' },
+    'without-reference': { type: 'boolean', default: false },
+  },
+});
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const version = values.version;
+const base = `/${values.base}/${version}/`.replaceAll(/\/+/g, '/');
+const out = values.out ?? `${here}dist/${version}`;
+const { version: released } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string };
+const target: Target = {
+  base,
+  repository: 'https://github.com/longhaul-agents/longhaul',
+  ref: values.ref ?? (version === 'next' ? 'main' : `v${released}`),
+};
+
+const [command = 'build'] = positionals;
+if (command === 'serve') {
+  if (!existsSync(out)) build();
+  const { url } = await serveSite({ folder: out, base, port: Number(values.port) });
+  console.log(`The site is at ${url}`);
+} else if (command === 'build' || command === 'check') {
+  const problems = build();
+  if (command === 'check') {
+    const dead = deadLinks(out, base);
+    for (const problem of [...problems, ...dead]) console.error(problem);
+    console.log(problems.length + dead.length === 0 ? 'check passed: no page without a branch, no dead link' : 'check failed');
+    if (problems.length + dead.length > 0) process.exitCode = 1;
+  } else {
+    for (const problem of problems) console.error(`warning: ${problem}`);
+  }
+} else {
+  console.error(`There is no "${command}": write build, check or serve`);
+  process.exitCode = 2;
+}
+
+/** Writes the site, and returns what is wrong with its pages. */
+function build(): string[] {
+  if (!existsSync(`${here}node_modules`)) {
+    throw new Error('The packages of the site are not installed: run npm ci in the folder "site"');
+  }
+  rmSync(`${here}.cache/content`, { recursive: true, force: true });
+  rmSync(`${here}.cache/public`, { recursive: true, force: true });
+  rmSync(`${here}.cache/astro`, { recursive: true, force: true });
+  rmSync(`${here}node_modules/.astro`, { recursive: true, force: true });
+  mkdirSync(`${here}.cache`, { recursive: true });
+  const guide = guidePages(root, target);
+  const pages = [...guide.pages, ...(values['without-reference'] ? [] : reference())];
+  const sidebar = JSON.parse(readFileSync(`${here}sidebar.json`, 'utf8')) as Sidebar;
+  const { branches, problems } = branchesOf(sidebar, pages);
+  writeFileSync(`${here}.cache/branches.json`, JSON.stringify({ branches, home: base }));
+  for (const page of pages) {
+    const file = page.slug === '' ? 'index' : page.slug;
+    write(`.cache/content/${file}.md`, frontMattered(page, canonical(page)));
+    write(`.cache/public/${file}.md`, `# ${page.title}\n\n${page.body}\n`);
+  }
+  for (const image of guide.images) {
+    const to = `${here}.cache/public/${image.replace(/^docs\//, '')}`;
+    mkdirSync(dirname(to), { recursive: true });
+    cpSync(`${root}${image}`, to);
+  }
+  cpSync(`${here}src/favicon.svg`, `${here}.cache/public/favicon.svg`);
+  write('.cache/public/llms.txt', llms(branches, pages));
+  run('astro', ['build', '--silent']);
+  finishSite(out, base);
+  return [...guide.problems, ...problems];
+}
+
+function reference(): Page[] {
+  run('typedoc', ['--logLevel', 'Warn']);
+  const json = `${here}.cache/api.json`;
+  const list = {
+    slug: 'reference',
+    title: 'Reference',
+    description: 'Every export, command, route, error, metric and limit, made from the code.',
+  };
+  const pages = [...factPages(root, target), ...apiPages(root, { json, target, version: released })];
+  const tops = pages.filter(({ slug }) => slug.split('/').length === 2 || /^reference\/longhaul\/[a-z]+$/.test(slug));
+  const entries = tops.filter(
+    ({ slug }, index) => tops.findIndex((one) => one.slug === slug) === index && pages.some((page) => page.slug.startsWith(`${slug}/`)),
+  );
+  const facts = tops.filter((page) => !entries.includes(page) && !page.slug.startsWith('reference/longhaul'));
+  const line = ({ slug, title, description }: Page): string => `- [${title}](${addressOf(slug, target)}): ${description}`;
+  return [
+    {
+      ...list,
+      body: `${list.description}\n\n## Entries of the package, and commands\n\n${entries.map(line).join('\n')}\n\n## Tables\n\n${facts.map(line).join('\n')}`,
+    },
+    ...pages,
+  ];
+}
+
+/** The page of the newest release, if there is one: search engines show that one alone. */
+function canonical({ slug }: Page): string {
+  return `${values.origin}${addressOf(slug, target)}`;
+}
+
+/** A list of the pages for language models: https://llmstxt.org. */
+function llms(branches: ReturnType<typeof branchesOf>['branches'], pages: readonly Page[]): string {
+  const bySlug = new Map(pages.map((page) => [page.slug === '' ? 'README' : page.slug, page]));
+  const sections = branches.map(({ name, groups }) => {
+    const links = groups
+      .flatMap((group) => group.pages)
+      .map(({ slug, label }) => {
+        const { description = '' } = bySlug.get(slug === '' ? 'README' : slug) ?? {};
+        return `- [${label}](${base}${slug === '' ? 'index' : slug}.md): ${description}`;
+      });
+    return `## ${name}\n\n${links.join('\n')}`;
+  });
+  return `# Longhaul\n\n> Durable AI agents on Temporal: every run of an agent is a workflow whose history is the checkpoint.\n\n${sections.join('\n\n')}\n`;
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(`${here}${path}`), { recursive: true });
+  writeFileSync(`${here}${path}`, text);
+}
+
+/** Runs a program of the site's packages. */
+function run(program: string, args: readonly string[]): void {
+  const env = { ...process.env, SITE_BASE: base, SITE_OUT: out, SITE_ORIGIN: values.origin, ASTRO_TELEMETRY_DISABLED: '1' };
+  const { status } = spawnSync(process.execPath, [`${here}node_modules/.bin/${program}`, ...args], { cwd: here, env, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`${program} has failed`);
+}

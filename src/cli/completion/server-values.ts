@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { actingPrincipal } from '../command.ts';
+import type { ServerFlags } from '../define-command.ts';
+import type { Candidate, ServerValue } from './candidates.ts';
+
+/** The time that a person at the prompt waits for the server. */
+const WITHIN_MS = 300;
+/** The time in which a server that runs accepts a connection: the client is not loaded for one that does not. */
+const ACCEPT_MS = 100;
+const MOST = 50;
+
+/** Returns ids or names that the server knows; none if it does not answer in time. Never rejects. */
+export async function serverValues(value: ServerValue, flags: ServerFlags, env: NodeJS.ProcessEnv): Promise<Candidate[]> {
+  if (!(await mayAnswer(flags, env))) return [];
+  const { connect: connectClient } = await import('../../client/longhaul-client.ts');
+  const found: Candidate[] = [];
+  const looking = (async () => {
+    const { address, namespace } = flags;
+    const whole = await connectClient({ ...(address === undefined ? {} : { address }), ...(namespace === undefined ? {} : { namespace }) });
+    const principal = actingPrincipal(flags, env);
+    const client = principal === undefined ? whole : whole.as(principal);
+    for await (const one of valuesFrom(client, value)) if (!found.some((other) => other.value === one.value)) found.push(one);
+  })().catch(() => undefined);
+  await Promise.race([looking, delay(WITHIN_MS)]);
+  return found;
+}
+
+async function* valuesFrom(client: LonghaulClient, value: ServerValue): AsyncGenerator<Candidate> {
+  switch (value) {
+    case 'run':
+      for await (const { runId, status, agentName } of client.list({ limit: MOST }))
+        yield { value: runId, meaning: `${agentName ?? ''} ${status}`.trim() };
+      return;
+    case 'session':
+      for await (const { sessionId, title } of client.sessions({ limit: MOST }))
+        yield { value: sessionId, ...(title ? { meaning: title } : {}) };
+      return;
+    case 'agent':
+      for await (const { agentName } of client.list({ limit: MOST })) if (agentName) yield { value: agentName };
+      return;
+    case 'schedule':
+      for await (const { scheduleId } of client.temporal.schedule.list()) yield { value: scheduleId };
+  }
+}
+
+/** False if nothing accepts a connection at the address. A profile of the Temporal CLI may have another one. */
+async function mayAnswer({ address }: ServerFlags, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const configured = env['TEMPORAL_CONFIG_FILE'] ?? join(homedir(), '.config', 'temporalio', 'temporal.toml');
+  const chosen = address ?? env['TEMPORAL_ADDRESS'];
+  if (chosen === undefined && existsSync(configured)) return true;
+  const url = URL.parse(`grpc://${chosen ?? 'localhost:7233'}`);
+  if (url === null) return false;
+  return new Promise((resolve) => {
+    const socket = connect({ host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || 7233) });
+    const done = (answers: boolean): void => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.setTimeout(ACCEPT_MS, () => done(false));
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+}

@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { extname, join, relative } from 'node:path';
+import { errorMessage } from '../../core/domain/errors.ts';
+import { NEEDED_NODE, nodeProblem } from '../../node-version/node-version.ts';
+import { OLDEST_SDK } from '../../temporal/server-connection.ts';
+import { type CheckGroup, fail, type Finding, ok, skipped, warn } from './check.ts';
+import type { Examination, Machine } from './examination.ts';
+import { installedCopies, type PackageCopy } from './installed-copies.ts';
+
+export const MACHINE_CHECKS: CheckGroup = {
+  heading: 'Node and packages',
+  checks: [
+    { name: 'node', run: checkNode },
+    { name: 'native-core', run: checkNativeCore },
+    { name: 'sdk-copies', run: checkSdkCopies },
+    { name: 'protobufjs', run: checkProtobuf },
+    { name: 'typescript', run: checkTypeScript },
+  ],
+};
+
+function checkNode({ machine }: Examination): Finding {
+  const { nodeVersion } = machine;
+  if (nodeProblem(nodeVersion) === undefined) return ok(`Node ${nodeVersion} is one that Longhaul runs on.`);
+  return fail(`Node ${nodeVersion} is too old: ${NEEDED_NODE}, is needed.`, 'npm install --save-dev node@24');
+}
+
+/** The core of Temporal's SDK is a native library: it may be built for another C library, or for another kind of machine. */
+function checkNativeCore({ machine }: Examination): Finding {
+  const fromProject = createRequire(join(machine.folder, 'package.json'));
+  let worker: string;
+  try {
+    worker = fromProject.resolve('@temporalio/worker');
+  } catch {
+    return skipped('The package "@temporalio/worker" is not installed here: this project runs no worker.');
+  }
+  try {
+    createRequire(worker)('@temporalio/core-bridge');
+    return ok(`The native core of Temporal's SDK loads (${libcText()}).`);
+  } catch (error) {
+    const [line = ''] = errorMessage(error).split('\n');
+    const needed = /GLIBC_[\d.]+/.exec(line)?.[0];
+    const remedy = 'use an image with glibc 2.31 or newer, such as node:24-bookworm-slim, and not Alpine';
+    return fail(
+      needed === undefined
+        ? `The native core of Temporal's SDK does not load on ${process.platform} ${process.arch} with ${libcText()}: ${line}`
+        : `The native core of Temporal's SDK needs ${needed}, and this machine has ${libcText()}: ${remedy}.`,
+      'npm install --force @temporalio/worker',
+    );
+  }
+}
+
+/** Returns the C library of this machine, which Linux alone has several of. */
+function libcText(): string {
+  if (process.platform !== 'linux') return process.platform;
+  const report: typeof process.report & { excludeNetwork?: boolean } = process.report;
+  // Otherwise the report looks up the names of all connections.
+  report.excludeNetwork = true;
+  const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return header?.glibcVersionRuntime === undefined ? 'a C library that is not glibc' : `glibc ${header.glibcVersionRuntime}`;
+}
+
+const NO_PROJECT = 'There is no package.json here: this folder is no project.';
+
+function isProject({ folder }: Machine): boolean {
+  return existsSync(join(folder, 'package.json'));
+}
+
+function checkSdkCopies({ machine }: Examination): Finding {
+  const copies = installedCopies(machine.folder, (name) => name.startsWith('@temporalio/'));
+  if (copies.length === 0 && !isProject(machine)) return skipped(NO_PROJECT);
+  if (copies.length === 0) return fail("No package of Temporal's SDK is installed here.", `npm install ${sdkAt(OLDEST_SDK)}`);
+  const versions = [...new Set(copies.map(({ version }) => version))].toSorted();
+  const byName = Map.groupBy(copies, ({ name }) => name);
+  const twice = [...byName.values()].find((some) => some.length > 1);
+  if (versions.length === 1 && twice === undefined)
+    return ok(`All ${copies.length} packages of Temporal's SDK are at ${versions[0]}, each once.`);
+  const [usual = ''] = mostFrequent(copies.map(({ version }) => version));
+  const others = twice ?? copies.filter(({ version }) => version !== usual);
+  return fail(
+    `Temporal's SDK is installed in several copies, and objects of one are foreign to the other: ${listed(others, machine.folder)}.`,
+    `npm install --save-exact ${[...byName.keys()].map((name) => `${name}@${usual}`).join(' ')} && npm dedupe`,
+  );
+}
+
+function sdkAt(version: string): string {
+  return ['client', 'common', 'worker', 'workflow', 'activity', 'proto', 'plugin', 'envconfig']
+    .map((name) => `@temporalio/${name}@${version}`)
+    .join(' ');
+}
+
+/** Returns values, the most frequent one first. */
+function mostFrequent(values: readonly string[]): string[] {
+  const counts = Map.groupBy(values, (value) => value);
+  return [...counts].toSorted(([, one], [, other]) => other.length - one.length).map(([value]) => value);
+}
+
+function listed(copies: readonly PackageCopy[], folder: string): string {
+  return copies.map(({ name, version, path }) => `${name} ${version} in ${relative(folder, path) || path}`).join(', ');
+}
+
+/** A second protobufjs makes payloads of another class: histories then cannot be replayed from JSON. */
+function checkProtobuf({ machine }: Examination): Finding {
+  const all = installedCopies(machine.folder, (name) => name === 'protobufjs' || name === '@temporalio/proto');
+  const copies = all.filter(({ name }) => name === 'protobufjs');
+  const ofSdk = copies.find(({ path }) => /[/\\]@temporalio[/\\]/.test(path));
+  const own = copies.find(({ path }) => !/node_modules.*node_modules/.test(path));
+  const install = 'npm install protobufjs@^8.7.1 && npm dedupe';
+  if (own === undefined && !isProject(machine)) return skipped(NO_PROJECT);
+  if (own === undefined) return fail('The package "protobufjs" is not installed next to Temporal\'s SDK.', install);
+  if (ofSdk !== undefined && ofSdk.path !== own.path) {
+    return fail(`Temporal's SDK has a separate protobufjs: ${listed([own, ofSdk], machine.folder)}.`, install);
+  }
+  const [major = 0, minor = 0] = own.version.split('.').map(Number);
+  if (major === 8 && minor >= 7) return ok(`protobufjs ${own.version} is shared with Temporal's SDK.`);
+  return fail(`protobufjs is at ${own.version}, and 8.7.1 or newer of 8.x is needed.`, install);
+}
+
+function checkTypeScript({ machine, agentsPath }: Examination): Finding {
+  if (machine.loadsTypeScript) return ok('This Node loads TypeScript without a build.');
+  const isTypeScript = agentsPath !== undefined && /^\.[mc]?ts$/.test(extname(agentsPath));
+  const why = /--no-(?:experimental-)?strip-types/.test(machine.env['NODE_OPTIONS'] ?? '')
+    ? 'NODE_OPTIONS turns it off'
+    : 'it is turned off';
+  const summary = `This Node does not load TypeScript: ${why}.`;
+  return isTypeScript ? fail(summary, 'unset NODE_OPTIONS') : warn(summary, 'unset NODE_OPTIONS');
+}

@@ -1,0 +1,62 @@
+import { homedir, userInfo } from 'node:os';
+
+/** Names of variables whose values are secrets. */
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|_DSN$/i;
+
+/** Variables whose names look like those of secrets, and whose values say where one is. */
+const PLACE_NAME = /_(?:FILE|PATH|DIR|URL|ID)$/i;
+
+/** Names that many machines have. */
+const COMMON_USERS = ['root', 'node', 'runner'];
+
+/** Values that are shorter are ordinary words: to remove them would spoil sentences, and they keep nothing safe. */
+const SHORTEST_SECRET = 6;
+
+/** A user and a password in an address. */
+const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
+
+/** Texts that look like keys wherever they come from. */
+const KEY_FORMS = /\b(?:sk|pk|rk|xox[abp]|ghp|gho|glpat)[-_][A-Za-z0-9_-]{12,}\b|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
+
+/**
+ * Returns a function that removes from texts what an issue must not have: values of variables that are secrets, credentials in addresses,
+ * texts that look like keys, the folder and the name of the user.
+ */
+export function redaction(env: NodeJS.ProcessEnv, home = homedir(), user = userName()): (text: string) => string {
+  const values = Object.entries(env)
+    .filter(([name, value]) => SECRET_NAME.test(name) && !PLACE_NAME.test(name) && value !== undefined && value.length >= SHORTEST_SECRET)
+    .flatMap(([name, value = '']) => [value, ...partsOf(value)].map((part) => [part, `[${name}]`] as const))
+    .toSorted(([one], [other]) => other.length - one.length);
+  const userPattern =
+    user === undefined || user.length <= 2 || COMMON_USERS.includes(user)
+      ? undefined
+      : new RegExp(`(?<![\\w.-])${escaped(user)}(?![\\w.-])`, 'g');
+  return (text) => {
+    let shown = text.replace(CREDENTIALS, '$1');
+    for (const [value, name] of values) shown = shown.replaceAll(value, name);
+    shown = shown.replace(KEY_FORMS, '[key]');
+    if (home.length > 1) shown = shown.replaceAll(home, '~');
+    return userPattern === undefined ? shown : shown.replace(userPattern, '[user]');
+  };
+}
+
+/** Returns the secrets in a variable with several, such as `2026:<base64>,2025:<base64>`. */
+function partsOf(value: string): string[] {
+  return value
+    .split(',')
+    .flatMap((entry) => [entry.trim(), entry.trim().replace(/^[^:]*:/, '')])
+    .filter((part) => part.length >= SHORTEST_SECRET);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+/** A container may have a user without a name. */
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}

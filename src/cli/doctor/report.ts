@@ -1,0 +1,127 @@
+import { errorMessage } from '../../core/domain/errors.ts';
+import { CHECK_GROUPS } from './all-checks.ts';
+import type { CheckStatus, Finding, Fix } from './check.ts';
+import { CHECK_MS, Examination, type ExaminationFlags, type Machine } from './examination.ts';
+import { redaction } from './redaction.ts';
+
+/** The result of one check in a report. */
+export interface CheckReport {
+  name: string;
+  group: string;
+  status: CheckStatus;
+  summary: string;
+  command?: string;
+  /** How long it took. */
+  ms: number;
+}
+
+/** The result of all checks: fit for an issue, because it has no secrets, no name of a user and nothing of a conversation. */
+export interface DoctorReport {
+  /** The version of this form. */
+  version: 1;
+  longhaul: string;
+  node: string;
+  platform: string;
+  /** True if no check has failed. */
+  ok: boolean;
+  checks: CheckReport[];
+  /** What `--fix` has changed, each with the command that undoes it. */
+  fixed: { done: string; undo: string }[];
+}
+
+/** Examines an installation: all checks at once. With `fix`, makes the changes that checks name, and runs those checks again. */
+export async function examine(
+  machine: Machine,
+  flags: ExaminationFlags,
+  { fix = false, longhaul }: { fix?: boolean; longhaul: string },
+): Promise<DoctorReport> {
+  const redact = redaction(machine.env);
+  const fixed: DoctorReport['fixed'] = [];
+  let results = await runChecks(machine, flags);
+  const fixes = results.flatMap(({ name, finding }) => (finding.fix === undefined ? [] : [{ name, fix: finding.fix }]));
+  if (fix && fixes.length > 0) {
+    const problems = new Map<string, string>();
+    for (const { name, fix: one } of fixes) {
+      const problem = await appliedProblem(one);
+      if (problem === undefined) fixed.push({ done: redact(one.done), undo: redact(one.undo) });
+      else problems.set(name, problem);
+    }
+    await results.close();
+    results = await runChecks(machine, flags);
+    for (const one of results) {
+      const problem = problems.get(one.name);
+      if (problem !== undefined) one.finding = { ...one.finding, summary: `${one.finding.summary} It could not be repaired: ${problem}` };
+    }
+  }
+  await results.close();
+  const checks = results.map(({ name, group, finding: { status, summary, command }, ms }) => ({
+    name,
+    group,
+    status,
+    summary: redact(summary),
+    ...(command === undefined ? {} : { command: redact(command) }),
+    ms,
+  }));
+  return {
+    version: 1,
+    longhaul,
+    node: machine.nodeVersion,
+    platform: `${process.platform} ${process.arch}`,
+    ok: checks.every(({ status }) => status !== 'fail'),
+    checks,
+    fixed,
+  };
+}
+
+async function appliedProblem(fix: Fix): Promise<string | undefined> {
+  try {
+    await fix.apply();
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+interface CheckResult {
+  name: string;
+  group: string;
+  finding: Finding;
+  ms: number;
+}
+
+type CheckResults = CheckResult[] & { close: () => Promise<void> };
+
+async function runChecks(machine: Machine, flags: ExaminationFlags): Promise<CheckResults> {
+  const examination = new Examination(machine, flags);
+  await examination.agents;
+  const results = await Promise.all(
+    CHECK_GROUPS.flatMap(({ heading, checks }) =>
+      checks.map(async ({ name, run }) => {
+        const start = performance.now();
+        const finding = await inTime(async () => run(examination), name === 'providers' ? LIVE_MS : CHECK_MS);
+        return { name, group: heading, finding, ms: Math.round(performance.now() - start) };
+      }),
+    ),
+  );
+  return Object.assign(results, { close: () => examination.close() });
+}
+
+/** A person may think before a model is called. */
+const LIVE_MS = 120_000;
+
+async function inTime(run: () => Promise<Finding>, ms: number): Promise<Finding> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding>((resolve) => {
+    timer = setTimeout(
+      () => resolve({ status: 'fail', summary: `The check had no answer within ${ms / 1000} s.`, command: 'longhaul doctor' }),
+      ms,
+    );
+  });
+  try {
+    return await Promise.race([run(), late]);
+  } catch (error) {
+    return { status: 'fail', summary: `The check itself failed: ${errorMessage(error).split('\n')[0]}`, command: 'longhaul doctor' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,208 @@
+import { errorMessage } from '../../core/domain/errors.ts';
+import { SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol-names.ts';
+import { grpcCode } from '../../temporal/server-calls.ts';
+import { findUi } from '../command.ts';
+import { type CheckGroup, fail, type Finding, type Fix, ok, skipped, warn } from './check.ts';
+import { type Examination, PREREQUISITE_MS } from './examination.ts';
+import { type AnsweringServer, NOT_ALLOWED, UNAUTHENTICATED, UNIMPLEMENTED } from './server-state.ts';
+
+export const SERVER_CHECKS: CheckGroup = {
+  heading: 'Temporal server',
+  checks: [
+    { name: 'server', run: checkServer },
+    { name: 'namespace', run: checkNamespace },
+    { name: 'retention', run: checkRetention },
+    { name: 'rights', run: checkRights },
+    { name: 'search-attributes', run: checkSearchAttributes },
+    { name: 'clock', run: checkClock },
+  ],
+};
+
+/** The oldest server that has what runs need: Updates, and the statistics of task queues. */
+const OLDEST_SERVER = [1, 29] as const;
+
+async function checkServer({ server }: Examination): Promise<Finding> {
+  const state = await server;
+  if (state.state === 'misconfigured')
+    return fail(`The configuration of the Temporal server cannot be read: ${state.reason}`, 'temporal config list');
+  if (state.state === 'down') return fail(state.reason.replace(/: start one.*/, '.'), 'longhaul dev');
+  const { address, version } = state;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOld = major < OLDEST_SERVER[0] || (major === OLDEST_SERVER[0] && minor < OLDEST_SERVER[1]);
+  if (/^\d/.test(version) && isOld) {
+    return warn(
+      `The Temporal server at ${address} is ${version}, and Longhaul is tested with ${OLDEST_SERVER.join('.')} and newer.`,
+      'longhaul dev',
+    );
+  }
+  return ok(`Temporal ${version} answers at ${address}.`);
+}
+
+/** Runs a check of a namespace; it is skipped without one. */
+export async function withNamespace(examination: Examination, check: (server: AnsweringServer) => Promise<Finding>): Promise<Finding> {
+  const server = await examination.server;
+  if (server.state !== 'up') return skipped('No server answers.');
+  const described = await server.described;
+  if (described.state !== 'found') return skipped(`The namespace "${server.namespace}" cannot be used.`);
+  return check(server);
+}
+
+async function checkNamespace({ server }: Examination): Promise<Finding> {
+  const state = await server;
+  if (state.state !== 'up') return skipped('No server answers.');
+  const { namespace } = state;
+  const described = await state.described;
+  switch (described.state) {
+    case 'found':
+      return ok(`The namespace "${namespace}" exists.`);
+    case 'missing':
+      return fail(
+        `The server has no namespace "${namespace}".`,
+        `temporal operator namespace create --namespace ${namespace} --address ${state.address}`,
+      );
+    case 'refused':
+      return fail(`The credentials may not read the namespace "${namespace}" (${described.reason}).`, 'temporal config list');
+    case 'failed':
+      return fail(`The namespace "${namespace}" cannot be read: ${described.reason}`, `temporal operator namespace describe ${namespace}`);
+  }
+}
+
+/** Runs that have ended are read from the server for that long. */
+async function checkRetention(examination: Examination): Promise<Finding> {
+  return withNamespace(examination, async ({ described, namespace }) => {
+    const found = await described;
+    const days = found.state === 'found' ? found.retentionDays : undefined;
+    if (days === undefined) return skipped('The server does not say how long it keeps runs.');
+    const shown = days >= 1 ? `${Math.round(days)} d` : `${Math.round(days * 24)} h`;
+    if (days >= 1) return ok(`Runs are kept for ${shown} after their end.`);
+    return warn(
+      `Runs are kept for ${shown} after their end: without an archive, their records are gone then.`,
+      `temporal operator namespace update --retention 72h ${namespace}`,
+    );
+  });
+}
+
+/** An id that no run has. */
+const NOBODY = 'longhaul-doctor-asks-for-rights';
+
+async function checkRights(examination: Examination): Promise<Finding> {
+  return withNamespace(examination, async ({ connection, namespace }) => {
+    const { workflowService } = connection;
+    const tries: readonly (readonly [right: string, attempt: () => Promise<unknown>])[] = [
+      ['list runs', () => workflowService.countWorkflowExecutions({ namespace, query: '' })],
+      ['read task queues', () => workflowService.describeTaskQueue({ namespace, taskQueue: { name: NOBODY }, taskQueueType: 1 })],
+      // Nothing has this id, so nothing happens: but a caller that may not write is refused before the server looks for it.
+      [
+        'send to runs',
+        () => workflowService.signalWorkflowExecution({ namespace, workflowExecution: { workflowId: NOBODY }, signalName: NOBODY }),
+      ],
+    ];
+    const refused = await Promise.all(tries.map(async ([right, attempt]) => ((await isRefused(connection, attempt)) ? right : undefined)));
+    const lacking = refused.filter((right) => right !== undefined);
+    if (lacking.length === 0) return ok('The credentials may list runs, read task queues and send to runs.');
+    return fail(`The credentials may not ${lacking.join(', ')} in the namespace "${namespace}".`, 'temporal config list');
+  });
+}
+
+async function isRefused(connection: AnsweringServer['connection'], attempt: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await connection.withDeadline(Date.now() + PREREQUISITE_MS, attempt);
+    return false;
+  } catch (error) {
+    const code = grpcCode(error);
+    return code === NOT_ALLOWED || code === UNAUTHENTICATED;
+  }
+}
+
+/** The server's numbers of the types, as in `worker/plugin.ts`. */
+const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const;
+
+async function checkSearchAttributes(examination: Examination): Promise<Finding> {
+  return withNamespace(examination, async (server) => {
+    const { connection, namespace, address } = server;
+    let known: Record<string, unknown>;
+    try {
+      const answer = await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
+        connection.operatorService.listSearchAttributes({ namespace }),
+      );
+      known = answer.customAttributes ?? {};
+    } catch (error) {
+      const code = grpcCode(error);
+      if (code === NOT_ALLOWED || code === UNIMPLEMENTED)
+        return skipped('The server does not let clients list search attributes, as Temporal Cloud does not.');
+      return warn(
+        `The search attributes cannot be listed: ${errorMessage(error)}`,
+        `temporal operator search-attribute list --namespace ${namespace}`,
+      );
+    }
+    const wanted = Object.entries(SEARCH_ATTRIBUTE_TYPES);
+    const wrong = wanted.filter(([name, type]) => known[name] !== undefined && known[name] !== TYPE_NUMBERS[type]);
+    if (wrong.length > 0) {
+      const names = wrong.map(([name, type]) => `${name} (must be ${type})`).join(', ');
+      return fail(
+        `Search attributes have another type: ${names}.`,
+        `temporal operator search-attribute remove --namespace ${namespace} ${named(wrong)}`,
+      );
+    }
+    const missing = wanted.filter(([name]) => known[name] === undefined);
+    if (missing.length === 0) return ok(`The namespace has all ${wanted.length} search attributes of Longhaul.`);
+    return fail(
+      `The namespace lacks search attributes, without which lists and filters have no answer: ${missing.map(([name]) => name).join(', ')}.`,
+      `temporal operator search-attribute create --address ${address} --namespace ${namespace} ${named(missing)}${missing.map(([, type]) => ` --type ${type}`).join('')}`,
+      addition(server, missing),
+    );
+  });
+}
+
+function named(attributes: readonly (readonly [string, string])[]): string {
+  return attributes.map(([name]) => `--name ${name}`).join(' ');
+}
+
+function addition({ connection, namespace }: AnsweringServer, missing: readonly (readonly [string, keyof typeof TYPE_NUMBERS])[]): Fix {
+  return {
+    done: `Added the search attributes ${missing.map(([name]) => name).join(', ')} to the namespace "${namespace}".`,
+    undo: `temporal operator search-attribute remove --namespace ${namespace} ${named(missing)}`,
+    apply: async () => {
+      // A server takes one type at a time.
+      for (const [type, some] of Object.entries(Object.groupBy(missing, ([, of]) => of))) {
+        const number = TYPE_NUMBERS[type as keyof typeof TYPE_NUMBERS];
+        const searchAttributes = Object.fromEntries(some.map(([name]) => [name, number]));
+        await connection.withDeadline(Date.now() + PREREQUISITE_MS, () =>
+          connection.operatorService.addSearchAttributes({ namespace, searchAttributes }),
+        );
+      }
+    },
+  };
+}
+
+/** Deadlines of runs and tokens are moments: clocks that differ by more than this make them wrong. */
+const WARN_MS = 5_000;
+const FAIL_MS = 60_000;
+
+async function checkClock(examination: Examination): Promise<Finding> {
+  const server = await examination.server;
+  if (server.state !== 'up') return skipped('No server answers.');
+  await server.described;
+  const aheadMs = server.aheadMs() ?? (await aheadOfUi(examination, server));
+  if (aheadMs === undefined) {
+    if (/^(?:localhost|127\.|\[::1\])/.test(server.address)) return ok('The server is on this machine, and has its clock.');
+    return skipped('No answer of the server has its time.');
+  }
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  if (Math.abs(aheadMs) < WARN_MS) return ok(`The clocks of the server and of this machine differ by ${seconds} s.`);
+  const summary = `The clock of this machine is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of the server: deadlines and tokens end at other times.`;
+  return Math.abs(aheadMs) < FAIL_MS ? warn(summary, 'timedatectl set-ntp true') : fail(summary, 'timedatectl set-ntp true');
+}
+
+/** The UI of the server answers over HTTP, with its time. */
+async function aheadOfUi({ machine }: Examination, { address, namespace }: AnsweringServer): Promise<number | undefined> {
+  const ui = await findUi({ address, namespace }, machine.env);
+  if (ui === undefined) return undefined;
+  try {
+    const { headers } = await fetch(ui, { method: 'HEAD', signal: AbortSignal.timeout(500) });
+    const time = Date.parse(headers.get('date') ?? '');
+    return Number.isNaN(time) ? undefined : time - Date.now();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+import { Hono } from 'hono';
+import { errorMessage } from '../core/domain/errors.ts';
+import { forbidden } from './auth/caller.ts';
+import { refuseForeignPages } from './auth/open-access.ts';
+import type { Handler } from './create-handler.ts';
+import { problemOf } from './problems.ts';
+import { STUDIO_PATH, studioFiles } from './studio.ts';
+
+/** The headers of a request that the service reads: no cookie, no origin and no host of this machine is passed on. */
+const PASSED_ON = ['accept', 'authorization', 'content-type', 'idempotency-key', 'last-event-id'];
+
+/** The headers of a response that the page reads. */
+const PASSED_BACK = ['content-type', 'location', 'retry-after', 'www-authenticate'];
+
+/**
+ * Returns a handler with the page of Studio, which passes the requests of the page on to a service. It answers pages of this machine alone:
+ * another page in the browser would otherwise reach the service through it.
+ */
+export function studioFor(service: string): Handler {
+  const app = new Hono<{ Bindings: { peer: string | undefined } }>();
+  app.onError((error, { req: { method, path } }) => {
+    const { problem } = problemOf(error, { method, path }, () => undefined);
+    return new Response(JSON.stringify(problem), { status: problem.status, headers: { 'content-type': 'application/problem+json' } });
+  });
+  app.use('*', async (context, next) => {
+    refuseForeignPages(context.req.raw, []);
+    // A form or an image of another page sends no `Origin`, but the browser says whose it is.
+    const site = context.req.header('sec-fetch-site');
+    if (site === 'cross-site') throw forbidden('Pages of other origins may not call this service');
+    await next();
+    context.res.headers.set('x-content-type-options', 'nosniff');
+    if (!context.res.headers.has('cache-control')) context.res.headers.set('cache-control', 'no-store');
+  });
+  app.route(STUDIO_PATH, studioFiles({ openTo: undefined }));
+  app.all('/v1/*', ({ req }) => passOn(req.raw, service));
+  return async (request) => app.fetch(request, { peer: undefined });
+}
+
+async function passOn(request: Request, service: string): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const { method, signal } = request;
+  const body = method === 'GET' || method === 'HEAD' ? null : await request.arrayBuffer();
+  try {
+    const answer = await fetch(`${service}${pathname}${search}`, {
+      method,
+      signal,
+      body,
+      headers: headersNamed(request.headers, PASSED_ON),
+      redirect: 'manual',
+    });
+    return new Response(answer.body, { status: answer.status, headers: headersNamed(answer.headers, PASSED_BACK) });
+  } catch (error) {
+    const problem = {
+      type: 'about:blank',
+      title: 'Bad Gateway',
+      status: 502,
+      code: 'server_unreachable',
+      detail: `The service at ${service} does not answer: ${errorMessage(error)}`,
+    };
+    return new Response(JSON.stringify(problem), { status: 502, headers: { 'content-type': 'application/problem+json' } });
+  }
+}
+
+function headersNamed(headers: Headers, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,204 @@
+import { signal } from '@preact/signals';
+import type { Operations, Problem } from './api-types.ts';
+
+// Everything that the page knows, it asks the service for, by the routes of the OpenAPI document and no others.
+
+/** The path of the service before its routes: the page is at `/studio` behind it. */
+export const BASE = location.pathname.replace(/\/studio\/?$/, '');
+
+const KEPT = 'longhaul-studio-key';
+
+/** The API key or token of the reader: in the memory of the tab, and in its session storage if the reader asks for that. */
+let credentials = sessionStorage.getItem(KEPT) ?? undefined;
+
+/** True once the service has refused a request for want of credentials. */
+export const needsKey = signal(false);
+
+/** What goes wrong with the connection, for the reader; empty if nothing does. */
+export const connection = signal('');
+
+export function hasKey(): boolean {
+  return credentials !== undefined;
+}
+
+/** Takes the credentials of the reader; undefined forgets them. */
+export function takeKey(key: string | undefined, { keep }: { keep: boolean }): void {
+  credentials = key;
+  if (key !== undefined && keep) sessionStorage.setItem(KEPT, key);
+  else sessionStorage.removeItem(KEPT);
+  needsKey.value = key === undefined;
+}
+
+/** A refusal of the service. */
+export class Refused extends Error {
+  readonly problem: Pick<Problem, 'code' | 'detail' | 'status'> & Partial<Problem>;
+
+  constructor(problem: Refused['problem']) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+type Name = keyof Operations;
+type Part<Of extends Name, Key extends string> = Operations[Of] extends { [K in Key]: infer Value } ? Value : undefined;
+type QueryOf<Of extends Name> = Operations[Of] extends { query: infer Query } ? { query?: Query } : object;
+type BodyOf<Of extends Name> = Operations[Of] extends { body: infer Body } ? { body: Body } : object;
+type ParamsOf<Of extends Name> = keyof Part<Of, 'params'> extends never ? object : { params: Part<Of, 'params'> };
+
+/** The parts of a request of an operation. */
+export type RequestOf<Of extends Name> = ParamsOf<Of> & QueryOf<Of> & BodyOf<Of> & { signal?: AbortSignal };
+
+interface AnyRequest {
+  params?: object;
+  query?: object;
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+/** Sends a request, and returns the body of its answer. Throws Refused. */
+export async function ask<Of extends Name>(name: Of, request: RequestOf<Of>): Promise<Operations[Of]['answer']> {
+  const { body, signal: until } = request as AnyRequest;
+  const [method = 'GET'] = name.split(' ');
+  const response = await send(pathOf(name, request as AnyRequest), {
+    method,
+    headers: {
+      accept: 'application/json',
+      // A request whose answer is lost may be sent again by the browser or by the reader: the service takes it once.
+      ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: until,
+  });
+  return (await response.json()) as Operations[Of]['answer'];
+}
+
+function pathOf(name: Name, { params = {}, query = {} }: AnyRequest): string {
+  const [, path = ''] = name.split(' ');
+  const whole = path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(String(params[key as never])));
+  const pairs = Object.entries(query as Record<string, unknown>).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)])).toString();
+  return `${BASE}${whole}${text === '' ? '' : `?${text}`}`;
+}
+
+async function send(url: string, init: Omit<RequestInit, 'headers'> & { headers: Record<string, string | undefined> }): Promise<Response> {
+  const headers = new Headers(Object.entries(init.headers).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+  if (credentials !== undefined) headers.set('authorization', `Bearer ${credentials}`);
+  const response = await reach(url, { ...init, headers, credentials: 'omit', redirect: 'error' });
+  connection.value = '';
+  if (response.ok) return response;
+  const problem = await problemIn(response);
+  if (problem.status === 401) needsKey.value = true;
+  throw new Refused(problem);
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    connection.value = 'lost';
+    throw new Refused({ code: 'server_unreachable', status: 0, detail: 'The service does not answer.' });
+  }
+}
+
+async function problemIn(response: Response): Promise<Refused['problem']> {
+  const { status } = response;
+  try {
+    const found = (await response.json()) as Problem;
+    return { ...found, status };
+  } catch {
+    return { code: 'internal', status, detail: `The service has answered with ${status}.` };
+  }
+}
+
+/** The streams of the service. */
+type StreamName = 'GET /v1/feed' | 'GET /v1/runs/{runId}/stream' | 'GET /v1/sessions/{sessionId}/stream';
+
+/** The longest pause before a stream that was cut is opened again, in milliseconds. */
+const LONGEST_PAUSE = 10_000;
+
+/**
+ * Follows a stream to its end, also over cuts: it continues behind the last cursor. Items come in batches, as they have arrived. Throws Refused
+ * for a refusal that does not pass by itself.
+ */
+export async function follow<Of extends StreamName>(
+  name: Of,
+  request: RequestOf<Of>,
+  take: (items: Operations[Of]['answer'][]) => void,
+): Promise<void> {
+  const { signal: until } = request;
+  let cursor: string | undefined;
+  let failures = 0;
+  // oxlint-disable-next-line no-unmodified-loop-condition -- its owner aborts it.
+  while (until?.aborted !== true) {
+    try {
+      const headers = { accept: 'text/event-stream', 'last-event-id': cursor };
+      const response = await send(pathOf(name, request as AnyRequest), { method: 'GET', headers, signal: until });
+      if (response.status === 204 || response.body === null) return;
+      failures = 0;
+      const end = await readEvents(response.body, (events) => {
+        cursor = events.findLast(({ id }) => id !== undefined)?.id ?? cursor;
+        take(events.map(({ data }) => JSON.parse(data) as Operations[Of]['answer']));
+      });
+      if (end) return;
+    } catch (error) {
+      if (until?.aborted) return;
+      if (error instanceof Refused && !passes(error)) throw error;
+      failures += 1;
+      if (failures > 1) connection.value = 'lost';
+    }
+    await pause(Math.min(LONGEST_PAUSE, 500 * 2 ** Math.min(failures, 5)), until);
+  }
+}
+
+/** True for a refusal that may be over when the request is sent again. */
+function passes({ problem: { status } }: Refused): boolean {
+  return status === 0 || status === 429 || status >= 500;
+}
+
+function pause(ms: number, until: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    until?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+interface ServerEvent {
+  id: string | undefined;
+  event: string;
+  data: string;
+}
+
+/** Reads server-sent events until the stream is cut. True if its last item was the end. Throws Refused for an event that is a problem. */
+async function readEvents(body: ReadableStream<Uint8Array>, take: (events: ServerEvent[]) => void): Promise<boolean> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return false;
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop() ?? '';
+    const events = blocks.map(eventOf).filter(({ data }) => data !== '');
+    const problem = events.find(({ event }) => event === 'problem');
+    const items = problem === undefined ? events : events.slice(0, events.indexOf(problem));
+    if (items.length > 0) take(items);
+    if (problem !== undefined) throw new Refused(JSON.parse(problem.data) as Problem);
+    if (items.some(({ event }) => event === 'end')) return true;
+  }
+}
+
+function eventOf(block: string): ServerEvent {
+  const found: ServerEvent = { id: undefined, event: '', data: '' };
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(': ');
+    const [key, value] = [line.slice(0, colon), line.slice(colon + 2)];
+    if (key === 'id') found.id = value;
+    else if (key === 'event') found.event = value;
+    else if (key === 'data') found.data += value;
+  }
+  return found;
+}

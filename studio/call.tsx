@@ -1,0 +1,168 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { hrefTo } from './address.ts';
+import { ask } from './api.ts';
+import type { CallDetails, SpilledContent } from './api-types.ts';
+import { span } from './format.ts';
+import { Answer, Fold, ProblemNote, useAnswer } from './parts.tsx';
+import { type CallRow, decisionText } from './record.ts';
+import type { CallFacts } from './timeline.tsx';
+import { Fields, Json, Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+interface CallOptions {
+  runId: string;
+  row: CallRow;
+  facts: CallFacts | undefined;
+  /** Shows the steps of a child run in place. */
+  child: (runId: string) => JSX.Element;
+}
+
+/** A call of a step: arguments, attempts, result, and on demand everything that is recorded about it. */
+export function Call({ runId, row, facts, child }: CallOptions): JSX.Element {
+  const { call, result, record } = row;
+  const { childRunId, notRun, durationMs, hooks = [], caller } = record ?? {};
+  const ms = durationMs ?? facts?.ms;
+  return (
+    <section class={`call ${result?.status === 'error' ? 'failed' : ''}`} aria-label={call.name}>
+      <header>
+        <code>
+          <Name of={call.name} />
+        </code>
+        {ms !== undefined && ms !== null && <span class="dim">{span(ms)}</span>}
+        {(facts?.attempts ?? 1) > 1 && <span class="tag warn">{TEXTS.attempts(facts?.attempts ?? 1)}</span>}
+        {notRun !== undefined && <span class="tag bad">{TEXTS.notRun(notRun)}</span>}
+        {caller === 'code' && <span class="tag">{TEXTS.byCode}</span>}
+      </header>
+      <Fields of={call.arguments} limit={1_500} />
+      {facts?.failures.map(({ attempt, message }) => (
+        <div key={attempt} class="note warn">
+          <Text of={TEXTS.failedAttempt(attempt, message)} limit={500} />
+        </div>
+      ))}
+      {hooks.map((hook, index) => (
+        <HookLine key={index} hook={hook} />
+      ))}
+      <Result runId={runId} result={result} />
+      {childRunId !== undefined && <Child runId={childRunId} show={child} />}
+      <Fold title={TEXTS.details}>{() => <Details runId={runId} callId={call.toolCallId} />}</Fold>
+    </section>
+  );
+}
+
+/** The answer of a hook, as the record has it. */
+export function HookLine({ hook }: { hook: object }): JSX.Element {
+  const { hook: name, answer, text } = hook as { hook?: string; answer?: string; text?: string };
+  return (
+    <div class="note warn">
+      <span class="dim">{TEXTS.hooks}: </span>
+      <Name of={name} /> {answer}
+      {text !== undefined && <Text of={text} limit={500} />}
+    </div>
+  );
+}
+
+function Result({ runId, result }: { runId: string; result: CallRow['result'] }): JSX.Element {
+  if (result === undefined) return <p class="dim">{TEXTS.noResult}</p>;
+  const { status, content, spilled } = result;
+  return (
+    <div class="result">
+      <h3 class={status === 'error' ? 'bad' : undefined}>{status === 'error' ? TEXTS.error : TEXTS.result}</h3>
+      {content.map((value, index) => (
+        <ResultValue key={index} value={value} />
+      ))}
+      {spilled !== undefined && <Spilled runId={runId} spilled={spilled} />}
+    </div>
+  );
+}
+
+/** One value of a result: a text as it is, anything else as JSON. */
+function ResultValue({ value }: { value: unknown }): JSX.Element {
+  const text =
+    typeof value === 'string'
+      ? value
+      : typeof value === 'object' && value !== null && 'text' in value && typeof value.text === 'string' && Object.keys(value).length <= 2
+        ? value.text
+        : undefined;
+  return text === undefined ? <Json of={value} limit={1_500} /> : <Text of={text} limit={1_500} />;
+}
+
+/** Reads content that is not in the record, if its reader asks for that. */
+function Spilled({ runId, spilled: { bytes, sha256 } }: { runId: string; spilled: SpilledContent }): JSX.Element {
+  const [content, setContent] = useState<unknown[]>();
+  const [error, setError] = useState<unknown>();
+  if (content !== undefined)
+    return (
+      <>
+        {content.map((value, index) => (
+          <ResultValue key={index} value={value} />
+        ))}
+      </>
+    );
+  const read = (): void =>
+    void ask('GET /v1/runs/{runId}/spilled/{sha256}', { params: { runId, sha256 } }).then((answer) => setContent(answer.content), setError);
+  return (
+    <p>
+      {TEXTS.spilled(bytes)}{' '}
+      <button type="button" onClick={read}>
+        {TEXTS.readWhole}
+      </button>
+      {error !== undefined && <ProblemNote error={error} />}
+    </p>
+  );
+}
+
+function Child({ runId, show }: { runId: string; show: (runId: string) => JSX.Element }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div class="child">
+      <p>
+        {TEXTS.child}{' '}
+        <a href={hrefTo(['runs', runId])}>
+          <Name of={runId} />
+        </a>{' '}
+        <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? TEXTS.hideChild : TEXTS.openChild}
+        </button>
+      </p>
+      {isOpen && <div class="nested">{show(runId)}</div>}
+    </div>
+  );
+}
+
+function Details({ runId, callId }: { runId: string; callId: string }): JSX.Element {
+  const details = useAnswer('GET /v1/runs/{runId}/calls/{callId}', { params: { runId, callId } });
+  return <Answer of={details}>{(call) => <WholeCall call={call} />}</Answer>;
+}
+
+function WholeCall({ call }: { call: CallDetails }): JSX.Element {
+  const { description, category, ranWith, decisions, schema, callId, toolVersion, requestedAt, agentName } = call;
+  return (
+    <div>
+      <dl class="facts">
+        <dt>ID</dt>
+        <dd>
+          <Name of={callId} />
+        </dd>
+        <dt>{TEXTS.agent}</dt>
+        <dd>
+          <Name of={agentName} /> {requestedAt}
+        </dd>
+        {toolVersion !== undefined && <Name of={toolVersion} />}
+        {category !== undefined && <Name of={category} />}
+      </dl>
+      {description !== undefined && <Text of={description} limit={600} />}
+      {ranWith !== undefined && (
+        <>
+          <h3>{TEXTS.ranWith}</h3>
+          <Fields of={ranWith} />
+        </>
+      )}
+      {decisions.length > 0 && <h3>{TEXTS.decisions}</h3>}
+      {decisions.map((decision) => (
+        <Text key={decision.id} of={`${decisionText(decision)} · ${decision.at}`} />
+      ))}
+      {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Json of={schema} />}</Fold>}
+    </div>
+  );
+}

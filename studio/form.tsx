@@ -1,0 +1,233 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { hasHidden } from './marks.ts';
+import { jsonText, Line, Name } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+// A form for a value by its JSON Schema: strings, numbers, booleans, enums, lists and objects; anything else is edited as JSON.
+
+export interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  description?: string;
+  title?: string;
+  minimum?: number;
+  maximum?: number;
+  $ref?: string;
+  additionalProperties?: unknown;
+}
+
+interface FieldOptions {
+  name: string;
+  schema: Schema;
+  value: unknown;
+  required: boolean;
+  onChange: (value: unknown) => void;
+}
+
+/** Edits the members of an object. Those that the schema does not name are edited as JSON. */
+export function ObjectForm({ schema, value, onChange }: Pick<FieldOptions, 'schema' | 'onChange'> & { value: object }): JSX.Element {
+  const members = value as Record<string, unknown>;
+  const { properties = {}, required = [] } = schema;
+  const names = [...new Set([...Object.keys(properties), ...Object.keys(members)])];
+  const change = (name: string, one: unknown): void => {
+    const { [name]: _, ...others } = members;
+    onChange(one === undefined ? others : { ...members, [name]: one });
+  };
+  return (
+    <>
+      {names.map((name) => (
+        <Field
+          key={name}
+          name={name}
+          schema={properties[name] ?? {}}
+          value={members[name]}
+          required={required.includes(name)}
+          onChange={(one) => change(name, one)}
+        />
+      ))}
+    </>
+  );
+}
+
+type Kind = 'text' | 'number' | 'flag' | 'choice' | 'list' | 'object' | 'json';
+
+/** Returns the way in which a value is edited. A value that does not fit its schema is edited as JSON, so that nothing of it is lost. */
+function kindOf({ type, enum: values, properties, items, $ref, anyOf }: Schema, value: unknown): Kind {
+  if ($ref !== undefined || anyOf !== undefined || Array.isArray(type)) return 'json';
+  const isOpen = value === undefined;
+  if (values !== undefined && values.every((one) => typeof one === 'string'))
+    return isOpen || values.some((one) => one === value) ? 'choice' : 'json';
+  if (type === 'string') return isOpen || typeof value === 'string' ? 'text' : 'json';
+  if (type === 'number' || type === 'integer') return isOpen || typeof value === 'number' ? 'number' : 'json';
+  if (type === 'boolean') return isOpen || typeof value === 'boolean' ? 'flag' : 'json';
+  if (type === 'array' && items !== undefined) return isOpen || Array.isArray(value) ? 'list' : 'json';
+  if (type === 'object' && properties !== undefined) return isOpen || (typeof value === 'object' && value !== null) ? 'object' : 'json';
+  return 'json';
+}
+
+function Field(options: FieldOptions): JSX.Element {
+  const { name, schema, value, onChange } = options;
+  switch (kindOf(schema, value)) {
+    case 'text':
+      return <TextField {...options} />;
+    case 'number':
+      return <NumberField {...options} />;
+    case 'flag':
+      return (
+        <label class="check">
+          <input type="checkbox" checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
+          <Title {...options} />
+        </label>
+      );
+    case 'choice':
+      return (
+        <label>
+          <Title {...options} />
+          <select value={typeof value === 'string' ? value : ''} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
+            {value === undefined && <option value="">{TEXTS.notSet}</option>}
+            {schema.enum?.map((one) => (
+              <option key={String(one)}>{String(one)}</option>
+            ))}
+          </select>
+        </label>
+      );
+    case 'list':
+      return <ListField {...options} value={(value as unknown[] | undefined) ?? []} />;
+    case 'object':
+      return (
+        <fieldset>
+          <legend>
+            <Name of={name} />
+          </legend>
+          <ObjectForm schema={schema} value={(value as object | undefined) ?? {}} onChange={onChange} />
+        </fieldset>
+      );
+    case 'json':
+      return <JsonField {...options} />;
+  }
+}
+
+function Title({ name, required, schema: { description } }: FieldOptions): JSX.Element {
+  return (
+    <span>
+      <Name of={name} />
+      {required && ' *'}
+      {description !== undefined && (
+        <small class="dim">
+          {' '}
+          <Line of={description} />
+        </small>
+      )}
+    </span>
+  );
+}
+
+/** Shows the hidden characters of what a field has: a field itself cannot show them. */
+function Hidden({ text }: { text: string }): JSX.Element | null {
+  if (!hasHidden(text)) return null;
+  return (
+    <span class="note warn">
+      {TEXTS.hiddenInField} <Line of={text} limit={2_000} />
+    </span>
+  );
+}
+
+function TextField(options: FieldOptions): JSX.Element {
+  const { value, onChange } = options;
+  const text = (value as string | undefined) ?? '';
+  const change = (event: { currentTarget: { value: string } }): void => onChange(event.currentTarget.value);
+  return (
+    <label>
+      <Title {...options} />
+      {text.length > 60 || text.includes('\n') ? (
+        <textarea rows={Math.min(12, text.split('\n').length + 2)} value={text} onInput={change} />
+      ) : (
+        <input type="text" value={text} onInput={change} />
+      )}
+      <Hidden text={text} />
+    </label>
+  );
+}
+
+function NumberField(options: FieldOptions): JSX.Element {
+  const { schema, value, onChange } = options;
+  return (
+    <label>
+      <Title {...options} />
+      <input
+        type="number"
+        step={schema.type === 'integer' ? 1 : 'any'}
+        min={schema.minimum}
+        max={schema.maximum}
+        value={(value as number | undefined) ?? ''}
+        onInput={({ currentTarget: { value: text, valueAsNumber } }) => onChange(text === '' ? undefined : valueAsNumber)}
+      />
+    </label>
+  );
+}
+
+function ListField({ name, schema, value, onChange }: FieldOptions & { value: readonly unknown[] }): JSX.Element {
+  const items = schema.items ?? {};
+  const fresh: Partial<Record<string, unknown>> = { string: '', number: 0, integer: 0, boolean: false, object: {}, array: [] };
+  return (
+    <fieldset>
+      <legend>
+        <Name of={name} />
+      </legend>
+      {value.map((one, index) => (
+        <div key={index} class="item">
+          <Field
+            name={`${index + 1}`}
+            schema={items}
+            value={one}
+            required={false}
+            onChange={(changed) => onChange(value.map((before, place) => (place === index ? changed : before)))}
+          />
+          <button type="button" aria-label={TEXTS.removeItem(`${name} ${index + 1}`)} onClick={() => onChange(value.toSpliced(index, 1))}>
+            ×
+          </button>
+        </div>
+      ))}
+      <button type="button" onClick={() => onChange([...value, fresh[String(items.type)] ?? null])}>
+        {TEXTS.addItem}
+      </button>
+    </fieldset>
+  );
+}
+
+/** Edits a value as JSON. What is no JSON is not taken over. */
+export function JsonField(options: FieldOptions): JSX.Element {
+  const { value, onChange } = options;
+  const [text, setText] = useState(value === undefined ? '' : jsonText(value));
+  const [problem, setProblem] = useState('');
+  const change = (written: string): void => {
+    setText(written);
+    try {
+      onChange(written.trim() === '' ? undefined : (JSON.parse(written) as unknown));
+      setProblem('');
+    } catch (error) {
+      setProblem(TEXTS.invalidJson(error instanceof Error ? error.message : String(error)));
+    }
+  };
+  return (
+    <label>
+      <Title {...options} /> <small>{TEXTS.asJson}</small>
+      <textarea
+        class="code"
+        rows={Math.min(14, text.split('\n').length + 1)}
+        spellcheck={false}
+        value={text}
+        aria-invalid={problem !== ''}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+      {problem !== '' && <span class="note bad">{problem}</span>}
+      <Hidden text={text} />
+    </label>
+  );
+}

@@ -1,0 +1,70 @@
+import { TEXTS } from './texts.ts';
+
+/** Returns a time span as people read it: `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1_000],
+  ] as const;
+  const first = units.findIndex(([, length]) => ms >= length);
+  return units
+    .slice(first, first + 2)
+    .map(([unit, length], index) => [Math.floor((index === 0 ? ms : ms % (units[first]?.[1] ?? 1)) / length), unit] as const)
+    .filter(([amount], index) => index === 0 || amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(' ');
+}
+
+export function number(amount: number | undefined): string {
+  return amount === undefined ? '' : amount.toLocaleString('en');
+}
+
+export function dollars(amount: number | undefined): string {
+  if (amount === undefined) return '';
+  return `$${amount.toFixed(amount !== 0 && amount < 0.1 ? 5 : 2)}`;
+}
+
+/** Returns a moment in the reader's own time, without the day if it is today. */
+export function moment(iso: string): string {
+  const date = new Date(iso);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday ? date.toLocaleTimeString('en-GB') : date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** Returns how long it is until then, or since then. */
+export function fromNow(iso: string): string {
+  const ms = Date.parse(iso) - Date.now();
+  return ms >= 0 ? `in ${span(ms)}` : `${span(-ms)} ago`;
+}
+
+/** The statuses of runs, by what they mean for a reader. */
+const TONES: Readonly<Record<string, string>> = {
+  running: 'active',
+  idle: 'calm',
+  paused: 'warn',
+  pending_confirmation: 'ask',
+  completed: 'good',
+  max_iterations_reached: 'warn',
+  limit_reached: 'warn',
+  error: 'bad',
+  cancelled: 'calm',
+};
+
+export function tone(status: string | undefined): string {
+  return TONES[status ?? ''] ?? 'calm';
+}
+
+/** Returns a status in words. */
+export function statusText(status: string | undefined): string {
+  return status === undefined ? '?' : status === 'pending_confirmation' ? 'waiting' : status.replaceAll('_', ' ');
+}
+
+export const STATUSES = Object.keys(TONES);
+
+export function costText(cost: number | undefined): string {
+  return cost === undefined ? TEXTS.noCost : dollars(cost);
+}

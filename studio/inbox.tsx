@@ -1,0 +1,461 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { hrefTo } from './address.ts';
+import { ask, Refused } from './api.ts';
+import type { Approval, CallDetails, DecideCall } from './api-types.ts';
+import { JsonField, ObjectForm, type Schema } from './form.tsx';
+import { fromNow, moment } from './format.ts';
+import { Fold, Note, ProblemNote, useAnswer } from './parts.tsx';
+import { messageText } from './record.ts';
+import { listWaiting, may, waiting, waitingError } from './caller.ts';
+import { Fields, Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+/** Everything that waits for a decision, the oldest deadline first. */
+export function InboxPage(): JSX.Element {
+  const all = waiting.value;
+  const [chosen, setChosen] = useState<string>();
+  const [showsKeys, setShowsKeys] = useState(false);
+  const index = Math.max(0, all?.findIndex((one) => keyOf(one) === chosen) ?? 0);
+  const current = all?.[index];
+  const move = (by: number): void => {
+    const next = all?.[Math.min(Math.max(0, index + by), all.length - 1)];
+    if (next !== undefined) setChosen(keyOf(next));
+  };
+  useKeys({ j: () => move(1), k: () => move(-1), '?': () => setShowsKeys((before) => !before) });
+  return (
+    <>
+      <h1>{TEXTS.inbox}</h1>
+      {waitingError.value !== undefined && <ProblemNote error={waitingError.value} again={() => void listWaiting()} />}
+      <p class="dim">{all === undefined ? TEXTS.loading : TEXTS.waits(all.length)}</p>
+      {all?.length === 0 && <Note tone="good">{TEXTS.nothingWaits}</Note>}
+      {current !== undefined && (
+        <>
+          <p class="dim">{TEXTS.keys}</p>
+          {showsKeys && <KeyList />}
+          <div class="inbox">
+            <ul class="waiting" aria-label={TEXTS.inbox}>
+              {all?.map((one) => (
+                <Entry key={keyOf(one)} approval={one} isCurrent={one === current} choose={() => setChosen(keyOf(one))} />
+              ))}
+            </ul>
+            <Decision key={keyOf(current)} approval={current} keys />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The approvals of a run, decided in place. */
+export function Approvals({ of: approvals }: { of: readonly Approval[] }): JSX.Element | null {
+  if (approvals.length === 0) return null;
+  return (
+    <section class="approvals" aria-label={TEXTS.waits(approvals.length)}>
+      {approvals.map((one) => (
+        <Decision key={keyOf(one)} approval={one} />
+      ))}
+    </section>
+  );
+}
+
+function keyOf({ runId, callId, toolName }: Approval): string {
+  return `${runId} ${callId} ${toolName}`;
+}
+
+function KeyList(): JSX.Element {
+  return (
+    <dl class="facts" aria-label={TEXTS.keys}>
+      {TEXTS.keyList.map(([key, text]) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Calls back for single keys, unless the reader writes something. */
+function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const newest = useRef(keys);
+  newest.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const { target, key, ctrlKey, altKey, metaKey } = event;
+      if (ctrlKey || altKey || metaKey || (target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select')))
+        return;
+      const act = newest.current[key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}
+
+function Entry({ approval, isCurrent, choose }: { approval: Approval; isCurrent: boolean; choose: () => void }): JSX.Element {
+  const { toolName, agentName, about, deadlineAt, requestedAt } = approval;
+  return (
+    <li>
+      <button type="button" aria-current={isCurrent} onClick={choose}>
+        <strong>
+          <Name of={toolName} limit={60} />
+        </strong>
+        <small>
+          <Name of={agentName ?? about?.agentName} limit={60} />
+          {about?.user !== undefined && (
+            <>
+              {' · '}
+              <Name of={about.user} limit={40} />
+            </>
+          )}
+        </small>
+        <small class="dim">{deadlineAt === undefined ? moment(requestedAt) : fromNow(deadlineAt)}</small>
+      </button>
+    </li>
+  );
+}
+
+/** One decision: what is asked, in which run, and the ways to answer. */
+export function Decision({ approval: given, keys = false }: { approval: Approval; keys?: boolean }): JSX.Element {
+  const [meanwhile, setMeanwhile] = useState<{ digest: string; text: string }>();
+  // The digest of the arguments that were on the screen when the reader began: others are shown again before anything is decided.
+  const seen = useRef(given.digest);
+  const hasChanged = seen.current !== given.digest;
+  useEffect(() => {
+    if (!hasChanged) return;
+    seen.current = given.digest;
+    setMeanwhile({ digest: given.digest, text: TEXTS.changedMeanwhile });
+  }, [given.digest]);
+  const whole = useWhole(given);
+  return (
+    <article class="decision" aria-label={given.toolName}>
+      <Subject approval={given} />
+      {meanwhile !== undefined && <Note tone="warn">{meanwhile.text}</Note>}
+      <Before approval={given} call={whole.call} />
+      {whole.error !== undefined && <ProblemNote error={whole.error} />}
+      {whole.arguments !== undefined && (
+        <Answers
+          key={given.digest}
+          approval={given}
+          shown={whole.arguments}
+          schema={whole.schema}
+          keys={keys}
+          onRefused={(text) => setMeanwhile({ digest: given.digest, text })}
+        />
+      )}
+    </article>
+  );
+}
+
+interface Whole {
+  arguments: object | undefined;
+  schema: Schema | undefined;
+  call: CallDetails | undefined;
+  error: unknown;
+}
+
+/** Returns the whole arguments of what waits: a list cuts those that are large. */
+function useWhole({ runId = '', callId, arguments: listed, argumentsCut, schema, kind, digest }: Approval): Whole {
+  const request = kind === 'limit' ? undefined : { params: { runId, callId } };
+  // The digest is no part of the request: what waits under the same id may have changed.
+  const details = useAnswer('GET /v1/runs/{runId}/calls/{callId}', request);
+  useEffect(() => {
+    if (details.value !== undefined) details.again();
+  }, [digest]);
+  const call = details.value;
+  const found = argumentsCut ? (call?.waiting?.digest === digest ? wholeArguments(call) : undefined) : listed;
+  return {
+    arguments: found,
+    schema: schema ?? call?.schema,
+    call,
+    error: argumentsCut ? details.error : undefined,
+  };
+}
+
+/** The arguments with which the call would run. */
+function wholeArguments({ waiting: pending, arguments: written }: CallDetails): object {
+  return pending === undefined || pending.argumentsCut ? written : pending.arguments;
+}
+
+function Subject({ approval }: { approval: Approval }): JSX.Element {
+  const { kind, toolName, runId = '', agentName, about, description, reason, deadlineAt, onDeadline = 'reject', at } = approval;
+  return (
+    <header>
+      <h2>
+        <Name of={toolName} />
+      </h2>
+      <p>
+        <a href={hrefTo(['runs', runId])}>
+          <Name of={agentName ?? about?.agentName ?? TEXTS.run} />
+        </a>{' '}
+        <small class="dim">
+          <Name of={runId} limit={100} />
+          {at !== undefined && <Name of={` · ${at}`} />}
+          {about?.tenant !== undefined && <Name of={` · ${about.tenant}`} />}
+          {about?.user !== undefined && <Name of={` · ${about.user}`} />}
+        </small>
+      </p>
+      {deadlineAt !== undefined && <p class="tone-warn">{TEXTS.deadline(fromNow(deadlineAt), TEXTS.deadlineActions[onDeadline])}</p>}
+      {kind === 'limit' && <p>{TEXTS.limitAsked}</p>}
+      {kind === 'outcome' && <p>{TEXTS.outcomeAsked}</p>}
+      {reason !== undefined && (
+        <div>
+          <h3>{TEXTS.why}</h3>
+          <Text of={reason} limit={1_000} />
+        </div>
+      )}
+      {description !== undefined && (
+        <div class="dim">
+          <Text of={description} limit={400} />
+        </div>
+      )}
+    </header>
+  );
+}
+
+/** What the user asked, and what the model said with the call. */
+function Before({ approval, call }: { approval: Approval; call: CallDetails | undefined }): JSX.Element {
+  const { runId = '', about } = approval;
+  const request = call === undefined ? undefined : { params: { runId }, query: { from: call.offset, limit: 1 } };
+  const page = useAnswer('GET /v1/runs/{runId}/events', request);
+  const said = page.value?.events
+    .flatMap(({ content }) => content.filter((one) => one.type === 'message'))
+    .map(messageText)
+    .join('\n');
+  return (
+    <>
+      {about?.question !== undefined && (
+        <div>
+          <h3>{TEXTS.asked}</h3>
+          <Text of={about.question} limit={600} />
+        </div>
+      )}
+      {said !== undefined && said !== '' && (
+        <div>
+          <h3>{TEXTS.said}</h3>
+          <Text of={said} limit={1_000} />
+        </div>
+      )}
+    </>
+  );
+}
+
+type Remember = '' | 'tool' | 'arguments';
+type Form = 'none' | 'edit' | 'reject';
+
+interface AnswersOptions {
+  approval: Approval;
+  /** The arguments that the reader sees. */
+  shown: object;
+  schema: Schema | undefined;
+  keys: boolean;
+  onRefused: (text: string) => void;
+}
+
+/** Characters of arguments that are shown at once. Of more, all must have been opened before they can be approved. */
+const AT_ONCE = 20_000;
+
+/** What a reader has written about a decision so far. */
+interface Draft {
+  form: Form;
+  edited: object;
+  reason: string;
+  remember: Remember;
+  content: unknown;
+  isWhole: boolean;
+}
+
+/** The arguments, and the ways to decide about them. */
+function Answers({ approval, shown, schema, keys, onRefused }: AnswersOptions): JSX.Element {
+  const isShort = JSON.stringify(shown).length <= AT_ONCE;
+  const [draft, setDraft] = useState<Draft>({
+    form: 'none',
+    edited: shown,
+    reason: '',
+    remember: '',
+    content: undefined,
+    isWhole: isShort,
+  });
+  const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
+  const { busy, error, decide } = useDecision(approval, onRefused);
+  const canDecide = may('approvals:decide');
+  const ways = waysOf({ approval, draft, busy, change, decide });
+  useKeys(keys && canDecide ? ways.keys : {});
+  const { form, edited, isWhole } = draft;
+  return (
+    <>
+      <h3>{TEXTS.arguments}</h3>
+      {form === 'edit' ? (
+        <form class="edit" onSubmit={(event) => event.preventDefault()}>
+          <ObjectForm schema={schema ?? {}} value={edited} onChange={(value) => change({ edited: value as object })} />
+        </form>
+      ) : (
+        <Fields of={shown} limit={AT_ONCE} onWhole={() => change({ isWhole: true })} />
+      )}
+      {schema !== undefined && <Fold title={TEXTS.schema}>{() => <Fields of={schema} />}</Fold>}
+      {error !== undefined && <ProblemNote error={error} />}
+      {!canDecide && <Note>{TEXTS.mayNotDecide}</Note>}
+      {canDecide && !isWhole && <Note tone="warn">{TEXTS.readFirst}</Note>}
+      {canDecide && <Ways approval={approval} draft={draft} busy={busy} change={change} ways={ways} />}
+    </>
+  );
+}
+
+interface WaysToDecide {
+  approve: () => void;
+  respond: () => void;
+  reject: () => void;
+  toggleEdit: () => void;
+  canApprove: boolean;
+  canEdit: boolean;
+  keys: Record<string, () => void>;
+}
+
+interface WaysOptions {
+  approval: Approval;
+  draft: Draft;
+  busy: boolean;
+  change: (changes: Partial<Draft>) => void;
+  decide: (answer: Answer) => void;
+}
+
+/** Returns the ways in which a reader can decide now, by buttons and by keys. */
+function waysOf({ approval: { kind }, draft, busy, change, decide }: WaysOptions): WaysToDecide {
+  const { form, edited, reason, remember, content, isWhole } = draft;
+  const memory = remember === '' ? {} : { remember };
+  const isQuestion = kind === 'question';
+  const canEdit = kind === 'tool';
+  const canApprove = !busy && isWhole && !isQuestion;
+  const approve = (): void =>
+    form === 'edit' ? decide({ type: 'approve', arguments: edited as never, ...memory }) : decide({ type: 'approve', ...memory });
+  // The first press asks for a reason, the second one sends it.
+  const reject = (): void =>
+    form === 'reject' ? decide({ type: 'reject', reason: reason || undefined, ...memory }) : change({ form: 'reject' });
+  const toggleEdit = (): void => change({ form: form === 'edit' ? 'none' : 'edit' });
+  return {
+    approve,
+    reject,
+    toggleEdit,
+    respond: () => decide({ type: 'respond', content }),
+    canApprove,
+    canEdit,
+    keys: { ...(canApprove ? { a: approve } : {}), ...(canEdit ? { e: toggleEdit } : {}), ...(busy ? {} : { r: reject }) },
+  };
+}
+
+function Ways({ approval, draft, busy, change, ways }: Omit<WaysOptions, 'decide'> & { ways: WaysToDecide }): JSX.Element {
+  const { form, content, reason, remember } = draft;
+  const isQuestion = approval.kind === 'question';
+  return (
+    <>
+      {isQuestion && <Question approval={approval} content={content} onChange={(value) => change({ content: value })} />}
+      {form === 'reject' && <Reason value={reason} onChange={(value) => change({ reason: value })} />}
+      {approval.kind === 'tool' && <Memory value={remember} onChange={(value) => change({ remember: value })} />}
+      <p class="buttons">
+        {isQuestion ? (
+          <button type="button" class="good" disabled={busy || content === undefined} onClick={ways.respond}>
+            {TEXTS.respond}
+          </button>
+        ) : (
+          <button type="button" class="good" disabled={!ways.canApprove} onClick={ways.approve}>
+            {form === 'edit' ? TEXTS.approveEdited : TEXTS.approve}
+          </button>
+        )}
+        {ways.canEdit && (
+          <button type="button" onClick={ways.toggleEdit}>
+            {form === 'edit' ? TEXTS.stopEditing : TEXTS.edit}
+          </button>
+        )}
+        <button type="button" class="danger" disabled={busy} onClick={ways.reject}>
+          {TEXTS.reject}
+        </button>
+      </p>
+    </>
+  );
+}
+
+function Question({
+  approval,
+  content,
+  onChange,
+}: {
+  approval: Approval;
+  content: unknown;
+  onChange: (content: unknown) => void;
+}): JSX.Element {
+  const schema = (approval.answer ?? { type: 'string' }) as Schema;
+  if (schema.type === 'object') return <ObjectForm schema={schema} value={content ?? {}} onChange={onChange} />;
+  if (schema.type === 'string' && schema.enum === undefined)
+    return (
+      <label>
+        {TEXTS.respond}
+        <textarea
+          rows={2}
+          value={(content as string | undefined) ?? ''}
+          onInput={(event) => onChange(event.currentTarget.value || undefined)}
+        />
+      </label>
+    );
+  return <JsonField name={TEXTS.respond} schema={schema} value={content} required onChange={onChange} />;
+}
+
+function Reason({ value, onChange }: { value: string; onChange: (value: string) => void }): JSX.Element {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <label>
+      {TEXTS.reason}
+      <textarea ref={field} rows={2} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+function Memory({ value, onChange }: { value: Remember; onChange: (value: Remember) => void }): JSX.Element {
+  return (
+    <label>
+      {TEXTS.remember}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value as Remember)}>
+        <option value="">{TEXTS.rememberNot}</option>
+        <option value="tool">{TEXTS.rememberTool}</option>
+        <option value="arguments">{TEXTS.rememberArguments}</option>
+      </select>
+    </label>
+  );
+}
+
+type Answer = {
+  [Type in DecideCall['type']]: Omit<Extract<DecideCall, { type: Type }>, 'digest' | 'runId' | 'id' | 'by'>;
+}[DecideCall['type']];
+
+/** The refusals after which what waits has to be looked at again. */
+const MOVED_ON = new Set(['digest_mismatch', 'already_decided', 'unknown_call', 'run_ended']);
+
+interface Deciding {
+  busy: boolean;
+  error: unknown;
+  decide: (answer: Answer) => void;
+}
+
+/** Sends a decision about exactly the arguments that were shown: with their digest. */
+function useDecision({ runId = '', callId, digest }: Approval, onRefused: (text: string) => void): Deciding {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const decide = (answer: Answer): void => {
+    setBusy(true);
+    setError(undefined);
+    void ask('POST /v1/runs/{runId}/approvals/{callId}', { params: { runId, callId }, body: { ...answer, digest, runId } })
+      .catch((failure: unknown) => {
+        const code = failure instanceof Refused ? failure.problem.code : '';
+        if (MOVED_ON.has(code)) onRefused(code === 'digest_mismatch' ? TEXTS.changedMeanwhile : TEXTS.decidedMeanwhile);
+        else setError(failure);
+      })
+      .then(listWaiting)
+      .finally(() => setBusy(false));
+  };
+  return { busy, error, decide };
+}

@@ -1,0 +1,147 @@
+import { type JSX, render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { hrefTo, place } from './address.ts';
+import { AgentPage, AgentsPage, ProgramPage } from './agents.tsx';
+import { connection, hasKey, needsKey, takeKey } from './api.ts';
+import { InboxPage } from './inbox.tsx';
+import { Note, ProblemNote } from './parts.tsx';
+import { PlaygroundPage } from './playground.tsx';
+import { RequestPage } from './request.tsx';
+import { RunPage } from './run.tsx';
+import { RunsPage } from './runs.tsx';
+import { begin, me, meError, restarts, waiting } from './caller.ts';
+import { Name } from './text.tsx';
+import { TEXTS } from './texts.ts';
+import './style.css';
+
+function Studio(): JSX.Element {
+  useEffect(() => void begin(), []);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={toMain}>
+        {TEXTS.skip}
+      </a>
+      <Bar />
+      {connection.value !== '' && (
+        <p class="lost" role="status">
+          {TEXTS.lost}
+        </p>
+      )}
+      <main id="main" tabIndex={-1}>
+        {needsKey.value ? (
+          <KeyForm />
+        ) : me.value !== undefined ? (
+          <Page />
+        ) : meError.value !== undefined ? (
+          <ProblemNote error={meError.value} again={() => void begin()} />
+        ) : (
+          <p class="dim">{TEXTS.loading}</p>
+        )}
+      </main>
+    </>
+  );
+}
+
+/** The fragment of the address is the place of the reader: a link into the page must not change it. */
+function toMain(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>('#main')?.focus();
+}
+
+function Bar(): JSX.Element {
+  const [page = 'runs'] = place.value.path;
+  const links = [
+    ['runs', TEXTS.runs],
+    ['inbox', TEXTS.inbox],
+    ['playground', TEXTS.playground],
+    ['agents', TEXTS.agents],
+  ] as const;
+  const { id, namespace, uiUrl } = me.value ?? {};
+  const count = waiting.value?.length ?? 0;
+  return (
+    <header class="bar-top">
+      <strong class="brand">{TEXTS.title}</strong>
+      <nav aria-label={TEXTS.nav}>
+        {links.map(([key, text]) => (
+          <a key={key} href={hrefTo([key])} aria-current={page === key ? 'page' : undefined}>
+            {text}
+            {key === 'inbox' && count > 0 && <span class="badge">{count}</span>}
+          </a>
+        ))}
+      </nav>
+      <span class="who">
+        {id !== undefined && <Name of={TEXTS.caller(id, namespace ?? '')} />}
+        {uiUrl !== undefined && (
+          <a href={uiUrl} target="_blank" rel="noreferrer noopener">
+            {TEXTS.temporal}
+          </a>
+        )}
+        {hasKey() && !needsKey.value && (
+          <button type="button" onClick={() => takeKey(undefined, { keep: false })}>
+            {TEXTS.forgetKey}
+          </button>
+        )}
+      </span>
+    </header>
+  );
+}
+
+function KeyForm(): JSX.Element {
+  const [key, setKey] = useState('');
+  const [keep, setKeep] = useState(false);
+  const wasGiven = useRef(hasKey());
+  const use = (event: Event): void => {
+    event.preventDefault();
+    takeKey(key.trim(), { keep });
+    void begin();
+  };
+  return (
+    <form class="key" onSubmit={use} autocomplete="off">
+      <h1>{TEXTS.keyTitle}</h1>
+      {wasGiven.current && <Note tone="bad">{TEXTS.keyRefused}</Note>}
+      <p>{TEXTS.keyHelp}</p>
+      <label>
+        {TEXTS.keyLabel}
+        <input type="password" required autocomplete="off" value={key} onInput={(event) => setKey(event.currentTarget.value)} />
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
+        {TEXTS.keepKey}
+      </label>
+      <button type="submit" class="good">
+        {TEXTS.useKey}
+      </button>
+    </form>
+  );
+}
+
+function Page(): JSX.Element {
+  const [page = 'runs', one, kind, number, last] = place.value.path;
+  useTitle(page, one);
+  switch (page) {
+    case 'runs':
+      if (one === undefined) return <RunsPage />;
+      if (kind === 'steps' && last === 'request') return <RequestPage key={`${one} ${number}`} runId={one} step={Number(number)} />;
+      return <RunPage key={`${one} ${restarts.value}`} runId={one} />;
+    case 'inbox':
+      return <InboxPage />;
+    case 'playground':
+      return <PlaygroundPage agent={one} session={kind} />;
+    case 'agents':
+      return one === undefined ? <AgentsPage /> : <AgentPage name={one} />;
+    case 'programs':
+      return <ProgramPage name={one ?? ''} />;
+    default:
+      return <Note tone="warn">{TEXTS.notFound}</Note>;
+  }
+}
+
+function useTitle(page: string, one: string | undefined): void {
+  const count = waiting.value?.length ?? 0;
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${count}) ` : ''}${one ?? page} · ${TEXTS.title}`;
+  }, [page, one, count]);
+}
+
+const app = document.querySelector('#app');
+if (app !== null) render(<Studio />, app);

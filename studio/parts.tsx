@@ -1,0 +1,124 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ask, Refused, type RequestOf } from './api.ts';
+import type { Operations } from './api-types.ts';
+import { statusText, tone } from './format.ts';
+import { Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+// What several pages use.
+
+export function Status({ of: status }: { of: string | undefined }): JSX.Element {
+  return <span class={`status ${tone(status)}`}>{statusText(status)}</span>;
+}
+
+/** Says what has gone wrong, in the words of the service. */
+export function ProblemNote({ error, again }: { error: unknown; again?: () => void }): JSX.Element {
+  const code = error instanceof Refused ? error.problem.code : 'internal';
+  const fields = error instanceof Refused ? (error.problem.errors ?? []) : [];
+  return (
+    <div class="note bad" role="alert">
+      <strong>{TEXTS.problem(code)}</strong>
+      <Text of={explained(code, error)} />
+      {fields.map(({ pointer = '', parameter = '', detail }, index) => (
+        <Text key={index} of={`${pointer}${parameter}: ${detail}`} />
+      ))}
+      {again !== undefined && (
+        <button type="button" onClick={again}>
+          {TEXTS.again}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function explained(code: string, error: unknown): string {
+  const detail = error instanceof Error ? error.message : String(error);
+  if (code === 'history_removed') return `${TEXTS.removed} ${detail}`;
+  if (code === 'history_unreadable' || code === 'decoding_failed') return `${TEXTS.unreadable} ${detail}`;
+  return detail;
+}
+
+export function Note({ children, tone: look = 'calm' }: { children: ComponentChildren; tone?: string }): JSX.Element {
+  return (
+    <p class={`note ${look}`} role="status">
+      {children}
+    </p>
+  );
+}
+
+/** What a request has brought so far. */
+export interface Loaded<Value> {
+  value: Value | undefined;
+  error: unknown;
+  /** Sends the request anew. */
+  again: () => void;
+}
+
+type Name = keyof Operations;
+
+/** Asks the service for something that a part shows, anew whenever the request changes. Undefined: nothing is asked for yet. */
+export function useAnswer<Of extends Name>(name: Of, request: RequestOf<Of> | undefined): Loaded<Operations[Of]['answer']> {
+  const [state, setState] = useState<{ key: string; value?: Operations[Of]['answer']; error?: unknown }>({ key: '' });
+  const [round, setRound] = useState(0);
+  const key = request === undefined ? '' : JSON.stringify([name, request]);
+  useEffect(() => {
+    if (request === undefined) return undefined;
+    const gone = new AbortController();
+    ask(name, { ...request, signal: gone.signal }).then(
+      (value) => setState({ key, value }),
+      (error: unknown) => {
+        if (!gone.signal.aborted) setState(({ key: of, value }) => ({ key, value: of === key ? value : undefined, error }));
+      },
+    );
+    return () => gone.abort();
+  }, [key, round]);
+  const isOwn = state.key === key;
+  return {
+    value: isOwn ? state.value : undefined,
+    error: isOwn ? state.error : undefined,
+    again: () => setRound((before) => before + 1),
+  };
+}
+
+/** Shows what a request has brought, why it has not, or that it is on its way. */
+export function Answer<Value>({ of: loaded, children }: { of: Loaded<Value>; children: (value: Value) => JSX.Element }): JSX.Element {
+  if (loaded.value !== undefined) return children(loaded.value);
+  if (loaded.error !== undefined) return <ProblemNote error={loaded.error} again={loaded.again} />;
+  return <p class="dim">{TEXTS.loading}</p>;
+}
+
+/** A part that opens. Its content is made when it is open, and not before. */
+export function Fold({
+  title,
+  children,
+  open = false,
+}: {
+  title: ComponentChildren;
+  children: () => ComponentChildren;
+  open?: boolean;
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(open);
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children()}
+    </details>
+  );
+}
+
+/** A request that a reader sends by a button, with what has come of it. */
+export function useAction(): { busy: boolean; outcome: JSX.Element | undefined; act: (work: () => Promise<string>) => void } {
+  const [busy, setBusy] = useState(false);
+  const [outcome, setOutcome] = useState<JSX.Element>();
+  const act = (work: () => Promise<string>): void => {
+    setBusy(true);
+    work()
+      .then(
+        (text) => setOutcome(<Note tone="good">{text}</Note>),
+        (error: unknown) => setOutcome(<ProblemNote error={error} />),
+      )
+      .finally(() => setBusy(false));
+  };
+  return { busy, outcome, act };
+}

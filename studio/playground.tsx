@@ -1,0 +1,199 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { goTo, hrefTo } from './address.ts';
+import { ask } from './api.ts';
+import type { AgentEntry, ContentPart } from './api-types.ts';
+import { ObjectForm, type Schema } from './form.tsx';
+import { Approvals } from './inbox.tsx';
+import { Answer, Note, ProblemNote, Status, useAction, useAnswer } from './parts.tsx';
+import { messageText, type Row, type RunRecord } from './record.ts';
+import { may, waiting } from './caller.ts';
+import { Steps } from './steps.tsx';
+import { Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+import { useTimeline } from './timeline.tsx';
+import { useRecord } from './use-record.ts';
+
+/** A chat with any agent, as a session, and beside it each step as it happens. */
+export function PlaygroundPage({ agent, session }: { agent: string | undefined; session: string | undefined }): JSX.Element {
+  const agents = useAnswer('GET /v1/agents', {});
+  return (
+    <>
+      <h1>{TEXTS.playground}</h1>
+      {!may('runs:write') ? (
+        <ProblemNote error={new Error(TEXTS.mayNotDecide)} />
+      ) : (
+        <Answer of={agents}>
+          {({ agents: all }) => (all.length === 0 ? <Note>{TEXTS.noAgents}</Note> : <Chats {...{ all, agent, session }} />)}
+        </Answer>
+      )}
+    </>
+  );
+}
+
+function Chats({ all, agent, session }: { all: AgentEntry[]; agent: string | undefined; session: string | undefined }): JSX.Element {
+  const chosen = all.find(({ name }) => name === agent) ?? all[0];
+  if (chosen === undefined) return <Note>{TEXTS.noAgents}</Note>;
+  return (
+    <>
+      <div class="filters">
+        <label>
+          {TEXTS.chooseAgent}
+          <select value={chosen.name} onChange={(event) => goTo(['playground', event.currentTarget.value])}>
+            {all.map(({ name }) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {session !== undefined && <a href={hrefTo(['playground', chosen.name])}>{TEXTS.newChat}</a>}
+        {session !== undefined && <a href={hrefTo(['runs', session])}>{TEXTS.openRun}</a>}
+      </div>
+      {chosen.description !== undefined && (
+        <div class="dim">
+          <Text of={chosen.description} limit={500} />
+        </div>
+      )}
+      <Chat key={chosen.name} agent={chosen} session={session} />
+    </>
+  );
+}
+
+function Chat({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
+  const { record, version, error } = useRecord(session);
+  const timeline = useTimeline(session, record.rows.length);
+  return (
+    <div class="columns even">
+      <section aria-label={TEXTS.playground} class="chat">
+        {error !== undefined && <ProblemNote error={error} />}
+        <Conversation record={record} version={version} />
+        <Approvals
+          of={waiting.value?.filter(({ runId }) => session !== undefined && (runId === session || runId?.startsWith(`${session}/`))) ?? []}
+        />
+        <Say agent={agent} session={session} />
+      </section>
+      <div class="beside">
+        {session === undefined ? (
+          <Note>{TEXTS.asItHappens}</Note>
+        ) : (
+          <Steps runId={session} record={record} version={version} timeline={timeline.read} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** What was said, without the calls. */
+function Conversation({ record, version }: { record: RunRecord; version: number }): JSX.Element {
+  const log = useRef<HTMLDivElement>(null);
+  useEffect(() => log.current?.scrollTo({ top: log.current.scrollHeight }), [version]);
+  const isWorking = record.status === 'running';
+  return (
+    <div role="log" aria-label={TEXTS.playground} class="talk" tabIndex={0} ref={log}>
+      {record.rows.flatMap((row) => {
+        const said = sentence(row);
+        return said === undefined ? [] : [<Bubble key={row.key} {...said} />];
+      })}
+      {record.live !== undefined && <Bubble who="" text={record.live.text} isOwn={false} />}
+      {isWorking && record.live === undefined && <p class="dim">{TEXTS.thinking}</p>}
+      {record.status !== '' && (
+        <p>
+          <Status of={record.status} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function sentence(row: Row): { who: string; text: string; isOwn: boolean } | undefined {
+  if (row.kind === 'message')
+    return { who: row.event.author, text: row.messages.map(messageText).join('\n'), isOwn: row.event.author === 'user' };
+  if (row.kind === 'answer' && row.text !== '') return { who: row.event.author, text: row.text, isOwn: false };
+  return undefined;
+}
+
+function Bubble({ who, text, isOwn }: { who: string; text: string; isOwn: boolean }): JSX.Element {
+  return (
+    <div class={`bubble ${isOwn ? 'own' : ''}`}>
+      <small class="dim">{isOwn ? TEXTS.you : <Name of={who} />}</small>
+      <Text of={text} limit={6_000} />
+    </div>
+  );
+}
+
+/** The most bytes of a file in a message: a body of the service has at most 1 MB. */
+const MOST_BYTES = 500_000;
+
+function Say({ agent, session }: { agent: AgentEntry; session: string | undefined }): JSX.Element {
+  const [words, setWords] = useState('');
+  const [file, setFile] = useState<File>();
+  const [deps, setDeps] = useState<object>({});
+  const { busy, outcome, act } = useAction();
+  const needsDeps = session === undefined && agent.deps !== undefined;
+  const send = async (): Promise<string> => {
+    const content = file === undefined ? words : [{ type: 'text' as const, text: words }, await partOf(file)];
+    const sessionId = session ?? (await open(agent, needsDeps ? deps : undefined));
+    const receipt = await ask('POST /v1/sessions/{sessionId}/messages', { params: { sessionId }, body: { content } });
+    setWords('');
+    setFile(undefined);
+    if (session === undefined) goTo(['playground', agent.name, sessionId]);
+    return TEXTS.receipts.sent(receipt.turn === undefined ? '' : TEXTS.receipts.turn(receipt.turn));
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (words.trim() !== '' && !busy) act(send);
+  };
+  return (
+    <form onSubmit={submit} class="say">
+      {needsDeps && (
+        <fieldset>
+          <legend>{TEXTS.deps}</legend>
+          <ObjectForm schema={agent.deps as Schema} value={deps} onChange={(value) => setDeps(value as object)} />
+        </fieldset>
+      )}
+      <label>
+        {TEXTS.say}
+        <textarea
+          rows={3}
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event);
+          }}
+        />
+      </label>
+      <div class="buttons">
+        <button type="submit" class="good" disabled={busy || words.trim() === ''}>
+          {TEXTS.send}
+        </button>
+        <Attach file={file} onChange={setFile} />
+      </div>
+      {outcome}
+    </form>
+  );
+}
+
+function Attach({ file, onChange }: { file: File | undefined; onChange: (file: File | undefined) => void }): JSX.Element {
+  return (
+    <label class="attach">
+      {file === undefined ? TEXTS.attach : <Name of={TEXTS.attached(file.name)} />}
+      <input type="file" onChange={(event) => onChange(event.currentTarget.files?.[0])} />
+    </label>
+  );
+}
+
+async function open({ name }: AgentEntry, deps: object | undefined): Promise<string> {
+  const { sessionId } = await ask('POST /v1/sessions', { body: { agent: name, ...(deps === undefined ? {} : { deps: deps as never }) } });
+  return sessionId;
+}
+
+/** Returns a file as a part of a message. Throws for one that is too large. */
+async function partOf(file: File): Promise<ContentPart> {
+  if (file.size > MOST_BYTES) throw new Error(TEXTS.tooLarge);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const data = btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(''));
+  const [kind = ''] = file.type.split('/');
+  const mediaType = file.type || 'application/octet-stream';
+  return kind === 'image' ? { type: 'image', data, mediaType } : { type: 'file', data, mediaType, name: file.name };
+}

@@ -1,0 +1,208 @@
+import type { ContentItem, Event, StepResult, StreamItem } from './api-types.ts';
+import { TEXTS } from './texts.ts';
+
+// The record of a run as rows: what a person reads, in the order in which it happened.
+
+export type ToolCall = Extract<ContentItem, { type: 'tool_call' }>;
+export type ToolResult = Extract<ContentItem, { type: 'tool_result' }>;
+type Message = Extract<ContentItem, { type: 'message' }>;
+
+/** A call, with its result once there is one, and what the step says about it. */
+export interface CallRow {
+  call: ToolCall;
+  result?: ToolResult;
+  record?: StepResult['toolCalls'][number];
+}
+
+/** One row of the record. */
+export type Row =
+  | { kind: 'message'; key: string; event: Event; messages: Message[] }
+  | { kind: 'answer'; key: string; event: Event; number: number; text: string; calls: CallRow[]; step?: StepResult; handedFrom?: string }
+  | { kind: 'note'; key: string; event: Event; texts: NoteText[] };
+
+export type AnswerRow = Extract<Row, { kind: 'answer' }>;
+
+/** A fact of the record in words. */
+export interface NoteText {
+  text: string;
+  tone: 'calm' | 'good' | 'warn' | 'bad';
+}
+
+/** What the model writes at this moment: it is provisional. */
+export interface LiveAnswer {
+  eventId: string;
+  step: number;
+  text: string;
+  reasoning: string;
+  /** The arguments of calls so far, as text. */
+  inputs: Map<string, { name: string; text: string }>;
+}
+
+/** The record of a run, as far as it has come. */
+export class RunRecord {
+  readonly rows: Row[] = [];
+  live: LiveAnswer | undefined;
+  status = '';
+  result: Extract<StreamItem, { type: 'end' }>['result'] | undefined;
+  #steps = 0;
+  #agent: string | undefined;
+  readonly #calls = new Map<string, CallRow>();
+  readonly #answers = new Map<number, AnswerRow>();
+  #next = 0;
+
+  /** Takes what a stream has brought. Returns true if something has changed. */
+  take(items: readonly StreamItem[]): void {
+    for (const item of items) this.#take(item);
+  }
+
+  #take(item: StreamItem): void {
+    switch (item.type) {
+      case 'event':
+        // A stream that continues may bring an event again.
+        if (item.offset >= this.#next) this.#event(item.event, item.offset);
+        this.#next = Math.max(this.#next, item.offset + 1);
+        break;
+      case 'step':
+        this.#step(item.step);
+        break;
+      case 'delta':
+        this.#delta(item);
+        break;
+      case 'reset':
+        if (item.callId === undefined) this.live = undefined;
+        break;
+      case 'status':
+        this.status = item.status;
+        break;
+      case 'end':
+        this.live = undefined;
+        this.status = item.result.status;
+        this.result = item.result;
+        break;
+      case 'gap':
+        break;
+    }
+  }
+
+  #event(event: Event, offset: number): void {
+    const key = String(offset);
+    if (event.id === this.live?.eventId) this.live = undefined;
+    const { content, author } = event;
+    const calls = content.filter((one) => one.type === 'tool_call').map((call): CallRow => ({ call }));
+    const results = content.filter((one) => one.type === 'tool_result');
+    const messages = content.filter((one) => one.type === 'message');
+    for (const one of calls) this.#calls.set(one.call.toolCallId, one);
+    for (const result of results) {
+      const found = this.#calls.get(result.toolCallId);
+      if (found !== undefined) found.result = result;
+    }
+    const isAnswer = isResponse(event) && event.given === undefined;
+    if (isAnswer || (event.caller === 'code' && calls.length > 0)) {
+      const row: AnswerRow = { kind: 'answer', key, event, number: this.#steps + 1, text: messages.map(messageText).join('\n'), calls };
+      if (this.#agent !== undefined && this.#agent !== author) row.handedFrom = this.#agent;
+      this.#agent = author;
+      if (isAnswer) this.#answers.set(row.number, row);
+      this.rows.push(row);
+    } else if (messages.length > 0) this.rows.push({ kind: 'message', key, event, messages });
+    const texts = noteTexts(event);
+    if (texts.length > 0) this.rows.push({ kind: 'note', key: `${key}!`, event, texts });
+  }
+
+  #step(step: StepResult): void {
+    this.#steps = Math.max(this.#steps, step.step);
+    const row = this.#answers.get(step.step);
+    if (row !== undefined) row.step = step;
+    for (const record of step.toolCalls) {
+      const call = this.#calls.get(record.callId);
+      if (call !== undefined) call.record = record;
+    }
+  }
+
+  #delta({ step, eventId, callId, delta }: Extract<StreamItem, { type: 'delta' }>): void {
+    if (callId !== undefined || delta.type === 'data') return;
+    if (this.live?.eventId !== eventId) this.live = { eventId, step, text: '', reasoning: '', inputs: new Map() };
+    if (delta.type === 'text') this.live.text += delta.text;
+    else if (delta.type === 'reasoning') this.live.reasoning += delta.text;
+    else {
+      const input = this.live.inputs.get(delta.callId) ?? { name: delta.toolName, text: '' };
+      this.live.inputs.set(delta.callId, { ...input, text: input.text + delta.text });
+    }
+  }
+}
+
+/** True for the event of an answer of a model. */
+export function isResponse({ usage, compaction, title, failed }: Event): boolean {
+  return usage !== undefined && compaction === undefined && title === undefined && failed === undefined;
+}
+
+/** Returns the text of a message; media as what they are, never loaded. */
+export function messageText({ content }: { content: Message['content'] }): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : mediaText(part))).join('\n');
+}
+
+function mediaText(part: { type: string; url?: string; mediaType?: string; data?: string; name?: string }): string {
+  const { type, url, mediaType, data, name } = part;
+  const facts = [mediaType, name, url, data === undefined ? undefined : TEXTS.notes.base64(data.length)];
+  return `[${[type, ...facts.filter((fact) => fact !== undefined)].join(', ')}]`;
+}
+
+/** Returns everything that a row says, for the search. */
+export function rowText(row: Row): string {
+  if (row.kind === 'note') return row.texts.map(({ text }) => text).join('\n');
+  if (row.kind === 'message') return row.messages.map(messageText).join('\n');
+  return [row.text, ...row.calls.map(({ call, result }) => JSON.stringify([call.name, call.arguments, result?.content]))].join('\n');
+}
+
+type Tone = NoteText['tone'];
+
+/** Returns the facts that an event records besides its content. */
+function noteTexts(event: Event): NoteText[] {
+  const { notes } = TEXTS;
+  const found: NoteText[] = [];
+  const say = <Value>(value: Value | undefined, text: (value: Value) => string, tone: Tone = 'calm'): void => {
+    if (value !== undefined) found.push({ text: text(value), tone });
+  };
+  const whole: object = event;
+  const { turn, step, guardrails, compaction, raised, failed } = whole as EventNotes;
+  say(event.decision, decisionText, event.decision?.type === 'reject' ? 'bad' : 'good');
+  say(event.refused, notes.refused, 'warn');
+  say(raised, ({ limits }) => notes.raised(limits), 'good');
+  say(event.permissions, notes.permissions);
+  say(guardrails, notes.guardrails, 'warn');
+  say(event.memory, notes.memory);
+  say(failed, ({ code }) => notes.failed(code), 'bad');
+  say(compaction, notes.compaction);
+  say(turn, notes.turn, turn?.status === 'completed' ? 'calm' : 'warn');
+  say(event.cleared, () => notes.cleared);
+  say(event.title, notes.title);
+  say(event.refresh, notes.refresh);
+  say(event.interrupted, () => notes.interrupted, 'warn');
+  for (const notice of event.notices ?? []) say(notice.message, notes.notice, 'warn');
+  say(event.contextUpdates, notes.contextUpdates);
+  say(step, notes.program, step?.error !== undefined || step?.status === 'failed' ? 'bad' : 'calm');
+  return found;
+}
+
+/** The notes of an event whose members the API does not describe, as far as the page reads them. */
+interface EventNotes {
+  turn?: { number: number; status: string; stopReason: string; error?: string };
+  step?: {
+    at: string;
+    kind: string;
+    type: string;
+    attempt?: number;
+    status?: string;
+    reason?: string;
+    child?: string;
+    error?: { message: string };
+  };
+  guardrails?: { findings?: { name?: string; outcome?: string; message?: string }[] };
+  compaction?: { evicted?: unknown[]; summarised?: unknown; dropped?: unknown[] };
+  raised?: { limits: unknown };
+  failed?: { code: string };
+}
+
+export function decisionText(decision: NonNullable<Event['decision']>): string {
+  return TEXTS.notes.decision(decision);
+}

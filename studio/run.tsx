@@ -1,0 +1,214 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { hrefTo } from './address.ts';
+import type { RunTree, StatusView } from './api-types.ts';
+import { RunControls } from './controls.tsx';
+import { costText, moment, number, span } from './format.ts';
+import { Graph, programGraph } from './graph.tsx';
+import { Approvals } from './inbox.tsx';
+import { Fold, ProblemNote, Status, useAnswer } from './parts.tsx';
+import type { RunRecord } from './record.ts';
+import { me, waiting } from './caller.ts';
+import { Steps } from './steps.tsx';
+import { Json, Line, Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+import { AmountChart, TimeBar, useTimeline } from './timeline.tsx';
+import { useRecord } from './use-record.ts';
+
+const ENDED = new Set(['completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled']);
+
+/** Answers of a run that continues up to which its timeline is read anew with each. */
+const SHORT = 40;
+
+export function RunPage({ runId }: { runId: string }): JSX.Element {
+  const { record, version, error } = useRecord(runId);
+  const answers = record.rows.filter(({ kind }) => kind === 'answer').length;
+  const moved = `${record.status} ${answers > SHORT ? '' : answers}`;
+  const timeline = useTimeline(runId, moved);
+  const status = useAnswer('GET /v1/runs/{runId}', { params: { runId } });
+  const tree = useAnswer('GET /v1/runs/{runId}/tree', { params: { runId } });
+  useAgain(moved, () => {
+    status.again();
+    tree.again();
+  });
+  const here = record.status || status.value?.status;
+  const isOver = here !== undefined && ENDED.has(here);
+  return (
+    <>
+      <Heading runId={runId} status={here} view={status.value} />
+      {status.error !== undefined && status.value === undefined && <ProblemNote error={status.error} again={status.again} />}
+      {error !== undefined && <ProblemNote error={error} />}
+      <Approvals of={waiting.value?.filter((one) => isBelow(one.runId, runId)) ?? []} />
+      <div class="columns">
+        <div>
+          {tree.value?.kind === 'program' && <ProgramTrace name={tree.value.agentName} record={record} />}
+          <Steps runId={runId} record={record} version={version} timeline={timeline.read} />
+          <Ending record={record} />
+        </div>
+        <aside aria-label={TEXTS.run}>
+          <RunControls runId={runId} isOver={isOver} isSession={status.value?.session !== undefined} isPaused={here === 'paused'} />
+          <Facts view={status.value} tree={tree.value} record={record} />
+          <TimeBar {...timeline} />
+          <AmountChart record={record} version={answers} />
+          {tree.value !== undefined && tree.value.children.length > 0 && <Below tree={tree.value} />}
+        </aside>
+      </div>
+    </>
+  );
+}
+
+/** Calls back when a text changes, but not at first. */
+function useAgain(moved: string, again: () => void): void {
+  const before = useRef(moved);
+  useEffect(() => {
+    if (before.current !== moved) again();
+    before.current = moved;
+  }, [moved]);
+}
+
+/** True for the run itself and those below it. */
+function isBelow(id: string | undefined, runId: string): boolean {
+  return id === runId || id?.startsWith(`${runId}/`) === true;
+}
+
+function Heading({ runId, status, view }: { runId: string; status: string | undefined; view: StatusView | undefined }): JSX.Element {
+  const { uiUrl, namespace = '' } = me.value ?? {};
+  const parent = runId.includes('/') ? runId.slice(0, runId.lastIndexOf('/')) : undefined;
+  return (
+    <header class="title">
+      <h1>
+        <Name of={view?.currentAgent ?? view?.agentName ?? TEXTS.run} /> <Status of={status} />
+      </h1>
+      <p class="dim">
+        <Name of={runId} limit={200} />
+        {parent !== undefined && (
+          <>
+            {' '}
+            · {TEXTS.below}{' '}
+            <a href={hrefTo(['runs', parent])}>
+              <Name of={parent} />
+            </a>
+          </>
+        )}
+        {uiUrl !== undefined && (
+          <>
+            {' · '}
+            <a
+              href={`${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`}
+              target="_blank"
+              rel="noreferrer noopener"
+            >
+              {TEXTS.temporal}
+            </a>
+          </>
+        )}
+      </p>
+      {view?.about.question !== undefined && (
+        <p>
+          <Line of={view.about.question} limit={300} />
+        </p>
+      )}
+      {view?.lastError !== undefined && (
+        <div class="note bad">
+          <Text of={view.lastError} limit={800} />
+        </div>
+      )}
+    </header>
+  );
+}
+
+function treeSize({ children }: RunTree): number {
+  return children.reduce((sum, child) => sum + treeSize(child), 1);
+}
+
+/** The amounts of the run, summed over the tree, as `longhaul show` has them. */
+function Facts({ view, tree, record }: { view: StatusView | undefined; tree: RunTree | undefined; record: RunRecord }): JSX.Element | null {
+  if (view === undefined) return null;
+  const usage = tree?.treeUsage ?? view.treeUsage ?? view.usage;
+  const { startTime, about, currentStep, toolCallsTotal, limits } = view;
+  const seconds = record.result?.durationSeconds;
+  const facts: [string, JSX.Element | string | undefined][] = [
+    [TEXTS.columns.steps, `${number(currentStep)}${limits === undefined ? '' : ` / ${number(limits.steps)}`}`],
+    [
+      TEXTS.columns.tokens,
+      `${number(usage.totalTokens)}${tree !== undefined && treeSize(tree) > 1 ? ` ${TEXTS.tree(treeSize(tree))}` : ''}`,
+    ],
+    [TEXTS.columns.cost, costText(usage.costUsd)],
+    [TEXTS.toolCalls, number(toolCallsTotal)],
+    [TEXTS.columns.started, moment(startTime)],
+    [TEXTS.columns.duration, seconds === undefined || seconds === null ? undefined : span(seconds * 1_000)],
+    [TEXTS.user, about.user === undefined ? undefined : <Name of={about.user} />],
+    [TEXTS.tenant, about.tenant === undefined ? undefined : <Name of={about.tenant} />],
+    [TEXTS.tag, about.tags === undefined ? undefined : <Name of={about.tags.join(', ')} />],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) =>
+        value === undefined ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+      )}
+    </dl>
+  );
+}
+
+/** What the run has come to. */
+function Ending({ record }: { record: RunRecord }): JSX.Element | null {
+  const { result } = record;
+  if (result === undefined) return null;
+  const { status, stopReason, error, errorCode, output } = result;
+  return (
+    <section class="row ending" aria-labelledby="ending">
+      <h2 id="ending">
+        {TEXTS.ended} <Status of={status} /> {stopReason !== status && stopReason !== 'final_answer' && <Name of={stopReason} />}
+      </h2>
+      {error !== null && (
+        <div class="note bad">
+          {errorCode !== undefined && <Name of={errorCode} />}
+          <Text of={error} />
+        </div>
+      )}
+      {output !== null && (
+        <>
+          <h3>{TEXTS.output}</h3>
+          {typeof output === 'string' ? <Text of={output} /> : <Json of={output} />}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The program of the run as a graph, with what has become of its steps. A service without it shows the steps alone. */
+function ProgramTrace({ name, record }: { name: string; record: RunRecord }): JSX.Element | null {
+  const program = useAnswer('GET /v1/programs/{program}', { params: { program: name } });
+  if (program.value === undefined) return null;
+  return <Graph {...programGraph(program.value.document, record)} label={TEXTS.trace} />;
+}
+
+/** The runs below, as an indented tree. */
+function Below({ tree }: { tree: RunTree }): JSX.Element {
+  return (
+    <Fold title={TEXTS.tree(treeSize(tree))} open>
+      {() => <Branch runs={tree.children} />}
+    </Fold>
+  );
+}
+
+function Branch({ runs }: { runs: readonly RunTree[] }): JSX.Element {
+  return (
+    <ul class="branch">
+      {runs.map(({ runId, agentName, status, treeUsage, children }) => (
+        <li key={runId}>
+          <a href={hrefTo(['runs', runId])}>
+            <Name of={agentName} />
+          </a>{' '}
+          <Status of={status} /> <span class="dim">{TEXTS.tokens(treeUsage.totalTokens)}</span>
+          {children.length > 0 && <Branch runs={children} />}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,253 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { hrefTo, place, setQuery } from './address.ts';
+import { ask } from './api.ts';
+import type { FeedItem, RunEntry } from './api-types.ts';
+import { dollars, moment, number, span, STATUSES, statusText } from './format.ts';
+import { Note, ProblemNote, Status, useAnswer } from './parts.tsx';
+import { me, onFeed } from './caller.ts';
+import { Line, Name } from './text.tsx';
+import { TEXTS } from './texts.ts';
+
+const PAGE = 50;
+
+type Filters = Readonly<Record<string, string | undefined>>;
+
+/** The filters of the address that the list takes. */
+function filtersOf({ agent, status, tag, user, tenant, waiting, sort }: Filters): Filters {
+  return { agent, status, tag, user, tenant, waiting, sort };
+}
+
+export function RunsPage(): JSX.Element {
+  const filters = filtersOf(place.value.query);
+  return (
+    <>
+      <h1>{TEXTS.runs}</h1>
+      <FilterBar filters={filters} />
+      <RunList key={JSON.stringify(filters)} filters={filters} />
+    </>
+  );
+}
+
+function FilterBar({ filters }: { filters: Filters }): JSX.Element {
+  const agents = useAnswer('GET /v1/agents', {});
+  const { agent, status, tag, user, tenant, waiting, sort = 'started' } = filters;
+  const names = agents.value?.agents.map(({ name }) => name) ?? [];
+  const known = agent === undefined || names.includes(agent) ? names : [...names, agent];
+  const isOperator = me.value?.principal === undefined;
+  return (
+    <form class="filters" aria-label={TEXTS.filters} onSubmit={(event) => event.preventDefault()}>
+      <Choice label={TEXTS.agent} value={agent} none={TEXTS.anyAgent} options={known.map((name) => [name, name])} name="agent" />
+      <Choice
+        label={TEXTS.status}
+        value={status}
+        none={TEXTS.anyStatus}
+        options={STATUSES.map((one) => [one, statusText(one)])}
+        name="status"
+      />
+      <Words label={TEXTS.tag} value={tag} name="tag" />
+      {isOperator && <Words label={TEXTS.user} value={user} name="user" />}
+      {isOperator && <Words label={TEXTS.tenant} value={tenant} name="tenant" />}
+      <Choice label={TEXTS.order} value={sort} options={Object.entries(TEXTS.sorts)} name="sort" />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={waiting === 'true'}
+          onChange={(event) => setQuery({ waiting: event.currentTarget.checked ? 'true' : undefined })}
+        />
+        {TEXTS.waitingOnly}
+      </label>
+      {Object.values(filters).some((value) => value !== undefined) && <a href={hrefTo(['runs'])}>{TEXTS.clear}</a>}
+    </form>
+  );
+}
+
+interface ChoiceOptions {
+  label: string;
+  name: string;
+  value: string | undefined;
+  none?: string;
+  options: readonly (readonly [string, string])[];
+}
+
+function Choice({ label, name, value, none, options }: ChoiceOptions): JSX.Element {
+  return (
+    <label>
+      {label}
+      <select value={value ?? ''} onChange={(event) => setQuery({ [name]: event.currentTarget.value || undefined })}>
+        {none !== undefined && <option value="">{none}</option>}
+        {options.map(([key, text]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Words({ label, name, value }: { label: string; name: string; value: string | undefined }): JSX.Element {
+  return (
+    <label>
+      {label}
+      <input
+        type="search"
+        size={10}
+        value={value ?? ''}
+        onChange={(event) => setQuery({ [name]: event.currentTarget.value || undefined })}
+      />
+    </label>
+  );
+}
+
+interface ListState {
+  runs: RunEntry[];
+  next?: string;
+  cut?: boolean;
+}
+
+/** The list, whose entries change with the feed. */
+function RunList({ filters }: { filters: Filters }): JSX.Element {
+  const [state, setState] = useState<ListState>();
+  const [error, setError] = useState<unknown>();
+  const [round, setRound] = useState(0);
+  const load = (cursor?: string): Promise<void> =>
+    ask('GET /v1/runs', { query: { ...filters, amounts: 'true', limit: PAGE, cursor } as never }).then(
+      ({ runs, next, cut }) => {
+        setError(undefined);
+        return setState((before) => ({ runs: cursor === undefined ? runs : [...(before?.runs ?? []), ...runs], next, cut }));
+      },
+      (failure: unknown) => setError(failure),
+    );
+  useEffect(() => void load(), [round]);
+  useEffect(() => {
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const end = onFeed((items) => {
+      setState((before) => before && { ...before, runs: before.runs.map((run) => changed(run, items)) });
+      // The amounts of what has ended, and the place of what has begun, are the service's to say.
+      if (items.some(({ type }) => type !== 'decided'))
+        soon ??= setTimeout(() => {
+          soon = undefined;
+          setRound((one) => one + 1);
+        }, 400);
+    });
+    return () => {
+      clearTimeout(soon);
+      end();
+    };
+  }, []);
+  if (error !== undefined && state === undefined) return <ProblemNote error={error} again={() => setRound(round + 1)} />;
+  if (state === undefined) return <p class="dim">{TEXTS.loading}</p>;
+  const hasFilters = Object.entries(filters).some(([key, value]) => value !== undefined && key !== 'sort');
+  return (
+    <>
+      <Counts filters={filters} round={round} />
+      {error !== undefined && <ProblemNote error={error} again={() => setRound(round + 1)} />}
+      {state.runs.length === 0 ? <Note>{hasFilters ? TEXTS.noRunsFound : TEXTS.noRuns}</Note> : <RunTable runs={state.runs} />}
+      {state.cut && <Note>{TEXTS.cut}</Note>}
+      {state.next !== undefined && (
+        <button type="button" onClick={() => void load(state.next)}>
+          {TEXTS.next}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Returns the entry as the feed has it now. */
+function changed(run: RunEntry, items: readonly FeedItem[]): RunEntry {
+  const item = items.findLast((one) => one.type !== 'gap' && one.run.runId === run.runId);
+  if (item === undefined || item.type === 'gap') return run;
+  const { status, waitingFor, endTime, title } = item.run;
+  return { ...run, status: status ?? run.status, waitingFor, endTime: endTime ?? run.endTime, title: title ?? run.title };
+}
+
+/** The numbers of runs by status, each a filter. */
+function Counts({ filters, round }: { filters: Filters; round: number }): JSX.Element {
+  const { agent, tag, user, tenant } = filters;
+  const counts = useAnswer('GET /v1/runs/counts', { query: { by: 'status', agent, tag, user, tenant } as never });
+  useEffect(() => {
+    if (round > 0) counts.again();
+  }, [round]);
+  if (counts.value === undefined) return <p class="counts dim">…</p>;
+  const { total, counts: all } = counts.value;
+  return (
+    <ul class="counts">
+      <li>{TEXTS.counted(total)}</li>
+      {all
+        .filter(({ runs }) => runs > 0)
+        .map(({ value, runs }) => (
+          <li key={value}>
+            <a href={hrefTo(['runs'], { ...filters, status: value })}>
+              <Status of={value} /> {number(runs)}
+            </a>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function RunTable({ runs }: { runs: readonly RunEntry[] }): JSX.Element {
+  const { columns } = TEXTS;
+  return (
+    <div class="wide" role="region" aria-label={TEXTS.runs} tabIndex={0}>
+      <table class="runs">
+        <thead>
+          <tr>
+            {Object.entries(columns).map(([key, text]) => (
+              <th key={key} scope="col" class={['steps', 'tokens', 'cost', 'duration'].includes(key) ? 'amount' : undefined}>
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <RunRow key={run.runId} run={run} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function RunRow({ run }: { run: RunEntry }): JSX.Element {
+  const { runId, kind, agentName, title, status, waitingFor, tenant, user, startTime, steps, tokens, cost, durationMs } = run;
+  return (
+    <tr>
+      <td>
+        <a href={hrefTo(['runs', runId])} class="runlink">
+          <strong>
+            <Name of={agentName ?? runId} limit={60} />
+          </strong>
+          {kind === 'program' && <span class="tag">{TEXTS.program}</span>}
+          <small>{title === undefined ? <Name of={runId} limit={80} /> : <Line of={title} limit={80} />}</small>
+        </a>
+      </td>
+      <td>
+        <Status of={status} />
+      </td>
+      <td>
+        {waitingFor.map((tool) => (
+          <Name key={tool} of={tool} limit={40} />
+        ))}
+      </td>
+      <td class="who-for">
+        {tenant !== undefined && (
+          <small>
+            <Name of={tenant} limit={40} />
+            {user !== undefined && ' / '}
+          </small>
+        )}
+        <Name of={user} limit={40} />
+      </td>
+      <td>
+        <time dateTime={startTime}>{moment(startTime)}</time>
+      </td>
+      <td class="amount">{number(steps)}</td>
+      <td class="amount">{number(tokens)}</td>
+      <td class="amount">{dollars(cost)}</td>
+      <td class="amount">{durationMs === undefined ? '' : span(durationMs)}</td>
+    </tr>
+  );
+}

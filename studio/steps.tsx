@@ -1,0 +1,243 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { hrefTo } from './address.ts';
+import type { Event } from './api-types.ts';
+import { dollars, moment, span } from './format.ts';
+import { Call, HookLine } from './call.tsx';
+import { Fold, Note, ProblemNote } from './parts.tsx';
+import { type AnswerRow, type LiveAnswer, messageText, type Row, type RunRecord, rowText } from './record.ts';
+import { Line, Name, Text } from './text.tsx';
+import { TEXTS } from './texts.ts';
+import { type ReadTimeline, useTimeline } from './timeline.tsx';
+import { useRecord } from './use-record.ts';
+import { Windowed } from './window.tsx';
+
+/** Rows up to which all are shown open; of more, only those on the screen exist, and each is closed at first. */
+const FEW = 120;
+
+const CLOSED_HEIGHT = 40;
+
+interface StepsOptions {
+  runId: string;
+  record: RunRecord;
+  version: number;
+  timeline: ReadTimeline | undefined;
+}
+
+/** The record of a run, step by step, with a search. */
+export function Steps({ runId, record, version, timeline }: StepsOptions): JSX.Element {
+  const [words, setWords] = useState('');
+  const rows = words === '' ? record.rows : record.rows.filter((row) => rowText(row).toLowerCase().includes(words.toLowerCase()));
+  const isLong = rows.length > FEW;
+  const show = (row: Row): JSX.Element => <RowView key={row.key} row={row} runId={runId} timeline={timeline} open={!isLong} />;
+  return (
+    <section aria-labelledby="steps" class="steps">
+      <div class="heading">
+        <h2 id="steps">{TEXTS.steps}</h2>
+        <input
+          type="search"
+          aria-label={TEXTS.search}
+          placeholder={TEXTS.search}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        {words !== '' && <span role="status">{TEXTS.found(rows.length, record.rows.length)}</span>}
+      </div>
+      {record.rows.length === 0 && record.live === undefined && <Note>{TEXTS.noSteps}</Note>}
+      {isLong ? (
+        <Windowed
+          count={rows.length}
+          height={CLOSED_HEIGHT}
+          row={(index) => show(rows[index] as Row)}
+          keyOf={(index) => rows[index]?.key ?? ''}
+          label={TEXTS.steps}
+          version={version}
+        />
+      ) : (
+        <ol class="rows">
+          {rows.map((row) => (
+            <li key={row.key}>{show(row)}</li>
+          ))}
+        </ol>
+      )}
+      {record.live !== undefined && words === '' && <Live live={record.live} />}
+    </section>
+  );
+}
+
+interface RowOptions {
+  row: Row;
+  runId: string;
+  timeline: ReadTimeline | undefined;
+  open: boolean;
+}
+
+function RowView({ row, runId, timeline, open }: RowOptions): JSX.Element {
+  if (row.kind === 'note') return <NoteRow row={row} />;
+  if (row.kind === 'message') return <MessageRow row={row} open={open} />;
+  return (
+    <>
+      {row.handedFrom !== undefined && (
+        <p class="handoff">
+          <Name of={TEXTS.handoff(row.event.author)} />
+        </p>
+      )}
+      <div class={`row answer ${row.event.caller === 'code' ? 'code' : ''}`}>
+        <details open={open}>
+          <summary class="rowhead">
+            <AnswerTitle row={row} />
+          </summary>
+          <AnswerBody row={row} runId={runId} timeline={timeline} />
+        </details>
+        {row.event.caller !== 'code' && (
+          <a
+            class="request"
+            href={hrefTo(['runs', runId, 'steps', String(row.number), 'request'])}
+            aria-label={TEXTS.requestOf(row.number)}
+          >
+            {TEXTS.request}
+          </a>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Time({ of: event }: { of: Event }): JSX.Element {
+  return (
+    <time class="dim" dateTime={event.timestamp}>
+      {moment(event.timestamp)}
+    </time>
+  );
+}
+
+function NoteRow({ row }: { row: Extract<Row, { kind: 'note' }> }): JSX.Element {
+  return (
+    <div class="row fact">
+      {row.texts.map(({ text, tone }, index) => (
+        <div key={index} class={`tone-${tone}`}>
+          <Text of={text} limit={400} />
+        </div>
+      ))}
+      <Time of={row.event} />
+    </div>
+  );
+}
+
+function MessageRow({ row, open }: { row: Extract<Row, { kind: 'message' }>; open: boolean }): JSX.Element {
+  const { event, messages } = row;
+  return (
+    <details class="row message" open={open}>
+      <summary class="rowhead">
+        <strong>
+          <Name of={event.author} />
+        </strong>
+        {event.given === true && <span class="tag">{TEXTS.given}</span>}
+        <Line of={messages.map(messageText).join(' ')} limit={100} />
+        <Time of={event} />
+      </summary>
+      {messages.map((message, index) => (
+        <Text key={index} of={messageText(message)} />
+      ))}
+    </details>
+  );
+}
+
+function AnswerTitle({ row }: { row: AnswerRow }): JSX.Element {
+  const { event, number, calls, text, step } = row;
+  const { usage, caller } = event;
+  const isCode = caller === 'code';
+  return (
+    <>
+      <strong>{isCode ? TEXTS.byCode : TEXTS.step(number)}</strong>
+      {calls.map(({ call }) => (
+        <code key={call.toolCallId}>
+          <Name of={call.name} limit={40} />
+        </code>
+      ))}
+      <Line of={text} limit={100} />
+      {step?.final === true && <span class="tag warn">{TEXTS.final}</span>}
+      {event.interrupted === true && <span class="tag warn">{TEXTS.interrupted}</span>}
+      {usage !== undefined && usage !== null && (
+        <span class="dim amounts">
+          {TEXTS.tokens(usage.totalTokens)} {dollars(usage.costUsd)}
+        </span>
+      )}
+      <Time of={event} />
+    </>
+  );
+}
+
+function AnswerBody({ row, runId, timeline }: Omit<RowOptions, 'row' | 'open'> & { row: AnswerRow }): JSX.Element {
+  const { event, number, calls, text, step } = row;
+  const model = event.caller === 'code' ? undefined : timeline?.models.get(number);
+  return (
+    <div class="body">
+      <p class="dim">
+        <Name of={event.author} />
+        {event.answeredBy !== undefined && (
+          <>
+            {' '}
+            <Name of={TEXTS.answeredBy(event.answeredBy)} />
+          </>
+        )}
+        {model?.ms !== undefined && ` · ${span(model.ms)}`}
+        {model !== undefined && model.attempts > 1 && ` · ${TEXTS.attempts(model.attempts)}`}
+      </p>
+      {model?.failures.map(({ attempt, message }) => (
+        <div key={attempt} class="note warn">
+          <Text of={TEXTS.failedAttempt(attempt, message)} limit={500} />
+        </div>
+      ))}
+      {text !== '' && <Text of={text} />}
+      {step?.warnings?.map((warning) => (
+        <Text key={warning} of={warning} limit={500} />
+      ))}
+      {step?.hooks?.map((hook, index) => (
+        <HookLine key={index} hook={hook} />
+      ))}
+      {calls.map((call) => (
+        <Call
+          key={call.call.toolCallId}
+          runId={runId}
+          row={call}
+          facts={timeline?.calls.get(call.call.toolCallId)}
+          child={(child) => <ChildSteps runId={child} />}
+        />
+      ))}
+      {event.sources !== undefined && (
+        <Fold title={`${event.sources.length}`}>{() => <Text of={JSON.stringify(event.sources, undefined, 2)} />}</Fold>
+      )}
+    </div>
+  );
+}
+
+/** The steps of a child run, in the place of the call that has started it. */
+function ChildSteps({ runId }: { runId: string }): JSX.Element {
+  const { record, version, error } = useRecord(runId);
+  const { read } = useTimeline(runId, record.status);
+  return (
+    <>
+      {error !== undefined && <ProblemNote error={error} />}
+      <Steps runId={runId} record={record} version={version} timeline={read} />
+    </>
+  );
+}
+
+/** What the model writes at this moment. */
+export function Live({ live }: { live: LiveAnswer }): JSX.Element {
+  return (
+    <div class="row live" aria-busy="true">
+      <strong>{TEXTS.live}</strong>
+      {live.reasoning !== '' && <Fold title={TEXTS.reasoning}>{() => <Text of={live.reasoning} />}</Fold>}
+      <Text of={live.text} limit={20_000} />
+      {[...live.inputs].map(([callId, { name, text }]) => (
+        <div key={callId}>
+          <code>
+            <Name of={name} />
+          </code>
+          <Text of={text} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,339 @@
+// All English texts of the page.
+
+const count = (number: number, one: string, many = `${one}s`): string => `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+
+const json = (value: unknown): string => JSON.stringify(value);
+
+const DECIDED = { approve: 'approved', reject: 'rejected', respond: 'answered' } as const;
+
+/** The facts of the record, in words. */
+const NOTES = {
+  refused: (refused: unknown) => `A request was refused: ${json(refused)}`,
+  raised: (limits: unknown) => `Limits were raised: ${json(limits)}`,
+  permissions: (permissions: unknown) => `Permissions were set: ${json(permissions)}`,
+  guardrails: ({ findings = [] }: { findings?: { name?: string; outcome?: string; message?: string }[] }) =>
+    `Guardrails: ${findings.map(({ name, outcome, message }) => [name, outcome, message].filter((part) => part !== undefined).join(', ')).join('; ')}`,
+  memory: (memory: unknown) => `Memory: ${json(memory)}`,
+  failed: (code: string) => `The model call failed: ${code}`,
+  compaction: ({ evicted = [], summarised, dropped = [] }: { evicted?: unknown[]; summarised?: unknown; dropped?: unknown[] }) =>
+    `The window was made smaller: ${[
+      ...(summarised === undefined ? [] : ['earlier events were summarised']),
+      ...(evicted.length === 0 ? [] : [`${count(evicted.length, 'result')} taken out`]),
+      ...(dropped.length === 0 ? [] : [`${count(dropped.length, 'memory entry', 'memory entries')} dropped`]),
+    ].join(', ')}`,
+  turn: ({ number, status, stopReason, error }: { number: number; status: string; stopReason: string; error?: string }) =>
+    `Turn ${number} ended: ${status}${stopReason === status ? '' : ` (${stopReason})`}${error === undefined ? '' : `: ${error}`}`,
+  cleared: 'The conversation was emptied.',
+  title: (title: string) => `The session has a title: ${title}`,
+  refresh: (refresh: unknown) => `The agent was resolved again: ${json(refresh)}`,
+  interrupted: 'The answer was interrupted.',
+  notice: (message: string) => `Notice: ${message}`,
+  contextUpdates: (updates: unknown) => `Deps and state changed: ${json(updates)}`,
+  base64: (length: number) => `${length.toLocaleString('en')} characters of base64`,
+  program: ({ at, kind, type, attempt, status, reason, child, error }: ProgramNote) => {
+    const below = child === undefined ? '' : ` (run ${child})`;
+    const problem = error?.message ?? reason;
+    const why = problem === undefined ? '' : `: ${problem}`;
+    if (type === 'start') return `${at} begins: ${kind}${below}`;
+    if (type === 'attempt') return `${at}, attempt ${attempt ?? 1}${below}${why}`;
+    return `${at} ${status ?? 'completed'}${why}`;
+  },
+  decision: ({ type, toolName, by, reason, remember, arguments: edited, content, source }: DecisionNote) =>
+    [
+      `${by ?? (source === 'deadline' ? 'The deadline' : 'Somebody')} ${DECIDED[type]} ${toolName}`,
+      edited === undefined ? '' : ` with other arguments: ${json(edited)}`,
+      content === undefined ? '' : ` with: ${json(content)}`,
+      reason === undefined || reason === '' ? '' : `: ${reason}`,
+      remember === undefined ? '' : remember === 'tool' ? ' (for every call of the tool)' : ' (for calls with equal arguments)',
+      source === 'remembered' ? ' (as remembered)' : '',
+    ].join(''),
+};
+
+interface ProgramNote {
+  at: string;
+  kind: string;
+  type: string;
+  attempt?: number;
+  status?: string;
+  reason?: string;
+  child?: string;
+  error?: { message: string };
+}
+
+interface DecisionNote {
+  type: keyof typeof DECIDED;
+  toolName: string;
+  by: string | null;
+  source: string;
+  reason?: string;
+  remember?: string;
+  arguments?: unknown;
+  content?: unknown;
+}
+
+export const TEXTS = {
+  notes: NOTES,
+  title: 'Longhaul Studio',
+  skip: 'Skip to the content',
+  nav: 'Pages',
+  runs: 'Runs',
+  inbox: 'Inbox',
+  playground: 'Playground',
+  agents: 'Agents',
+  loading: 'Loading …',
+  close: 'Close',
+  again: 'Try again',
+  next: 'More',
+  open: 'Open',
+  temporal: 'Temporal UI',
+  caller: (id: string, namespace: string) => `${id} · ${namespace}`,
+  lost: 'The service does not answer. The page tries again by itself; what you see may be old.',
+  notFound: 'There is no such page.',
+  problem: (code: string) => `Problem: ${code}`,
+
+  // Text of others
+  hiddenCharacter: (code: string) => `Hidden character ${code}`,
+  mixedScripts: (scripts: string) => `⟨mixes ${scripts}⟩`,
+  otherForms: 'look-alike forms',
+  moreCharacters: (left: number) => `… +${left.toLocaleString('en')} characters`,
+  showMore: (more: number, all: number) => `Show ${more.toLocaleString('en')} more of ${all.toLocaleString('en')} characters`,
+  noArguments: 'No arguments.',
+
+  // Key
+  keyTitle: 'This service asks who you are',
+  keyHelp:
+    'Paste an API key or a token. It stays in the memory of this tab, is sent to this service alone, and is never part of an address.',
+  keyLabel: 'API key or token',
+  keepKey: 'Keep it until this tab is closed, also when the page is loaded again',
+  useKey: 'Continue',
+  forgetKey: 'Forget the key',
+  keyRefused: 'The service has refused these credentials.',
+
+  // Runs
+  filters: 'Filters',
+  agent: 'Agent',
+  anyAgent: 'Any agent',
+  status: 'Status',
+  anyStatus: 'Any status',
+  user: 'User',
+  tenant: 'Tenant',
+  tag: 'Tag',
+  order: 'Order',
+  waitingOnly: 'Waiting only',
+  clear: 'Clear filters',
+  counted: (total: number) => count(total, 'run'),
+  columns: {
+    agent: 'Agent',
+    status: 'Status',
+    waiting: 'Waits for',
+    user: 'User',
+    started: 'Started',
+    steps: 'Steps',
+    tokens: 'Tokens',
+    cost: 'Cost',
+    duration: 'Duration',
+  },
+  sorts: { started: 'Newest first', duration: 'Longest first', tokens: 'Most tokens first', cost: 'Most expensive first' },
+  noRuns: 'No runs yet. Start one: talk to an agent in the playground, or use “longhaul start”.',
+  noRunsFound: 'No run fits these filters.',
+  cut: 'More runs match than the service has put in order.',
+  program: 'program',
+
+  // A run
+  run: 'Run',
+  steps: 'Steps',
+  step: (number: number) => `Step ${number}`,
+  request: 'Request',
+  requestOf: (number: number) => `Request of step ${number}`,
+  search: 'Search in the run',
+  found: (hits: number, all: number) => `${hits.toLocaleString('en')} of ${count(all, 'entry', 'entries')}`,
+  thought: 'Thought',
+  given: 'given at the start',
+  live: 'The model is answering',
+  reasoning: 'Reasoning',
+  arguments: 'Arguments',
+  ranWith: 'Ran with other arguments',
+  result: 'Result',
+  error: 'Error',
+  attempts: (attempts: number) => `${attempts} attempts`,
+  failedAttempt: (attempt: number, message: string) => `Attempt ${attempt} failed: ${message}`,
+  details: 'Everything recorded about this call',
+  decisions: 'Decisions',
+  hooks: 'Hooks',
+  schema: 'Schema of the arguments',
+  noResult: 'No result yet.',
+  spilled: (bytes: number) => `The whole result has ${bytes.toLocaleString('en')} bytes.`,
+  readWhole: 'Read it whole',
+  child: 'Child run',
+  openChild: 'Show it here',
+  hideChild: 'Hide it',
+  byCode: 'called by code',
+  notRun: (why: string) => `did not run: ${why}`,
+  handoff: (agent: string) => `Handed over to ${agent}`,
+  final: 'final attempt',
+  interrupted: 'interrupted',
+  answeredBy: (model: string) => `by ${model}`,
+  time: 'Where the time went',
+  timeKinds: {
+    model: 'model',
+    tool: 'tools',
+    person: 'people',
+    child: 'children',
+    own: 'own work',
+    task: 'workflow tasks',
+    queue: 'queue',
+    retry: 'retries',
+  },
+  timePartial: 'of the part that is read so far',
+  readOn: 'Read on',
+  chart: 'Tokens and cost by step',
+  chartText: (tokens: string, cost: string, most: number) => `${tokens} in all, ${cost}; step ${most} has the most`,
+  tokens: (tokens: number) => count(tokens, 'token'),
+  noCost: 'cost unknown',
+  tree: (runs: number) => `with ${count(runs - 1, 'run')} below`,
+  output: 'Answer',
+  ended: 'Ended',
+  removed: 'The server has removed the history of this run.',
+  unreadable: 'This service cannot decode the run: it lacks the key or the codec of the workers.',
+  noSteps: 'Nothing is recorded yet.',
+  gap: 'The stream had a gap: the record is read anew.',
+
+  // Controls
+  controls: 'Controls',
+  send: 'Send',
+  message: 'Message',
+  mode: 'When the model reads it',
+  modes: { queue: 'after this step', steer: 'before the next model call', interrupt: 'now, interrupting the model' },
+  pause: 'Pause',
+  resume: 'Resume',
+  raise: 'Raise limits',
+  permissions: 'Permissions',
+  permissionsHelp: 'Rules as JSON: {"allow": [], "ask": [], "deny": []}',
+  cancel: 'Cancel the run',
+  retry: 'Retry',
+  reason: 'Reason',
+  fromStep: 'From step',
+  maxSteps: 'Steps',
+  maxTokens: 'Tokens',
+  maxCost: 'Cost in US dollars',
+  confirmCancel: 'Yes, cancel it',
+  apply: 'Apply',
+  receipts: {
+    sent: (position: string) => `Accepted${position}`,
+    beforeStep: (step: number) => `: the model reads it before step ${step}`,
+    turn: (turn: number) => `: turn ${turn} answers it`,
+    paused: 'The run pauses after its current step.',
+    resumed: 'The run continues.',
+    raised: (limits: string) => `Limits that hold now: ${limits}`,
+    permissions: 'The permissions are set.',
+    cancelled: 'The run has been asked to end.',
+    alreadyEnded: 'The run had ended already.',
+    retried: (step: number, dropped: number) => `The run continues from step ${step}; ${count(dropped, 'message')} dropped.`,
+  },
+
+  // Request
+  unknown: 'Not in the record, and therefore missing here',
+  system: 'Instructions',
+  conversation: 'Conversation',
+  callOf: 'call of',
+  resultOf: 'result of',
+  tools: 'Tools offered',
+  toolCalls: 'Tool calls',
+  settings: 'Settings',
+  wire: 'As sent',
+  rebuilt: 'As the worker builds it',
+  difference: 'Difference to the step before',
+  lines: 'Line by line',
+  noBefore: 'The first step has none before it.',
+  noChange: 'Nothing but the conversation has changed.',
+  diffParts: {
+    added: 'Added',
+    evicted: 'Content taken out',
+    summarised: 'Not in the conversation any more',
+    recalled: 'Recalled from the memory',
+  },
+  changed: 'Also changed',
+  prefix: (tokens: number, all: number) =>
+    `Both begin with about ${tokens.toLocaleString('en')} of ${all.toLocaleString('en')} tokens: that is what a prompt cache can use.`,
+  copyCurl: 'Copy as curl',
+  copied: 'Copied. The key is not in it: set API_KEY and BASE_URL.',
+  noWire: 'The service does not know the provider, so the body is not shown as it goes over the wire.',
+  before: 'Step before',
+  after: 'Step after',
+
+  // Inbox
+  nothingWaits: 'Nothing waits for a decision.',
+  waits: (number: number) => `${count(number, 'decision')} waiting`,
+  why: 'Why it asks',
+  said: 'What the model said before',
+  asked: 'What the user asked',
+  below: 'below',
+  deadline: (when: string, then: string) => `Decided by itself ${when}: ${then}`,
+  deadlineActions: { approve: 'approved', reject: 'rejected' },
+  approve: 'Approve',
+  approveEdited: 'Approve as edited',
+  edit: 'Edit',
+  stopEditing: 'Do not edit',
+  reject: 'Reject',
+  respond: 'Answer',
+  remember: 'Remember for this run',
+  rememberNot: 'this call alone',
+  rememberTool: 'every call of the tool',
+  rememberArguments: 'calls with equal arguments',
+  readFirst: 'Show all of the arguments first: you decide about all of them.',
+  changedMeanwhile: 'It has changed meanwhile, and nothing was decided. This is how it is now.',
+  decidedMeanwhile: 'Somebody has decided it meanwhile.',
+  decided: { approve: 'Approved', reject: 'Rejected', respond: 'Answered' },
+  mayNotDecide: 'Your credentials do not allow decisions.',
+  keys: 'Keys: j and k move, a approves, e edits, r rejects, ? shows this.',
+  keyList: [
+    ['j, k', 'the next, the one before'],
+    ['a', 'approve what is shown'],
+    ['e', 'edit the arguments, or leave the form'],
+    ['r', 'reject, with a reason'],
+    ['?', 'this list'],
+  ] as const,
+  limitAsked: 'The run has reached a limit. Approve to raise it to:',
+  outcomeAsked: 'The answer of this call was lost. Approve to make it again.',
+  notThere: 'This decision does not wait any more.',
+
+  // Forms
+  addItem: 'Add',
+  removeItem: (name: string) => `Remove ${name}`,
+  asJson: 'JSON',
+  notSet: '(not set)',
+  invalidJson: (why: string) => `This is no JSON: ${why}`,
+  hiddenInField: 'Has hidden characters:',
+
+  // Playground
+  chooseAgent: 'Talk to an agent',
+  noAgents: 'This service lists no agents. Give it some: longhaul serve --agents.',
+  say: 'Say something',
+  attach: 'Attach a file',
+  attached: (name: string) => `Attached: ${name}`,
+  tooLarge: 'The file is larger than 500 kB.',
+  deps: 'Deps of the session',
+  newChat: 'New chat',
+  you: 'You',
+  asItHappens: 'Step by step',
+  thinking: 'is working …',
+  begin: 'Begin',
+  openRun: 'Open the run',
+
+  // Agents
+  models: 'Models',
+  handoffs: 'Hands over to',
+  below2: 'Agents below',
+  mcp: 'MCP servers',
+  programs: 'Programs',
+  graph: 'Graph',
+  graphOf: (nodes: number) => count(nodes, 'node'),
+  trace: 'How a run went',
+  talk: 'Talk to it',
+  units: 'Units',
+  approval: 'asks',
+  unit: 'unit',
+  handoffNode: 'hands over',
+  toolNode: 'as a tool',
+  flowNode: 'in its flow',
+};

@@ -1,0 +1,164 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask } from './api.ts';
+import type { Timeline, TimelineSpan } from './api-types.ts';
+import { loadLazily } from './lazy.ts';
+import { costText, number, span } from './format.ts';
+import { ProblemNote } from './parts.tsx';
+import type { RunRecord } from './record.ts';
+import { TEXTS } from './texts.ts';
+
+/** What the timeline knows of a call. */
+export interface CallFacts {
+  ms: number | undefined;
+  attempts: number;
+  failures: { attempt: number; message: string }[];
+}
+
+/** The timeline of a run, as far as it is read. */
+export interface ReadTimeline {
+  ms: Timeline['ms'];
+  calls: ReadonlyMap<string, CallFacts>;
+  /** The attempts of model calls, by step. */
+  models: ReadonlyMap<number, CallFacts>;
+  next: number | undefined;
+}
+
+/** Pages that are read by themselves: a run of thousands of steps has many more. */
+const FIRST_PAGES = 3;
+
+/** Reads the timeline of a run, if there is one, anew whenever `version` changes. */
+export function useTimeline(
+  runId: string | undefined,
+  version: number | string,
+): { read: ReadTimeline | undefined; error: unknown; readOn: () => void } {
+  const [read, setRead] = useState<ReadTimeline>();
+  const [error, setError] = useState<unknown>();
+  const [pages, setPages] = useState(FIRST_PAGES);
+  useEffect(() => {
+    if (runId === undefined) return undefined;
+    const gone = new AbortController();
+    readPages(runId, pages, gone.signal).then(
+      (found) => {
+        setRead(found);
+        return setError(undefined);
+      },
+      (failure: unknown) => !gone.signal.aborted && setError(failure),
+    );
+    return () => gone.abort();
+  }, [runId, version, pages]);
+  return { read, error, readOn: () => setPages(pages * 4) };
+}
+
+async function readPages(runId: string, pages: number, signal: AbortSignal): Promise<ReadTimeline> {
+  const spans: TimelineSpan[] = [];
+  const ms: Record<string, number> = {};
+  let next: number | undefined = 0;
+  for (let page = 0; page < pages && next !== undefined; page += 1) {
+    const answer: Timeline = await ask('GET /v1/runs/{runId}/timeline', { params: { runId }, query: { from: next }, signal });
+    spans.push(...answer.spans);
+    for (const [kind, amount] of Object.entries(answer.ms)) ms[kind] = (ms[kind] ?? 0) + amount;
+    next = answer.next;
+  }
+  const calls = new Map<string, CallFacts>();
+  const models = new Map<number, CallFacts>();
+  for (const { kind, callId, step, runMs, attempts = 1, failures = [] } of spans) {
+    const facts = { ms: runMs, attempts, failures };
+    if (kind === 'tool' && callId !== undefined) calls.set(callId, facts);
+    if (kind === 'model' && step !== undefined) models.set(step, facts);
+  }
+  return { ms: ms as Timeline['ms'], calls, models, next };
+}
+
+/** The time of a run by kind: a bar, and its parts in words. */
+export function TimeBar({ read, error, readOn }: ReturnType<typeof useTimeline>): JSX.Element {
+  if (error !== undefined) return <ProblemNote error={error} />;
+  const entries = Object.entries(TEXTS.timeKinds).flatMap(([kind, text]) => {
+    const ms = read?.ms[kind as keyof Timeline['ms']] ?? 0;
+    return ms >= 1 ? [{ kind, text, ms }] : [];
+  });
+  const total = entries.reduce((sum, { ms }) => sum + ms, 0);
+  return (
+    <section aria-labelledby="time">
+      <h3 id="time">{TEXTS.time}</h3>
+      <div class="bar" aria-hidden="true">
+        {entries.map(({ kind, ms }) => (
+          <span key={kind} class={`kind-${kind}`} style={{ flexGrow: Math.max(ms, total / 200) }} />
+        ))}
+      </div>
+      <ul class="legend">
+        {entries.map(({ kind, text, ms }) => (
+          <li key={kind}>
+            <span class={`swatch kind-${kind}`} aria-hidden="true" /> {text} {span(ms)}
+          </li>
+        ))}
+      </ul>
+      {read?.next !== undefined && (
+        <p class="dim">
+          {TEXTS.timePartial}{' '}
+          <button type="button" onClick={readOn}>
+            {TEXTS.readOn}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface StepAmount {
+  step: number;
+  tokens: number;
+  cost: number | undefined;
+}
+
+/** Returns the tokens and the cost of each answer of the record. */
+export function amounts(record: RunRecord): StepAmount[] {
+  return record.rows.flatMap((row) => {
+    if (row.kind !== 'answer' || row.event.usage === undefined) return [];
+    const { usage, estimated } = row.event;
+    return [
+      { step: row.number, tokens: (usage?.totalTokens ?? 0) + (estimated?.totalTokens ?? 0), cost: usage?.costUsd ?? estimated?.costUsd },
+    ];
+  });
+}
+
+/** The pause after which a chart is drawn, in milliseconds. */
+const DRAWN_AFTER = 250;
+
+/** The tokens and the cost of each step, as a chart and in words. */
+export function AmountChart({ record, version }: { record: RunRecord; version: number }): JSX.Element | null {
+  const place = useRef<HTMLDivElement>(null);
+  const all = amounts(record);
+  useEffect(() => {
+    const { current } = place;
+    if (current === null || all.length < 2) return undefined;
+    let end = (): void => undefined;
+    let isGone = false;
+    const draw = async (): Promise<void> => {
+      const chart = await loadLazily(
+        () => import('./chart.ts'),
+        () => isGone,
+      );
+      if (!isGone && chart !== undefined) end = chart.drawChart(current, all);
+    };
+    // A record that is being read grows many times a second.
+    const soon = setTimeout(() => void draw(), DRAWN_AFTER);
+    return () => {
+      clearTimeout(soon);
+      isGone = true;
+      end();
+    };
+  }, [version, all.length]);
+  if (all.length < 2) return null;
+  const tokens = all.reduce((sum, one) => sum + one.tokens, 0);
+  const costs = all.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
+  const cost = costs.length === 0 ? undefined : costs.reduce((sum, one) => sum + one, 0);
+  const most = all.reduce((one, other) => (other.tokens > one.tokens ? other : one));
+  return (
+    <section aria-labelledby="amounts">
+      <h3 id="amounts">{TEXTS.chart}</h3>
+      <p class="dim">{TEXTS.chartText(TEXTS.tokens(tokens), costText(cost), most.step)}</p>
+      <div class="chart" ref={place} role="img" aria-label={`${TEXTS.chart}: ${number(tokens)}`} />
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { follow } from './api.ts';
+import type { StreamItem } from './api-types.ts';
+import { RunRecord } from './record.ts';
+
+/** A record that grows while the part that uses it is shown. `version` changes with it. */
+export interface FollowedRecord {
+  record: RunRecord;
+  version: number;
+  error: unknown;
+}
+
+/** The pause in which what a stream brings is put together before it is drawn, in milliseconds. */
+const TOGETHER = 30;
+
+/** Follows the record of a run, or of a session. Undefined: there is none yet. */
+export function useRecord(runId: string | undefined): FollowedRecord {
+  const record = useRef(new RunRecord());
+  const [version, setVersion] = useState(0);
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    record.current = new RunRecord();
+    setError(undefined);
+    setVersion((before) => before + 1);
+    if (runId === undefined) return undefined;
+    const gone = new AbortController();
+    let soon: ReturnType<typeof setTimeout> | undefined;
+    const draw = (): void => {
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        setVersion((before) => before + 1);
+      }, TOGETHER);
+    };
+    const take = (items: StreamItem[]): void => {
+      record.current.take(items);
+      draw();
+    };
+    follow('GET /v1/runs/{runId}/stream', { params: { runId }, signal: gone.signal }, take).catch((failure: unknown) => setError(failure));
+    return () => {
+      gone.abort();
+      clearTimeout(soon);
+    };
+  }, [runId]);
+  return { record: record.current, version, error };
+}

@@ -1,0 +1,103 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+// Rows of which only those on the screen exist. All have the same height but for those that were measured, such as open ones.
+
+/** Rows that are made beyond the edges of the screen. */
+const BEYOND = 8;
+
+interface WindowedOptions {
+  /** The number of rows. */
+  count: number;
+  /** The height of a row that was not measured, in pixels. */
+  height: number;
+  row: (index: number) => JSX.Element;
+  keyOf: (index: number) => string;
+  label: string;
+  /** Changes when rows were added at the end. */
+  version: number;
+}
+
+/** Shows many rows inside of a box that scrolls. At its end it stays there while rows are added. */
+export function Windowed({ count, height, row, keyOf, label, version }: WindowedOptions): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const heights = useRef(new Map<number, number>());
+  const [, setRound] = useState(0);
+  const redraw = (): void => setRound((before) => before + 1);
+  const atEnd = useRef(false);
+  useLayoutEffect(() => {
+    redraw();
+    const watch = new ResizeObserver(redraw);
+    if (box.current !== null) watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (current !== null && atEnd.current) current.scrollTop = current.scrollHeight;
+  }, [version]);
+  const { scrollTop = 0, clientHeight = 800 } = box.current ?? {};
+  const first = Math.max(0, indexAt(scrollTop, height, heights.current) - BEYOND);
+  const last = Math.min(count, indexAt(scrollTop + clientHeight, height, heights.current) + 1 + BEYOND);
+  const shown = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
+  const onScroll = (): void => {
+    const { current } = box;
+    if (current !== null) atEnd.current = current.scrollTop + current.clientHeight > current.scrollHeight - 4;
+    redraw();
+  };
+  return (
+    <div class="windowed" ref={box} onScroll={onScroll} tabIndex={0} role="region" aria-label={label}>
+      <div style={{ height: `${topOf(count, height, heights.current)}px` }}>
+        {shown.map((index) => (
+          <Placed
+            key={keyOf(index)}
+            top={topOf(index, height, heights.current)}
+            onHeight={(measured) => {
+              if (measured === (heights.current.get(index) ?? height)) return;
+              if (measured === height) heights.current.delete(index);
+              else heights.current.set(index, measured);
+              redraw();
+            }}
+          >
+            {row(index)}
+          </Placed>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Placed({ top, onHeight, children }: { top: number; onHeight: (height: number) => void; children: JSX.Element }): JSX.Element {
+  const element = useRef<HTMLDivElement>(null);
+  const report = useRef(onHeight);
+  report.current = onHeight;
+  useEffect(() => {
+    const { current } = element;
+    if (current === null) return undefined;
+    const watch = new ResizeObserver(() => report.current(current.offsetHeight));
+    watch.observe(current);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <div class="placed" ref={element} style={{ transform: `translateY(${top}px)` }}>
+      {children}
+    </div>
+  );
+}
+
+/** Returns the distance of a row from the top. The measured ones are few: those that were opened. */
+export function topOf(index: number, height: number, measured: ReadonlyMap<number, number>): number {
+  let top = index * height;
+  for (const [one, own] of measured) if (one < index) top += own - height;
+  return top;
+}
+
+/** Returns the row at a distance from the top. */
+export function indexAt(top: number, height: number, measured: ReadonlyMap<number, number>): number {
+  let [low, high] = [0, Math.ceil(top / Math.min(height, ...measured.values(), height)) + 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (topOf(middle, height, measured) <= top) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

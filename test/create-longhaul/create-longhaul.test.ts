@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PACKAGE_MANAGERS, PROVIDERS, TEMPLATES } from '../../create-longhaul/src/choices.ts';
+import { run } from '../../create-longhaul/src/run.ts';
+import { projectFiles } from '../../create-longhaul/src/templates.ts';
+import { VERSIONS } from '../../create-longhaul/src/versions.ts';
+
+let folder = '';
+beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'create-longhaul-'))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+interface Outcome {
+  code: number;
+  out: string;
+  err: string;
+}
+
+async function create(
+  args: readonly string[],
+  {
+    nodeVersion = '24.21.0',
+    signal = new AbortController().signal,
+    ask,
+  }: { nodeVersion?: string; signal?: AbortSignal; ask?: (question: string) => Promise<string> } = {},
+): Promise<Outcome> {
+  const outcome = { code: 0, out: '', err: '' };
+  outcome.code = await run(args, {
+    env: {},
+    nodeVersion,
+    signal,
+    ask,
+    out: (line) => (outcome.out += `${line}\n`),
+    err: (line) => (outcome.err += `${line}\n`),
+  });
+  return outcome;
+}
+
+const FILES_ALONE = ['--no-install', '--no-git', '--yes'];
+
+test.each(TEMPLATES.flatMap((template) => PROVIDERS.map((provider) => ({ template, provider }))))(
+  'the template $template with $provider has at most 12 files, and names its provider',
+  ({ template, provider }) => {
+    for (const packageManager of PACKAGE_MANAGERS) {
+      const files = projectFiles({ name: 'shop', template, provider, packageManager });
+      expect(Object.keys(files).length).toBeLessThanOrEqual(12);
+      expect(Object.keys(files)).toEqual(
+        expect.arrayContaining([
+          'agents.ts',
+          'agents.test.ts',
+          'package.json',
+          'tsconfig.json',
+          '.env.example',
+          'Dockerfile',
+          'AGENTS.md',
+          'README.md',
+        ]),
+      );
+      expect(files['agents.ts']).toContain(`model: '${provider}/`);
+      expect(files['README.md']).toContain(packageManager === 'npm' ? 'npm run dev' : `${packageManager} dev`);
+      expect(files['Dockerfile']).toContain(`${packageManager} install`);
+      const { dependencies } = JSON.parse(files['package.json'] ?? '') as { dependencies: Record<string, string> };
+      for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+  },
+);
+
+test('a project is written, and no draft is left', async () => {
+  const target = join(folder, 'shop');
+  const { code, out } = await create([target, '--template', 'approvals', ...FILES_ALONE]);
+  expect(code).toBe(0);
+  expect(out).toContain('Wrote 9 files');
+  expect(await readdir(folder)).toEqual(['shop']);
+  expect(JSON.parse(await readFile(join(target, 'package.json'), 'utf8'))).toMatchObject({
+    name: 'shop',
+    dependencies: { longhaul: VERSIONS.longhaul },
+  });
+  expect(await readFile(join(target, 'agents.ts'), 'utf8')).toContain("approval: 'always'");
+});
+
+test('a folder that is not empty is refused, with three of its files, and nothing is written', async () => {
+  const target = join(folder, 'shop');
+  await mkdir(target);
+  for (const name of ['d.txt', 'a.txt', 'c.txt', 'b.txt']) await writeFile(join(target, name), 'mine');
+  const { code, err } = await create([target, ...FILES_ALONE]);
+  expect(code).toBe(2);
+  expect(err).toContain('it has "a.txt", "b.txt", "c.txt" and 1 more');
+  expect((await readdir(target)).toSorted()).toEqual(['a.txt', 'b.txt', 'c.txt', 'd.txt']);
+  expect(await readdir(folder)).toEqual(['shop']);
+});
+
+test('an empty folder, and one with a repository alone, are used', async () => {
+  await mkdir(join(folder, 'empty'));
+  expect((await create([join(folder, 'empty'), ...FILES_ALONE])).code).toBe(0);
+  await mkdir(join(folder, 'cloned', '.git'), { recursive: true });
+  expect((await create([join(folder, 'cloned'), ...FILES_ALONE])).code).toBe(0);
+  expect(await readdir(join(folder, 'cloned'))).toEqual(expect.arrayContaining(['.git', 'agents.ts']));
+});
+
+test('a file at the place of the folder is refused', async () => {
+  await writeFile(join(folder, 'shop'), 'mine');
+  const { code, err } = await create([join(folder, 'shop'), ...FILES_ALONE]);
+  expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('it is a file') });
+  expect(await readFile(join(folder, 'shop'), 'utf8')).toBe('mine');
+});
+
+test.each([
+  ['MyAgent', 'it may have no capital letters, such as "myagent"'],
+  ['.agent', 'it may not begin with a dot'],
+  ['my agent', 'it may have no spaces'],
+  ['node_modules', 'npm keeps this name'],
+  ['agent!', "any of ~ ' ! ( ) *"],
+  ['agänt', 'characters that an address can have'],
+  ['a'.repeat(215), 'at most 214 characters'],
+])('the name %s breaks a rule of npm, which is named', async (name, rule) => {
+  const { code, err } = await create([join(folder, name), ...FILES_ALONE]);
+  expect(code).toBe(2);
+  expect(err).toContain(rule);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test.each([
+  [['--template', 'aproval'], 'Did you mean "approvals"?'],
+  [['--provider', 'openia'], 'Did you mean "openai"?'],
+  [['--package-manager', 'pnmp'], 'Did you mean "pnpm"?'],
+  [['--templat', 'basic'], '--help'],
+  [['other'], 'one folder too many'],
+])('%j is refused with the nearest choice', async (args, expected) => {
+  const { code, err } = await create([join(folder, 'shop'), ...args, ...FILES_ALONE]);
+  expect(code).toBe(2);
+  expect(err).toContain(expected);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test.each(['20.19.1', '22.17.0', '23.5.0'])(
+  'Node %s is too old: the message says which is needed, and nothing is written',
+  async (nodeVersion) => {
+    const { code, err } = await create([join(folder, 'shop'), ...FILES_ALONE], { nodeVersion });
+    expect(code).toBe(2);
+    expect(err).toContain(`Node 22.18, or 24 and newer, and this is ${nodeVersion}`);
+    expect(await readdir(folder)).toEqual([]);
+  },
+);
+
+test('what was begun is removed if it is interrupted', async () => {
+  const controller = new AbortController();
+  controller.abort();
+  expect((await create([join(folder, 'shop'), ...FILES_ALONE], { signal: controller.signal })).code).toBe(130);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('Ctrl-C at a question leaves nothing, in a process of its own', async () => {
+  const main = fileURLToPath(new URL('../../create-longhaul/src/main.ts', import.meta.url));
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  // Takes the place of npm, and does not end by itself.
+  await writeFile(join(bin, 'npm'), '#!/bin/sh\necho installing\nexec sleep 60\n', { mode: 0o755 });
+  const child = spawn(process.execPath, [main, 'shop', '--no-git', '--yes'], {
+    cwd: folder,
+    env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` },
+  });
+  await new Promise((resolve) => child.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('installing') && resolve(undefined)));
+  child.kill('SIGINT');
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  expect(code).toBe(130);
+  expect(await readdir(folder)).toEqual(['bin']);
+});
+
+test('what is not given is asked for, unless --yes', async () => {
+  const asked: string[] = [];
+  const ask = async (question: string): Promise<string> => {
+    asked.push(question.split(/[: (]/)[0] ?? '');
+    return question.startsWith('Template') ? 'sessions' : '';
+  };
+  const { code } = await create([join(folder, 'shop'), '--no-install', '--no-git'], { ask });
+  expect({ code, asked }).toEqual({ code: 0, asked: ['Template', 'Provider'] });
+  expect(await readFile(join(folder, 'shop', 'README.md'), 'utf8')).toContain('longhaul chat clerk');
+});
+
+test('its package has no dependency, and the versions that it writes are those of the project', async () => {
+  const root = async (path: string): Promise<Record<string, Record<string, string>>> =>
+    JSON.parse(await readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')) as Record<string, Record<string, string>>;
+  const [own, product] = await Promise.all([root('create-longhaul/package.json'), root('package.json')]);
+  expect(own).not.toHaveProperty('dependencies');
+  expect(own?.['version']).toBe(product?.['version']);
+  const dev = product?.['devDependencies'] ?? {};
+  expect(VERSIONS).toMatchObject({
+    longhaul: product?.['version'],
+    temporal: dev['@temporalio/worker'],
+    protobufjs: dev['protobufjs'],
+    zod: dev['zod'],
+    typescript: dev['typescript'],
+    nodeTypes: dev['@types/node'],
+    anthropic: dev['@ai-sdk/anthropic'],
+    ai: dev['ai'],
+    react: dev['react'],
+    reactDom: dev['react-dom'],
+    reactTypes: dev['@types/react'],
+  });
+});
+
+test('it imports nothing but Node and its own files', async () => {
+  const source = fileURLToPath(new URL('../../create-longhaul/src', import.meta.url));
+  // The templates of projects are texts, whose lines begin like imports.
+  const names = (await readdir(source)).filter((name) => name !== 'templates.ts');
+  const texts = await Promise.all(names.map((name) => readFile(join(source, name), 'utf8')));
+  const imported = texts.flatMap((text) => [...text.matchAll(/^import .* from '([^']+)';$/gm)].map(([, from = '']) => from));
+  expect(imported.filter((from) => !/^(?:node:|\.\/)/.test(from))).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { apiReport, blocksOf, narrowed, RELEASED, REPORT, unannounced } from './api-report.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+test('the report of the API is that of the types', () => {
+  expect(read(REPORT) === apiReport(), 'run npm run docs').toBe(true);
+});
+
+test('what is removed or narrowed since the last release is named in the changelog', () => {
+  const missing = unannounced(narrowed(read(RELEASED), read(REPORT)), read('CHANGELOG.md'));
+  expect(missing, 'name each in backticks in a line under [Unreleased]').toEqual([]);
+});
+
+const POINT = '### longhaul: Point\n\n```ts\ninterface Point {\n    x: number;\n    y?: number;\n}\n```\n';
+
+test.each([
+  ['is gone', '### longhaul: Line\n\n```ts\ntype Line = Point[];\n```\n', ['longhaul: Point']],
+  ['lacks a member', POINT.replace('    y?: number;\n', ''), ['longhaul: Point']],
+  ['has a member of another type', POINT.replace('x: number', 'x: string'), ['longhaul: Point']],
+  ['has a member that is now required', POINT.replace('y?:', 'y:'), ['longhaul: Point']],
+  ['has a new required member', POINT.replace('}', '    z: number;\n}'), ['longhaul: Point']],
+  ['has a new optional member', POINT.replace('}', '    z?: number;\n}'), []],
+  ['has a neighbour', `${POINT}\n### longhaul: Line\n\n\`\`\`ts\ntype Line = Point[];\n\`\`\`\n`, []],
+])('an export that %s', (_, now, expected) => {
+  expect(narrowed(POINT, now)).toEqual(expected);
+});
+
+test('a narrowed export needs its name in backticks among the changes of the next release', () => {
+  const released = '# Changelog\n\n## [Unreleased]\n\n- Lines.\n\n## [0.1.0]\n\n- `Point` is new.\n';
+  expect(unannounced(['longhaul: Point'], released)).toEqual(['longhaul: Point']);
+  expect(unannounced(['longhaul: Point'], released.replace('Lines.', '`y` of `Point` is required.'))).toEqual([]);
+});
+
+test('the report has each export, with its signature, and types that signatures use', () => {
+  const blocks = blocksOf(apiReport());
+  expect(blocks.get('longhaul: defineAgent')?.join('\n')).toContain('AgentOptions<Output, Deps, Tools');
+  expect(blocks.get('longhaul/client: RunResult')).toEqual(['The same as `longhaul: RunResult`.']);
+  expect(blocks.get('longhaul/client: RunHandle')?.join('\n')).not.toMatch(/#private|\/\*\*/);
+  expect(blocks.has('SPILLED')).toBe(true);
+});

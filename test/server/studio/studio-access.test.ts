@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Caller } from '../../../src/server/index.ts';
+import { studioFor } from '../../../src/server/studio-elsewhere.ts';
+import { listen } from '../../../src/server/node-server.ts';
+import { shows, SKIPPED, StudioTestbed } from './studio-testbed.ts';
+
+/** Callers by their keys. */
+const callers: Record<string, Caller> = {};
+
+describe.skipIf(SKIPPED !== '')(`who may do what in Studio${SKIPPED}`, { timeout: 120_000 }, () => {
+  let studio: StudioTestbed;
+  const expired = new Set<string>();
+  beforeAll(async () => {
+    studio = await StudioTestbed.open({
+      authenticate: (request) => {
+        const key = request.headers.get('authorization')?.replace('Bearer ', '') ?? '';
+        return expired.has(key) ? undefined : callers[key];
+      },
+    });
+    const principal = { tenant: studio.tenant };
+    callers['reader'] = { id: 'reader', scopes: ['runs:read'], principal };
+    callers['writer'] = { id: 'writer', scopes: ['runs:read', 'runs:write'], principal };
+    callers['decider'] = { id: 'decider', scopes: ['runs:read', 'approvals:decide'], principal };
+    callers['other'] = { id: 'other', scopes: ['admin'], principal: { tenant: `other-${randomUUID()}` } };
+  }, 120_000);
+  afterAll(async () => studio?.[Symbol.asyncDispose]());
+
+  async function opened(key: string, place: string): Promise<Awaited<ReturnType<StudioTestbed['page']>>> {
+    const page = await studio.page(place);
+    await shows(page, 'This service asks who you are');
+    await page.getByLabel('API key or token').fill(key);
+    await page.keyboard.press('Enter');
+    return page;
+  }
+
+  test('a wrong key is refused, and a right one is in no address and in no storage', async () => {
+    const page = await opened('wrong', '#/runs');
+    await shows(page, 'This service asks who you are');
+    await page.getByLabel('API key or token').fill('reader');
+    await page.keyboard.press('Enter');
+    await shows(page, 'reader ·');
+    expect(page.url()).not.toContain('reader');
+    expect(await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])')).toBe('[{},{},""]');
+    expect(studio.requests.some(({ path }) => path.includes('reader'))).toBe(false);
+    await page.reload();
+    await shows(page, 'This service asks who you are');
+    await page.getByLabel('API key or token').fill('reader');
+    await page.getByLabel('Keep it until this tab is closed').check();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await shows(page, 'reader ·');
+    await page.reload();
+    await shows(page, 'reader ·');
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await shows(page, 'This service asks who you are');
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  test('controls are there for those who may use them alone', async () => {
+    const run = await studio.client.start('clerk', { input: 'My lamp arrived broken.' });
+    await expect.poll(async () => (await run.approvals()).pending.length, { timeout: 20_000 }).toBe(1);
+    const place = `#/runs/${encodeURIComponent(run.runId)}`;
+    const seen: Record<string, [boolean, boolean]> = {};
+    for (const key of ['reader', 'writer', 'decider']) {
+      const page = await opened(key, place);
+      await shows(page, 'Step 3');
+      const has = async (name: string): Promise<boolean> => (await page.getByRole('button', { name, exact: true }).count()) > 0;
+      seen[key] = [await has('Send'), await has('Approve')];
+    }
+    expect(seen).toEqual({ reader: [false, false], writer: [true, false], decider: [false, true] });
+    const stranger = await opened('other', place);
+    await shows(stranger, 'run_not_found');
+    await stranger.goto(`${studio.url}#/inbox`);
+    await shows(stranger, 'Nothing waits');
+    await run.cancel('seen');
+  });
+
+  test('a key that is revoked while the page is open leads back to the question', async () => {
+    callers['brief'] = { id: 'brief', scopes: ['runs:read'], principal: { tenant: studio.tenant } };
+    const page = await opened('brief', '#/runs');
+    await shows(page, 'brief ·');
+    expired.add('brief');
+    await page.getByRole('link', { name: 'Agents' }).click();
+    await shows(page, 'This service asks who you are');
+    expect(await page.locator('.runs').count()).toBe(0);
+  });
+
+  test('"longhaul studio" shows a service elsewhere, and passes no cookie, no origin and no foreign page on', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const remote: Server = createServer((request, response) => {
+      seen.push({ url: request.url, ...request.headers });
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+    await new Promise<void>((resolve) => remote.listen(0, '127.0.0.1', resolve));
+    const { port } = remote.address() as AddressInfo;
+    const handler = studioFor(`http://127.0.0.1:${port}/api`);
+    const local = await listen(handler, { host: '127.0.0.1', port: 0 });
+    try {
+      expect((await fetch(`${local.url}/studio`)).status).toBe(200);
+      await fetch(`${local.url}/v1/me`, { headers: { authorization: 'Bearer k', cookie: 'a=b', 'x-other': 'c' } });
+      expect(seen).toHaveLength(1);
+      expect(seen[0]).toMatchObject({ url: '/api/v1/me', authorization: 'Bearer k' });
+      expect(Object.keys(seen[0] ?? {})).not.toEqual(expect.arrayContaining(['cookie']));
+      const from = (headers: Record<string, string>): Promise<Response> => handler(new Request(`${local.url}/v1/me`, { headers }));
+      expect((await from({ host: 'rebound.example' })).status).toBe(403);
+      expect((await from({ host: '127.0.0.1', origin: 'https://evil.example' })).status).toBe(403);
+      expect((await from({ host: '127.0.0.1', 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      expect(seen).toHaveLength(1);
+    } finally {
+      await local.close(0);
+      remote.close();
+    }
+  });
+});

@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ContentItem, ModelClient, RawToolCall } from '../../../src/index.ts';
+import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
+import { z } from 'zod';
+
+/** The agents that the page shows in tests: a shop, with a scripted model. */
+const model = 'scripted/clerk' as const;
+
+const findOrder = defineTool({
+  name: 'find_order',
+  description: 'Finds an order by its number',
+  parameters: z.object({ order: z.int() }),
+  category: 'read',
+  execute: ({ order }) => ({ order, article: 'Lamp "Sea"', price: 80, deliveredDaysAgo: 9 }),
+});
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pays money back to the customer',
+  parameters: z.object({
+    order: z.int(),
+    amount: z.number().positive(),
+    currency: z.enum(['EUR', 'USD']),
+    express: z.boolean(),
+    reasons: z.array(z.string()),
+    note: z.string(),
+  }),
+  effect: 'once',
+  approval: 'always',
+  execute: ({ order, amount, currency }) => `Paid ${currency} ${amount} for order ${order}`,
+});
+
+const colour = defineTool({
+  name: 'look_up',
+  description: 'Looks something up',
+  parameters: z.looseObject({}),
+  execute: (args) => args,
+});
+
+let failures = 0;
+const flaky = defineTool({
+  name: 'ask_warehouse',
+  description: 'Asks the warehouse, which does not always answer',
+  parameters: z.object({ article: z.string() }),
+  maxAttempts: 3,
+  execute: () => {
+    failures += 1;
+    if (failures % 2 === 1) throw new Error('The warehouse does not answer');
+    return { inStock: 12 };
+  },
+});
+
+const reader = defineAgent({ name: 'order_reader', model, instructions: 'You read orders.', tools: [findOrder] });
+
+/** Answers customers who want money back. */
+export const clerk = defineAgent({
+  name: 'clerk',
+  description: 'Answers customers who want money back',
+  model,
+  instructions: 'You answer customers who want money back. Be kind, and pay only what the rules allow.',
+  tools: [findOrder, refund, flaky, agentTool(reader, { description: 'Reads an order.' })],
+});
+
+/** Says and calls whatever the input names, as JSON: texts of others in every place. */
+export const parrot = defineAgent({
+  name: 'parrot',
+  description: 'Repeats what it is told',
+  model,
+  instructions: 'You repeat.',
+  tools: [colour],
+});
+
+const priced = { promptTokens: 820, completionTokens: 40, totalTokens: 860, costUsd: 0.0021 };
+
+type Script = readonly (string | RawToolCall[])[];
+
+const REFUND = {
+  order: 42,
+  amount: 80,
+  currency: 'EUR',
+  express: false,
+  reasons: ['arrived broken', 'within 30 days'],
+  note: 'Dear customer,\nwe are sorry that your lamp arrived broken.\nYou get your money back within three days.',
+};
+
+const CLERK: Script = [
+  [call('find_order', { order: 42 }), call('ask_warehouse', { article: 'Lamp "Sea"' })],
+  [call('order_reader', { request: 'Order 42: was it paid?' })],
+  [call('refund', REFUND)],
+  'You get €80 back within three days. We are sorry that your lamp arrived broken.',
+];
+
+/** A model that plays the parts of these agents. It writes word by word. */
+export function shopModel({ everyMs = 0 }: { everyMs?: number } = {}): ModelClient {
+  return {
+    capabilities: { structuredOutput: true },
+    describe: (request) => ({
+      api: 'openai.chat',
+      path: '/chat/completions',
+      body: JSON.parse(
+        JSON.stringify({ model: 'clerk', messages: [...request.instructions, ...request.conversation], tools: request.tools }),
+      ),
+      accounts: [],
+    }),
+    call: async ({ instructions, conversation }, { onDelta, signal }) => {
+      const items = conversation.flatMap(({ content }) => content);
+      const answer = answerOf(instructions[0] ?? '', items);
+      const [content, toolCalls] =
+        typeof answer === 'string' ? [answer, []] : [answer.length > 1 ? 'Let me look at the order first.' : '', answer];
+      for (const word of content.split(/(?<= )/)) {
+        onDelta?.({ type: 'text', text: word });
+        if (everyMs > 0) await pause(everyMs, undefined, { signal });
+      }
+      return { content, toolCalls, usage: priced, finishReason: toolCalls.length > 0 ? 'tool_calls' : 'stop' };
+    },
+  };
+}
+
+function answerOf(instructions: string, items: readonly ContentItem[]): string | RawToolCall[] {
+  const turn = items.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+  const given = items.slice(turn).filter((item) => item.type === 'tool_call').length;
+  const message = items[turn];
+  const said = message?.type === 'message' && typeof message.content === 'string' ? message.content : '';
+  if (instructions.startsWith('You read')) return given === 0 ? [call('find_order', { order: 42 })] : 'It was paid by card nine days ago.';
+  if (instructions.startsWith('You repeat')) return repeated(said, given);
+  if (/many steps/.test(said)) return given < Number(/\d+/.exec(said)?.[0]) ? [call('find_order', { order: given })] : 'Done.';
+  if (!/broken/.test(said)) return 'How can I help? Tell me the number of your order.';
+  const steps = [0, 2, 3, 4];
+  return CLERK[steps.findLastIndex((calls) => given >= calls)] ?? '';
+}
+
+/** The input is what the parrot does: `{"args": …}` to call its tool with, or a text to say. */
+function repeated(said: string, given: number): string | RawToolCall[] {
+  try {
+    const { args, say = '', tool = 'look_up' } = JSON.parse(said) as { args?: object; say?: string; tool?: string };
+    return args !== undefined && given === 0 ? [call(tool, args)] : say;
+  } catch {
+    return said;
+  }
+}
+
+function call(name: string, args: object): RawToolCall {
+  return { id: `call_${name}_${Math.random().toString(36).slice(2, 8)}`, name, arguments: args };
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { LonghaulClient } from '../../../src/client/index.ts';
+import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
+import { type HttpServer, listen } from '../../../src/server/node-server.ts';
+import { memoryStreams } from '../../../src/streams/memory-streams.ts';
+import { Testbed } from '../testbed/testbed.ts';
+import { builtStudio } from './built-studio.ts';
+import { clerk, parrot, shopModel } from './studio-agents.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => existsSync(file));
+
+/** What tests of the page lack on this machine, for the name of what is skipped; empty if nothing. */
+export const SKIPPED = CHROMIUM === undefined ? ' (skipped: chromium is not installed)' : '';
+
+/** A service with the page, a worker with the agents of a shop, and a browser. Its runs are those of one tenant. */
+export class StudioTestbed {
+  readonly tenant: string;
+  readonly testbed: Testbed;
+  readonly client: LonghaulClient;
+  readonly browser: Browser;
+  /** What went wrong in pages: errors, requests of other hosts, and breaches of the policy. */
+  readonly problems: string[] = [];
+  /** The requests of all pages: method and path. */
+  readonly requests: { method: string; path: string }[] = [];
+  readonly #handler: Handler;
+  #server: HttpServer;
+
+  private constructor(parts: {
+    testbed: Testbed;
+    client: LonghaulClient;
+    browser: Browser;
+    handler: Handler;
+    server: HttpServer;
+    tenant: string;
+  }) {
+    this.testbed = parts.testbed;
+    this.client = parts.client;
+    this.browser = parts.browser;
+    this.#handler = parts.handler;
+    this.#server = parts.server;
+    this.tenant = parts.tenant;
+  }
+
+  static async open({ everyMs = 0, ...options }: HandlerOptions & { everyMs?: number } = {}): Promise<StudioTestbed> {
+    await builtStudio();
+    const testbed = await Testbed.open();
+    const tenant = `acme-${randomUUID().slice(0, 6)}`;
+    const streams = memoryStreams();
+    const provider = shopModel({ everyMs });
+    const prices = { 'scripted/clerk': { input: 2, output: 8 } };
+    await testbed.work({ agents: [clerk, parrot], providers: { scripted: provider }, prices, streams });
+    const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams, principal: { tenant } });
+    // A service that verifies its callers acts for each of them, and for nobody itself.
+    const own =
+      options.authenticate === undefined ? client : new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
+    const handler = createHandler(own, { agents: [clerk, parrot], providers: { scripted: provider }, studio: true, ...options });
+    const server = await listen(handler, { host: '127.0.0.1', port: 0 });
+    const browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+    return new StudioTestbed({ testbed, client, browser, handler, server, tenant });
+  }
+
+  get url(): string {
+    return `${this.#server.url}/studio`;
+  }
+
+  /** Opens the page at a place, in a browser of its own. What goes wrong there is in `problems`. */
+  async page(place = '', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce', ...options });
+    const page = await context.newPage();
+    const { origin } = new URL(this.url);
+    page.on('pageerror', (error) => this.problems.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // The browser itself tells of each refusal of the service, which tests provoke.
+      if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) this.problems.push(`console: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol === 'data:') return;
+      if (url.origin !== origin) this.problems.push(`request of another host: ${request.url()}`);
+      this.requests.push({ method: request.method(), path: url.pathname });
+    });
+    await page.addInitScript(
+      'addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`))',
+    );
+    await page.goto(`${this.url}${place}`);
+    return page;
+  }
+
+  /** Ends the service, does something, and starts the service again at the same port. */
+  async restart(meanwhile: () => Promise<void>): Promise<void> {
+    const port = Number(new URL(this.#server.url).port);
+    await this.#server.close(0);
+    await meanwhile();
+    this.#server = await listen(this.#handler, { host: '127.0.0.1', port });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+    await this.#server.close(0);
+    await this.testbed[Symbol.asyncDispose]();
+  }
+}
+
+/** Returns what axe finds wrong with a page, each with the element. */
+export async function axeProblems(page: Page): Promise<string[]> {
+  // The policy of the page lets no script in that is added to it.
+  const session = await page.context().newCDPSession(page);
+  await session.send('Page.setBypassCSP', { enabled: true });
+  await session.send('Runtime.evaluate', { expression: axe.source });
+  const found = await session.send('Runtime.evaluate', {
+    expression: `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => JSON.stringify(violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await session.detach();
+  return JSON.parse(String(found.result.value)) as string[];
+}
+
+/** Waits until a page shows a text. */
+export async function shows(page: Page, text: string | RegExp): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const all = await page.locator('body').innerText();
+        return typeof text === 'string' ? all.includes(text) : text.test(all);
+      },
+      { timeout: 40_000, interval: 100, message: `the page shows ${text}` },
+    )
+    .toBe(true);
+}

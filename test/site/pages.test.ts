@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { branchesOf, type Sidebar } from '../../site/branches.ts';
+import { finishSite } from '../../site/finish.ts';
+import { deadLinks } from '../../site/links.ts';
+import { guidePages, type Page } from '../../site/pages.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const target = { base: '/next/', repository: 'https://example.com/longhaul', ref: 'v1' };
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'longhaul-site-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(join(folder, path, '..'), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+test('every link and image of docs leads to a file, and every page is in a branch of the sidebar', () => {
+  const { pages, problems } = guidePages(root, target);
+  expect(problems).toEqual([]);
+  const sidebar = JSON.parse(readFileSync(join(root, 'site/sidebar.json'), 'utf8')) as Sidebar;
+  expect(branchesOf(sidebar, pages).problems).toEqual([]);
+  expect(pages.length).toBeGreaterThan(100);
+});
+
+test('the title of a page is its first heading; links lead to pages, to the repository and to images', () => {
+  write(
+    'docs/README.md',
+    '# Start\n\nSee [tools](tools.md#a-tool), [why](decisions/one.md), [code](../src/a.ts) and ![a run](images/run.svg).\n',
+  );
+  write(
+    'docs/tools.md',
+    '# Tools and *calls*\n\nA `[tool](x.md)` runs. Back to [the top](#tools-and-calls).\n\n```md\n[kept](as-it-is.md)\n```\n',
+  );
+  write('docs/decisions/one.md', '# One\n\n[Tools](../tools.md#tools-and-calls)\n');
+  write('docs/images/run.svg', '<svg/>');
+  write('src/a.ts', '');
+  const { pages, images, problems } = guidePages(folder, target);
+  expect(problems).toEqual([]);
+  expect(images).toEqual(['docs/images/run.svg']);
+  expect(pages.map(({ slug, title }) => [slug, title])).toEqual([
+    ['', 'Start'],
+    ['decisions/one', 'One'],
+    ['tools', 'Tools and calls'],
+  ]);
+  expect(pages[0]!.body).toContain(
+    '[tools](/next/tools/#a-tool), [why](/next/decisions/one/), [code](https://example.com/longhaul/blob/v1/src/a.ts) and ![a run](/next/images/run.svg)',
+  );
+  expect(pages[1]!.body).toContain('[Tools](/next/tools/)');
+  expect(pages[2]!.body).toBe('A `[tool](x.md)` runs. Back to [the top](#_top).\n\n```md\n[kept](as-it-is.md)\n```\n');
+});
+
+test('a link that leads to no file is a problem', () => {
+  write('docs/README.md', '# Start\n\n[gone](gone.md)\n');
+  expect(guidePages(folder, target).problems).toEqual(['docs/README.md: "gone.md" leads to no file']);
+});
+
+test('a page that is in no branch is a problem; the pages of a folder are in the branch that names the folder', () => {
+  const page = (slug: string): Page => ({ slug, title: slug, description: '', body: '' });
+  const { branches, problems } = branchesOf(
+    { branches: [{ name: 'Cookbook', slug: 'cookbook', pages: ['cookbook', 'cookbook/*'] }] },
+    ['cookbook', 'cookbook/refund', 'lost'].map(page),
+  );
+  expect(problems).toEqual(['"lost" is in no branch of site/sidebar.json']);
+  expect(branches[0]!.groups[0]!.pages.map(({ slug }) => slug)).toEqual(['cookbook', 'cookbook/refund']);
+});
+
+test('dead links, anchors and images of a built site are found, and files of foreign hosts', () => {
+  write(
+    'index.html',
+    '<h2 id="a">A</h2><a href="/next/b/#c">b</a><a href="#a">a</a><a href="https://example.com">out</a><img src="/next/run.svg">',
+  );
+  write(
+    'b/index.html',
+    '<h2 id="c">C</h2><a href="../#z">z</a><a href="/next/gone/">gone</a><script src="https://cdn.example.com/a.js"></script><a href="/old/">old</a>',
+  );
+  write('run.svg', '<svg/>');
+  expect(deadLinks(folder, '/next/')).toEqual([
+    'b/index.html: "../#z" has an anchor that is not there',
+    'b/index.html: "/next/gone/" leads nowhere',
+    'b/index.html: "https://cdn.example.com/a.js" is loaded from a foreign host',
+    'b/index.html: "/old/" leads out of the site',
+  ]);
+});
+
+test('scripts and styles of a page become files of the site, because its policy allows no others', () => {
+  write(
+    'index.html',
+    '<head><meta charset="utf-8"><style>p{color:red}</style></head><script type="module">alert(1)</script><p class="x" style="--a:1">a</p>',
+  );
+  finishSite(folder, '/next/');
+  const page = readFileSync(join(folder, 'index.html'), 'utf8');
+  expect(page).toContain('http-equiv="Content-Security-Policy"');
+  expect(page).not.toMatch(/alert|style="|<style/);
+  const [, script = ''] = /<script type="module" src="\/next\/(_inline\/\w+\.js)">/.exec(page) ?? [];
+  expect(readFileSync(join(folder, script), 'utf8')).toBe('alert(1)');
+  expect(readFileSync(join(folder, '_inline/styles.css'), 'utf8')).toContain('{--a:1}');
+});

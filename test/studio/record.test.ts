@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { Event, StreamItem } from '../../studio/api-types.ts';
+import { RunRecord } from '../../studio/record.ts';
+
+const event = (offset: number, parts: Partial<Event>): StreamItem => ({
+  type: 'event',
+  offset,
+  event: { id: `e${offset}`, executionId: 'x', timestamp: '2026-11-01T00:00:00Z', author: 'clerk', content: [], ...parts },
+});
+const usage = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };
+const call = { type: 'tool_call' as const, toolCallId: 'c1', name: 'refund', arguments: { amount: 5 } };
+const result = { type: 'tool_result' as const, toolCallId: 'c1', name: 'refund', status: 'success' as const, content: ['Paid'] };
+const record = { toolName: 'refund', callId: 'c1', arguments: {}, result: 'Paid', isError: false, durationMs: 7, timestamp: '' };
+const step: StreamItem = { type: 'step', step: { step: 1, thought: null, toolCalls: [record], usage, finishReason: 'tool_calls' } };
+const delta = (eventId: string, text: string): StreamItem => ({
+  type: 'delta',
+  step: 1,
+  attempt: 1,
+  eventId,
+  delta: { type: 'text', text },
+});
+
+test('an answer has its calls with their results, and a decision stands between them', () => {
+  const run = new RunRecord();
+  run.take([
+    event(0, { author: 'user', content: [{ type: 'message', role: 'user', content: 'Refund me' }] }),
+    event(1, { content: [call], usage }),
+    event(2, {
+      author: 'kim',
+      decision: { id: 'd', type: 'approve', callId: 'c1', toolName: 'refund', digest: '', by: 'kim', source: 'update', at: '' },
+    }),
+    event(3, { content: [result] }),
+    step,
+    event(4, { content: [{ type: 'message', role: 'assistant', content: 'Done' }], usage }),
+  ]);
+  expect(run.rows.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['message 0', 'answer 1', 'note 2!', 'answer 4']);
+  expect(run.rows[1]).toMatchObject({ number: 1, calls: [{ call, result, record: { durationMs: 7 } }] });
+  expect(run.rows[2]).toMatchObject({ texts: [{ text: 'kim approved refund', tone: 'good' }] });
+  expect(run.rows[3]).toMatchObject({ number: 2, text: 'Done' });
+});
+
+test('what a model writes is there until its event is, or an attempt begins anew', () => {
+  const run = new RunRecord();
+  run.take([delta('e0', 'He'), delta('e0', 'llo')]);
+  expect(run.live?.text).toBe('Hello');
+  run.take([{ type: 'reset', step: 1, attempt: 2 }]);
+  expect(run.live).toBeUndefined();
+  run.take([delta('e0', 'Hi'), event(0, { content: [{ type: 'message', role: 'assistant', content: 'Hi' }], usage })]);
+  expect(run.live).toBeUndefined();
+  expect(run.rows).toHaveLength(1);
+});
+
+test('an event that comes again is one row', () => {
+  const run = new RunRecord();
+  const hello = event(0, { author: 'user', content: [{ type: 'message', role: 'user', content: 'Hello' }] });
+  run.take([hello]);
+  run.take([{ type: 'gap' }, hello, event(1, { cleared: true })]);
+  expect(run.rows.map(({ kind }) => kind)).toEqual(['message', 'note']);
+});
+
+test('an agent that takes over is named with its first answer', () => {
+  const run = new RunRecord();
+  const said = { type: 'message' as const, role: 'assistant' as const, content: 'x' };
+  run.take([event(0, { author: 'triage', content: [said], usage }), event(1, { author: 'desk', content: [said], usage })]);
+  expect(run.rows[1]).toMatchObject({ handedFrom: 'triage' });
+});
