@@ -1,5 +1,4 @@
 import { defined } from '../../src/core/domain/defined.ts';
-import type { GuardrailFinding, GuardrailReport, GuardrailType } from '../../src/core/domain/guardrails.ts';
 import {
   CALL_EVENTS,
   type HookRecord,
@@ -10,6 +9,7 @@ import {
   joinedHooks,
 } from '../../src/core/domain/hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json.ts';
+import type { ConversationPoint, PointFinding, PointReport } from '../../src/core/domain/parts.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyHook } from '../../src/define/hooks.ts';
 import { cleanJson } from '../../src/model/parse-json.ts';
@@ -49,8 +49,8 @@ export const hooksInWorker: WorkerPart = {
   settle: (runtime, call, result) => (call.input.hooks === undefined ? undefined : settleResult(runtime, call, result)),
 };
 
-/** Asks the hooks about messages, or about an answer. What they deny is reported like what a guardrail refuses. */
-async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<GuardrailReport> {
+/** Asks the hooks about messages, or about an answer. What they deny is a finding that refuses it. */
+async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }: PointScope): Promise<PointReport> {
   const { subject, data } = await read();
   const { type: on, ...payload } = subject;
   const scope = { runtime, run, snapshot, signal, data: () => Promise.resolve(data) };
@@ -62,7 +62,7 @@ async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }:
   return { findings: isCancelled() ? [] : records.flatMap((record) => findingOf(record, on)) };
 }
 
-function findingOf({ hook: name, answer, text, denied }: HookRecord, type: GuardrailType): GuardrailFinding[] {
+function findingOf({ hook: name, answer, text, denied }: HookRecord, type: ConversationPoint): PointFinding[] {
   const about = { name, type };
   if (answer === 'deny') return [{ ...about, outcome: 'tripped', message: text ?? `Hook "${name}" denied it` }];
   if (answer !== 'failed') return [];

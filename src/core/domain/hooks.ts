@@ -21,7 +21,7 @@ export const HOOK_EVENTS = [
 /** A named point of a run at which hooks are called. @useDeclaredType */
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
-/** The events at which guardrails check, too: messages that no model has read, and an answer before it counts. */
+/** The points of the conversation: messages that no model has read, and an answer before it counts. */
 export const POINT_EVENTS = ['input', 'output'] as const satisfies readonly HookEvent[];
 
 /** The events about the calls of a response, before they start. */

@@ -76,6 +76,12 @@ export { isDeniedByName } from './permissions.ts';
 /** A point of the conversation at which capabilities are asked: messages that no model has read, or an answer before it counts. */
 export type ConversationPoint = 'input' | 'output';
 
+/** What those who are asked there have found. */
+export interface PointReport extends GuardrailReport {}
+
+/** One finding at a point. */
+export type PointFinding = PointReport['findings'][number];
+
 /** The parts of a snapshot that say who is asked there. */
 interface AskedParts extends HooksOfSnapshot {
   guardrails?: readonly GuardrailSnapshot[];
