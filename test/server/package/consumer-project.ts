@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -135,6 +135,8 @@ export async function barePackage(): Promise<ConsumerProject> {
   await mkdir(join(path, 'node_modules/.bin'));
   await run('tar', ['-xzf', await pack(path), '-C', unpacked, '--strip-components=1'], { cwd: path });
   await symlink('../longhaul/dist/src/cli/main.js', join(path, 'node_modules/.bin/longhaul'));
+  // As npm does for the programs of a package that it installs.
+  await chmod(join(unpacked, 'dist/src/cli/main.js'), 0o755);
   await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'bare', type: 'module' }));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
