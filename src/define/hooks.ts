@@ -227,9 +227,9 @@ export interface CallPayload {
 export interface HookPayloads {
   /** A run or session begins. */
   session_start: { instructions: string[] };
-  /** The run has been given messages, which guardrails of input read too. */
+  /** The run has been given messages, and no model has read them yet. */
   input: { text: string; messages: JsonValue[] };
-  /** The run is about to end with an answer, which guardrails of output read too. */
+  /** The run is about to end with an answer. */
   output: { text: string; output: JsonValue };
   /** A model is about to be asked. */
   pre_request: { model: string; step: number; messages: number; tools: string[] };

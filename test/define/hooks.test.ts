@@ -23,7 +23,11 @@ describe('a hook that cannot work is refused when it is defined', () => {
     ['with an empty command', { run: undefined, command: [] }, 'write a list of texts'],
     ['with a null character in its command', { run: undefined, command: ['a\0b'] }, 'write a list of texts'],
     ['that takes too long', { timeout: '11s' }, 'lower it, or set "tier": "remote"'],
-    ['with an activity of its own before a request', { on: 'pre_request', tier: 'remote' }, '"tier": "remote" is for pre_tool_use, '],
+    [
+      'with an activity of its own before a request',
+      { on: 'pre_request', tier: 'remote' },
+      '"tier": "remote" is for input, output, pre_tool_use, ',
+    ],
     ['with an unknown tier', { tier: 'local' }, 'write "inline" or "remote"'],
     ['that fails closed where no hook denies', { on: 'post_tool_use', failClosed: true }, 'which no hook can deny: leave it out'],
     ['with a match that is a number', { match: 7 }, 'write a name, a regular expression or a function'],

@@ -24,7 +24,7 @@ describe('invalid prices are refused where the worker is created', () => {
     ],
     [
       { 'p/m': { input: 1, output: 1, cached: 0 } },
-      '"prices" of "p/m" has an unknown option "cached" (known: input, output, cachedInput, cacheWrite, batch)',
+      '"prices" of "p/m" has an unknown option "cached" (known: input, output, cachedInput, cacheWrite, batch, hosted)',
     ],
   ])('%j', (prices, problem) => {
     expect(() => pluginWith({ prices })).toThrow(new UsageError(`the worker: ${problem}`));

@@ -173,6 +173,6 @@ test('a worker that lacks a hook of the runs above refuses the run, and so anoth
   const hooks = [{ name: 'guard', on: 'pre_tool_use' as const, of: 'lead' }];
   await expect(resolving(runtime())({ agent: 'clerk', hooks })).rejects.toMatchObject({
     type: 'unknown_hook',
-    message: 'No hook "guard" of agent "lead" for "pre_tool_use" in this worker.',
+    message: 'No hook "guard" of agent "lead" for "pre_tool_use" in this worker. It has: none.',
   });
 });
