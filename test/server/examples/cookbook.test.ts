@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Chat } from '@ai-sdk/react';
+import proto from '@temporalio/proto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { LonghaulClient, memoryStreams } from 'longhaul/client';
 import { createApiKey, fileApiKeys, type Handler, nodeListener } from 'longhaul/server';
@@ -231,10 +232,10 @@ test('the server has nothing in clear text of an encrypted run, and a client wit
   const client = await encryptedClient(codec, { address, namespace, taskQueue });
   const { runId, output } = await client.run(doctor, { input: 'A finding of Ada' });
   expect(output).toBe('All is well.');
-  const history = JSON.stringify(await historyOf(testbed, runId), (_, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
-  );
-  expect(history).toContain('k1');
+  const { HistoryEvent } = proto.temporal.api.history.v1;
+  const history = Buffer.concat((await historyOf(testbed, runId)).map((event) => HistoryEvent.encode(event).finish())).toString('latin1');
+  // Names stay readable: a search finds them.
+  expect(history).toContain('doctor');
   for (const text of ['A finding of Ada', 'All is well', 'plain words']) expect(history).not.toContain(text);
   await expect(testbed.client.handle(runId).result()).rejects.toThrow('encryption key "k1" is missing');
   worker.shutdown();
