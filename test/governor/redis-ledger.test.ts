@@ -165,7 +165,7 @@ describe.skipIf(redisProgram === undefined)(`the ledger in Redis${REDIS_MISSING}
       await sleep(1_500);
       expect(grantedAt).toEqual([]);
       const killedAt = performance.now();
-      await holding.kill();
+      await holding.end('SIGKILL');
       await Promise.all(calls);
       // Its last word was at most 350 ms before its end, and is believed for 900 ms; a busy machine adds to that.
       expect(Math.max(...grantedAt) - killedAt).toBeLessThan(1_000 + SLACK_MS);
