@@ -55,6 +55,30 @@ describe('a hook for messages', () => {
   });
 });
 
+describe.each(['input', 'output'] as const)('a hook for "%s" that answers as only others can', (on) => {
+  test.each([
+    ['modify', { modify: { text: 'other' } }, true],
+    ['inject', { inject: 'Be polite.' }, true],
+    ['ask', { ask: 'May it?' }, true],
+    ['modify', { modify: { text: 'other' } }, false],
+    ['inject', { inject: 'Be polite.' }, false],
+    ['ask', { ask: 'May it?' }, false],
+  ])('%s: has failed (%o, failClosed: %s)', async (type, answer, failClosed) => {
+    const wrong = defineHook({ name: 'wrong', on, failClosed, run: () => answer });
+    const agent = defineAgent({ name: 'a', model: 'scripted/m', hooks: [wrong] });
+    const { result, events } = await testAgent(agent, { input: 'Hi', model: scriptedModel([say('Done.')]) });
+    expect(result.status).toBe(failClosed ? 'error' : 'completed');
+    expect(events.flatMap(({ guardrails }) => guardrails?.findings ?? [])).toEqual([
+      {
+        name: 'wrong',
+        type: on,
+        outcome: failClosed ? 'failed' : 'failed_open',
+        message: `Hook "wrong" failed: it answered "${type}", which has no effect here: deny it, or let it pass`,
+      },
+    ]);
+  });
+});
+
 test('a hook for answers denies one before anybody sees it, and is asked together with guardrails', async () => {
   const asked: unknown[] = [];
   const hook = defineHook({
