@@ -255,7 +255,10 @@ interface HookedEvent {
  * Calls the hooks of an event by priority, one after the other; each sees the changes of those before. The first deny ends the
  * chain of an event that can be denied, and counts for nothing at any other. Never rejects.
  */
-export async function runHooks({ on, payload, problemOf = () => undefined, deniesOnly, callId }: HookedEvent, hooks: readonly CallableHook[]): Promise<HooksOutcome> {
+export async function runHooks(
+  { on, payload, problemOf = () => undefined, deniesOnly, callId }: HookedEvent,
+  hooks: readonly CallableHook[],
+): Promise<HooksOutcome> {
   const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
   const record = (hook: string, fields: Pick<HookRecord, 'answer' | 'text' | 'denied'>): void => {
     outcome.records.push({ hook, on, ...fields, ...defined({ callId }) });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { offsetsOf } from '../../activities/quiet-hours/pin-quiet-hours.ts';
-import { quietHours, quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
+import { quietHours as capability, quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { QuietHours } from '../../src/core/domain/quiet-hours.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
@@ -219,7 +219,7 @@ describe('an agent with quiet hours', () => {
 describe('the quiet hours of the agents of a run', () => {
   const always = { from: 0, to: 1_439, offsets: [{ since: 0, minutes: 0 }] };
   const hoursIn = (name: string): QuietHours => ({ ...always, zone: name });
-  const zonesPassedOn = (state: RunState): string[] => quietHours.passesOn?.(state).quietHours?.map((one) => one.zone) ?? [];
+  const zonesPassedOn = (state: RunState): string[] => capability.passesOn?.(state).quietHours?.map((one) => one.zone) ?? [];
 
   /** Returns the state of a run whose first agent has quiet hours. */
   async function begun(): Promise<RunState> {
@@ -236,7 +236,7 @@ describe('the quiet hours of the agents of a run', () => {
     const state = await begun();
     for (let turn = 0; turn < 50; turn += 1) {
       lets(state, hoursIn(turn % 2 === 0 ? 'second' : 'third'));
-      quietHours.agentSwitched?.(state, turn < 2);
+      capability.agentSwitched?.(state, turn < 2);
     }
     expect(zonesPassedOn(state).toSorted()).toEqual(['first', 'second', 'third']);
   });
@@ -245,9 +245,9 @@ describe('the quiet hours of the agents of a run', () => {
     const state = await begun();
     const before = state.snapshot;
     lets(state, hoursIn('changed'));
-    quietHours.agentRefreshed?.(state, before);
+    capability.agentRefreshed?.(state, before);
     lets(state, undefined);
-    quietHours.agentSwitched?.(state, true);
+    capability.agentSwitched?.(state, true);
     expect(zonesPassedOn(state)).toEqual(['changed']);
   });
 
@@ -255,7 +255,7 @@ describe('the quiet hours of the agents of a run', () => {
     const state = await begun();
     const before = state.snapshot;
     lets(state, undefined);
-    quietHours.agentRefreshed?.(state, before);
+    capability.agentRefreshed?.(state, before);
     expect(zonesPassedOn(state)).toEqual([]);
   });
 });
