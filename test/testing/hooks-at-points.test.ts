@@ -2,6 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineGuardrail, defineHook, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { PointQuestion } from '../../src/core/capabilities/hooks.ts';
+import { runFake, said } from '../core/loop/fakes/fake-ports.ts';
+import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const acted: string[] = [];
 const act = defineTool({
@@ -94,4 +98,40 @@ test('a hook for answers denies one before anybody sees it, and is asked togethe
   const { result } = await testAgent(agent, { input: 'Hi', model: scriptedModel([say('yo')]) });
   expect(asked).toEqual([['yo', 'yo']]);
   expect(result).toMatchObject({ stopReason: 'guardrail', output: 'Response blocked: not like this', guardrail: { name: 'house-style' } });
+});
+
+describe('the activities of a run at its points', () => {
+  /** Returns what is asked at the points of a run of one step. */
+  async function asked(changes: Partial<AgentSnapshot>): Promise<Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[]> {
+    const questions: Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[] = [];
+    const askAtPoint = async ({ point, names, timeoutMs }: PointQuestion) => {
+      questions.push({ point, names, timeoutMs });
+      return { type: 'found' as const, found: {} };
+    };
+    const { result } = await runFake({ snapshot: testSnapshot(changes), model: [said('done')], ports: { askAtPoint } });
+    expect(result.status).toBe('completed');
+    return questions;
+  }
+
+  test('are none if its hooks are for other events', async () => {
+    expect(await asked({ hooks: [{ name: 'calls', on: 'pre_tool_use' }] })).toEqual([]);
+  });
+
+  test('are one for each point, for guardrails and hooks together, with the time of both', async () => {
+    const all = await asked({
+      guardrails: [
+        { name: 'topic', type: 'input', timeoutMs: 20_000 },
+        { name: 'tone', type: 'output', timeoutMs: 5_000 },
+      ],
+      hooks: [
+        { name: 'cards', on: 'input' },
+        { name: 'style', on: 'output' },
+        { name: 'lawyer', on: 'output', tier: 'remote', timeoutMs: 60_000 },
+      ],
+    });
+    expect(all).toEqual([
+      { point: 'input', names: ['topic', 'cards'], timeoutMs: 20_000 },
+      { point: 'output', names: ['tone', 'style', 'lawyer'], timeoutMs: 70_000 },
+    ]);
+  });
 });
