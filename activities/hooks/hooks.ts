@@ -246,6 +246,8 @@ interface HookedEvent {
   payload: JsonObject;
   /** Returns why the changes of a hook cannot be used, which is a failure of that hook. Default: all can. */
   problemOf?: (changes: JsonObject) => string | undefined;
+  /** Nothing reads a text here, and nothing can wait: such an answer is a failure of its hook. */
+  deniesOnly?: true;
   callId?: string;
 }
 
@@ -253,13 +255,16 @@ interface HookedEvent {
  * Calls the hooks of an event by priority, one after the other; each sees the changes of those before. The first deny ends the
  * chain of an event that can be denied, and counts for nothing at any other. Never rejects.
  */
-export async function runHooks({ on, payload, problemOf, callId }: HookedEvent, hooks: readonly CallableHook[]): Promise<HooksOutcome> {
+export async function runHooks(
+  { on, payload, problemOf = () => undefined, deniesOnly, callId }: HookedEvent,
+  hooks: readonly CallableHook[],
+): Promise<HooksOutcome> {
   const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
   const record = (hook: string, fields: Pick<HookRecord, 'answer' | 'text' | 'denied'>): void => {
     outcome.records.push({ hook, on, ...fields, ...defined({ callId }) });
   };
   for (const hook of hooks.toSorted((one, other) => one.priority - other.priority)) {
-    const answer = await answerOf(hook, { ...payload, ...outcome.changes }, problemOf);
+    const answer = await answerOf(hook, { ...payload, ...outcome.changes }, deniesOnly ? notDenying : changesProblem(problemOf));
     if (answer === undefined) continue;
     outcome.ran.push(hook.name);
     switch (answer.type) {
@@ -294,13 +299,26 @@ function textField(text: string | undefined): { text?: string } {
   return defined({ text });
 }
 
+/** Returns why an answer cannot be used; undefined if it can. */
+type AnswerCheck = (answer: ReadAnswer) => string | undefined;
+
+function changesProblem(problemOf: NonNullable<HookedEvent['problemOf']>): AnswerCheck {
+  return (answer) => (answer.type === 'modify' ? problemOf(answer.changes) : undefined);
+}
+
+function notDenying({ type }: ReadAnswer): string | undefined {
+  return type === 'modify' || type === 'inject' || type === 'ask'
+    ? `it answered "${type}", which has no effect here: deny it, or let it pass`
+    : undefined;
+}
+
 /** Returns the answer of a hook; undefined if it does not match. */
-async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: HookedEvent['problemOf']): Promise<ReadAnswer | undefined> {
+async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: AnswerCheck): Promise<ReadAnswer | undefined> {
   try {
     if (!(await matchesPayload(hook.match, payload))) return undefined;
     // A hook that changes its argument must not change that of the next one.
     const answer = await hook.ask(structuredClone(payload));
-    const problem = answer.type === 'modify' ? problemOf?.(answer.changes) : undefined;
+    const problem = problemOf(answer);
     return problem === undefined ? answer : { type: 'failed', text: problem };
   } catch (error) {
     return { type: 'failed', text: errorMessage(error) };

@@ -57,7 +57,7 @@ async function askAtPoint({ runtime, run, snapshot, signal, isCancelled, read }:
   const { records } = await runEventHooks(scope, {
     on,
     payload: cleanJson(payload) as JsonObject,
-    problemOf: () => 'it cannot be modified here: deny it, or let it pass',
+    deniesOnly: true,
   });
   return { findings: isCancelled() ? [] : records.flatMap((record) => findingOf(record, on)) };
 }

@@ -1,8 +1,10 @@
 import type { LoadedDataConverter } from '@temporalio/common';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { burstRecordIn } from '../core/activity-requests/burst-requests.ts';
 import { isOwnActivity } from '../core/activity-requests/contracts.ts';
+import type { BurstRecord } from '../core/bursts/burst.ts';
 import { cutText } from '../core/domain/byte-budgets.ts';
-import { isToolCall } from '../core/domain/content.ts';
+import { isToolCall, type ToolCall } from '../core/domain/content.ts';
 import { defined } from '../core/domain/defined.ts';
 import { errorCode, errorMessage } from '../core/domain/errors.ts';
 import { isJsonObject } from '../core/domain/json.ts';
@@ -41,6 +43,8 @@ interface OpenSpan extends Pick<
   to?: number;
   /** The number of events that the model call has in its conversation. */
   through?: number;
+  /** For a burst: the milliseconds of its calls, which have spans of their own. */
+  ofCallsMs?: number;
 }
 
 /**
@@ -52,6 +56,8 @@ export class ExecutionTimeline {
   readonly #spans: OpenSpan[] = [];
   /** The spans that an event of the history may end, by the event that began them. */
   readonly #open = new Map<string, OpenSpan>();
+  /** The spans of bursts, the last one of each. */
+  readonly #bursts = new Map<NamedActivity, OpenSpan>();
   #known = 0;
   #knownLocal = 0;
 
@@ -69,6 +75,7 @@ export class ExecutionTimeline {
   spans(read: ReadExecution): TimelineSpan[] {
     this.#addWaits(read);
     this.#addChildren(read);
+    for (const [activity, burst] of this.#bursts) this.#addCalls(read, activity, burst);
     const { firstOffset, events, end } = read;
     const times = events.map(({ timestamp }) => Date.parse(timestamp));
     const steps = completedSteps(read);
@@ -76,7 +83,7 @@ export class ExecutionTimeline {
     const last = end?.type === 'continued' && events.length > 0 ? firstOffset + events.length - 1 : Infinity;
     const ordered = this.#spans.toSorted((one, other) => one.from - other.from);
     let known = 0;
-    return ordered.map(({ through, from, taken, to, id, kind, name, step, ...span }) => {
+    return ordered.map(({ through, ofCallsMs = 0, from, taken, to, id, kind, name, step, ...span }) => {
       while (known < times.length && (times[known] ?? 0) <= from) known += 1;
       const ofModel = through === undefined ? undefined : (steps[Math.max(0, through - firstOffset)] ?? 0) + 1;
       const retried = (span.attempts ?? 1) > 1;
@@ -89,7 +96,7 @@ export class ExecutionTimeline {
         from: isoTime(from),
         ...defined({ to: to === undefined ? undefined : isoTime(to) }),
         ...(waited === undefined || kind === 'person' || kind === 'child' ? {} : retried ? { retryMs: waited } : { queueMs: waited }),
-        ...(to === undefined ? {} : { runMs: Math.max(0, to - (taken ?? from)) }),
+        ...(to === undefined ? {} : { runMs: Math.max(0, to - (taken ?? from) - ofCallsMs) }),
         ...defined({ step: step ?? ofModel }),
         ...span,
       };
@@ -110,7 +117,8 @@ export class ExecutionTimeline {
       const isNew = activities.length > this.#known;
       this.#known = activities.length;
       const activity = isNew ? activities.at(-1) : activities.findLast((one) => one.name === name && one.task === undefined);
-      this.#begin(event, { kind: kindOf(name), name, ...placeOf(activity) });
+      const span = this.#begin(event, { kind: kindOf(name), name, ...placeOf(activity) });
+      if (name === 'runBurst' && activity !== undefined) this.#bursts.set(activity, span);
     } else if (started) {
       const span = this.#open.get(String(started.scheduledEventId));
       if (span === undefined) return true;
@@ -199,11 +207,12 @@ export class ExecutionTimeline {
     });
   }
 
-  #begin(event: HistoryEvent, span: Pick<OpenSpan, 'kind' | 'name' | 'childRunId' | 'step' | 'callId' | 'through'>): void {
+  #begin(event: HistoryEvent, span: Pick<OpenSpan, 'kind' | 'name' | 'childRunId' | 'step' | 'callId' | 'through'>): OpenSpan {
     const id = String(event.eventId);
     const open: OpenSpan = { id, from: milliseconds(event), ...span };
     this.#spans.push(open);
     this.#open.set(id, open);
+    return open;
   }
 
   #end(began: string, event: HistoryEvent): OpenSpan | undefined {
@@ -249,6 +258,38 @@ export class ExecutionTimeline {
       this.#spans.push({ id: `approval ${key}`, kind: 'person', name: toolName, from: requestedAt, callId });
   }
 
+  /** Adds the calls that a burst has made, as its record has them. A burst makes one model call after the other, and those of tools in between. */
+  #addCalls({ events, firstOffset }: ReadExecution, { output, failure }: NamedActivity, burst: OpenSpan): void {
+    const record = (output as BurstRecord | undefined) ?? (failure === undefined ? undefined : burstRecordIn(failure));
+    const { id, taken, to } = burst;
+    if (record === undefined || to === undefined) return;
+    // A later attempt counts from the time at which the server had the burst.
+    const began = (burst.attempts ?? 1) > 1 ? burst.from : (taken ?? burst.from);
+    const moment = (at: number): number => Math.min(to, began + Math.max(0, at));
+    let [answeredAt, lastAt] = [0, 0];
+    const calls: OpenSpan[] = [];
+    for (const [index, { at, key, model, tool }] of record.entries.entries()) {
+      const durationMs = tool?.type === 'result' ? tool.durationMs : null;
+      const since = model === undefined ? Math.max(answeredAt, durationMs === null ? 0 : Math.round(at - durationMs)) : lastAt;
+      const [from, ended] = [moment(Math.min(since, at)), moment(at)];
+      const called = model === undefined ? callOf(key, { events, firstOffset }) : undefined;
+      calls.push({
+        id: `${id}.${index}`,
+        ...(model === undefined ? { kind: 'tool', name: called?.name ?? 'tool' } : { kind: 'model', name: 'callModel' }),
+        from,
+        taken: from,
+        to: ended,
+        ...(model === undefined ? {} : { through: Number(key.slice(1)) }),
+        ...(model?.type === 'failed' ? { ended: 'failed' } : {}),
+        ...defined({ callId: called?.toolCallId }),
+      });
+      lastAt = Math.max(lastAt, at);
+      if (model !== undefined) answeredAt = lastAt;
+    }
+    this.#spans.push(...calls);
+    burst.ofCallsMs = coveredMs(calls);
+  }
+
   /** Adds the ends of children that the history of this execution has as messages, and the calls that they belong to. */
   #addChildren({ events, steps, firstOffset, run: { agentName } }: ReadExecution): void {
     for (const { childRunId, callId, isError, from, to } of tracedPart({ agentName, firstOffset, events, steps }).children) {
@@ -270,6 +311,23 @@ function completedSteps({ events, firstStep }: ReadExecution): number[] {
   const before = [steps];
   for (const event of events) before.push((steps += completesStep(event) ? 1 : 0));
   return before;
+}
+
+/** Returns the milliseconds in which at least one of the spans was open: calls of tools are at the same time. */
+function coveredMs(spans: readonly OpenSpan[]): number {
+  let [sum, until] = [0, 0];
+  for (const { from, to = from } of spans.toSorted((one, other) => one.from - other.from)) {
+    sum += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return sum;
+}
+
+/** Returns the call that a burst names by its place in the record; undefined if another execution has the record of it. */
+function callOf(key: string, { events, firstOffset }: Pick<ReadExecution, 'events' | 'firstOffset'>): ToolCall | undefined {
+  const [offset, index] = key.slice(1).split('/').map(Number);
+  const item = events[(offset ?? NaN) - firstOffset]?.content[index ?? NaN];
+  return item !== undefined && isToolCall(item) ? item : undefined;
 }
 
 /** Returns the call and the step that an activity belongs to, as its input says. */

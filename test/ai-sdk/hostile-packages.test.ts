@@ -84,3 +84,18 @@ test.each<[what: string, model: () => AiSdkModel]>([
 ])('a package that yields %s fails the call as a model', async (_, model) => {
   expect(await outcome(model())).toMatch(/^model_/);
 });
+
+test.each<[what: string, input: () => unknown]>([
+  [
+    'refers to itself',
+    () => {
+      const input: Record<string, unknown> = {};
+      input['self'] = input;
+      return input;
+    },
+  ],
+  ['is no value of JSON', () => ({ count: 1n })],
+])('a call of the provider whose input %s is a bad answer', async (_, input) => {
+  const made = { type: 'tool-call', toolCallId: 'h1', toolName: 'web_search', input: input(), providerExecuted: true };
+  expect(await outcome(fakeModel([[...TEXT, made, FINISH]]))).toBe('model_bad_response');
+});

@@ -48,3 +48,19 @@ test.each<[rests: string, hasRested: boolean, cache: 'auto' | { ttl: '5m' }, mar
     'user*',
   ]);
 });
+
+test.each<[model: string, hasRested: boolean, cache: 'auto' | { ttl: '1h' }, stable: object]>([
+  ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', true, 'auto', { ttl: '1h' }],
+  ['global.anthropic.claude-opus-5-v1:0', true, 'auto', { ttl: '1h' }],
+  ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', false, 'auto', {}],
+  ['anthropic.claude-sonnet-4-20250514-v1:0', true, 'auto', {}],
+  ['anthropic.claude-3-7-sonnet-20250219-v1:0', true, 'auto', {}],
+  ['amazon.nova-pro-v1:0', true, 'auto', {}],
+  ['amazon.nova-pro-v1:0', true, { ttl: '1h' }, { ttl: '1h' }],
+])('the stable mark of %s of Bedrock, in a conversation that has rested (%s), with %j: %j', async (modelId, hasRested, cache, stable) => {
+  const model = fakeModel([textParts('A')], { provider: 'amazon-bedrock', modelId });
+  const told = { key: 'k', ...(hasRested ? { hasRested: true as const } : {}) };
+  await aiSdk(() => model, { cache }).call(request({ instructions: ['One.'] }), context({ cache: told }));
+  const sent = (model.calls[0]?.prompt ?? []) as { role: string; providerOptions?: { bedrock?: { cachePoint?: object } } }[];
+  expect(sent.find(({ role }) => role === 'system')?.providerOptions?.bedrock?.cachePoint).toEqual({ type: 'default', ...stable });
+});

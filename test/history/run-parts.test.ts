@@ -51,6 +51,9 @@ function taskMs(events: readonly HistoryEvent[]): number {
   return sum;
 }
 
+/** True for a call that is part of an activity. */
+const isInBurst = ({ id, kind }: TimelineSpan): boolean => (kind === 'model' || kind === 'tool') && /\.\d+$/.test(id);
+
 describe('the timeline of each recorded run', () => {
   test.each(runs)('%s', async (runId, run) => {
     const spans = await pagesOf(run, 10_000);
@@ -60,7 +63,7 @@ describe('the timeline of each recorded run', () => {
     const count = (kinds: readonly string[]): number => spans.filter(({ kind }) => kinds.includes(kind)).length;
     const isLocal = ({ markerRecordedEventAttributes: marker }: HistoryEvent): boolean => marker?.markerName === 'core_local_activity';
     const activities = events.filter((event) => event.activityTaskScheduledEventAttributes || isLocal(event)).length;
-    expect(count(['model', 'tool', 'own'])).toBe(activities);
+    expect(count(['model', 'tool', 'own']) - spans.filter(isInBurst).length).toBe(activities);
     expect(count(['task'])).toBe(events.filter((event) => event.workflowTaskScheduledEventAttributes).length);
     expect(count(['child'])).toBeGreaterThanOrEqual(
       events.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes).length,
@@ -77,6 +80,27 @@ describe('the timeline of each recorded run', () => {
     );
     expect(waits.toSorted()).toEqual(decided.map(({ callId, type }) => `${callId} ${type}`).toSorted());
   });
+});
+
+test('the calls of a burst are spans inside of it, which take their time from it', async () => {
+  const names = new Set<string>();
+  for (const [, run] of runs) {
+    const spans = await pagesOf(run, 10_000);
+    for (const burst of spans.filter(({ name }) => name === 'runBurst')) {
+      const calls = spans.filter((one) => isInBurst(one) && one.id.startsWith(`${burst.id}.`));
+      const { from, to = from, queueMs = 0, runMs = 0 } = burst;
+      for (const call of calls) {
+        names.add(call.name);
+        expect([Date.parse(call.from) >= Date.parse(from), Date.parse(call.to ?? '') <= Date.parse(to)]).toEqual([true, true]);
+        expect(typeof call.step).toBe(call.kind === 'model' ? 'number' : 'undefined');
+        expect(typeof call.callId).toBe(call.kind === 'tool' ? 'string' : 'undefined');
+      }
+      const took = calls.reduce((sum, call) => sum + (call.runMs ?? 0), 0);
+      expect(runMs).toBeLessThanOrEqual(Date.parse(to) - Date.parse(from));
+      expect(runMs + took).toBeGreaterThanOrEqual(Date.parse(to) - Date.parse(from) - queueMs - (burst.retryMs ?? 0));
+    }
+  }
+  expect([...names]).toEqual(expect.arrayContaining(['callModel', 'search']));
 });
 
 /** True for a run that has called a model itself: the agents of a parallel flow do so in runs of their own. */

@@ -2,6 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineGuardrail, defineHook, defineTool } from '../../src/index.ts';
 import { callTool, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent.ts';
+import type { PointQuestion } from '../../src/core/capabilities/hooks.ts';
+import { runFake, said } from '../core/loop/fakes/fake-ports.ts';
+import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const acted: string[] = [];
 const act = defineTool({
@@ -55,6 +59,30 @@ describe('a hook for messages', () => {
   });
 });
 
+describe.each(['input', 'output'] as const)('a hook for "%s" that answers as only others can', (on) => {
+  test.each([
+    ['modify', { modify: { text: 'other' } }, true],
+    ['inject', { inject: 'Be polite.' }, true],
+    ['ask', { ask: 'May it?' }, true],
+    ['modify', { modify: { text: 'other' } }, false],
+    ['inject', { inject: 'Be polite.' }, false],
+    ['ask', { ask: 'May it?' }, false],
+  ])('%s: has failed (%o, failClosed: %s)', async (type, answer, failClosed) => {
+    const wrong = defineHook({ name: 'wrong', on, failClosed, run: () => answer });
+    const agent = defineAgent({ name: 'a', model: 'scripted/m', hooks: [wrong] });
+    const { result, events } = await testAgent(agent, { input: 'Hi', model: scriptedModel([say('Done.')]) });
+    expect(result.status).toBe(failClosed ? 'error' : 'completed');
+    expect(events.flatMap(({ guardrails }) => guardrails?.findings ?? [])).toEqual([
+      {
+        name: 'wrong',
+        type: on,
+        outcome: failClosed ? 'failed' : 'failed_open',
+        message: `Hook "wrong" failed: it answered "${type}", which has no effect here: deny it, or let it pass`,
+      },
+    ]);
+  });
+});
+
 test('a hook for answers denies one before anybody sees it, and is asked together with guardrails', async () => {
   const asked: unknown[] = [];
   const hook = defineHook({
@@ -70,4 +98,40 @@ test('a hook for answers denies one before anybody sees it, and is asked togethe
   const { result } = await testAgent(agent, { input: 'Hi', model: scriptedModel([say('yo')]) });
   expect(asked).toEqual([['yo', 'yo']]);
   expect(result).toMatchObject({ stopReason: 'guardrail', output: 'Response blocked: not like this', guardrail: { name: 'house-style' } });
+});
+
+describe('the activities of a run at its points', () => {
+  /** Returns what is asked at the points of a run of one step. */
+  async function asked(changes: Partial<AgentSnapshot>): Promise<Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[]> {
+    const questions: Pick<PointQuestion, 'point' | 'names' | 'timeoutMs'>[] = [];
+    const askAtPoint = async ({ point, names, timeoutMs }: PointQuestion) => {
+      questions.push({ point, names, timeoutMs });
+      return { type: 'found' as const, found: {} };
+    };
+    const { result } = await runFake({ snapshot: testSnapshot(changes), model: [said('done')], ports: { askAtPoint } });
+    expect(result.status).toBe('completed');
+    return questions;
+  }
+
+  test('are none if its hooks are for other events', async () => {
+    expect(await asked({ hooks: [{ name: 'calls', on: 'pre_tool_use' }] })).toEqual([]);
+  });
+
+  test('are one for each point, for guardrails and hooks together, with the time of both', async () => {
+    const all = await asked({
+      guardrails: [
+        { name: 'topic', type: 'input', timeoutMs: 20_000 },
+        { name: 'tone', type: 'output', timeoutMs: 5_000 },
+      ],
+      hooks: [
+        { name: 'cards', on: 'input' },
+        { name: 'style', on: 'output' },
+        { name: 'lawyer', on: 'output', tier: 'remote', timeoutMs: 60_000 },
+      ],
+    });
+    expect(all).toEqual([
+      { point: 'input', names: ['topic', 'cards'], timeoutMs: 20_000 },
+      { point: 'output', names: ['tone', 'style', 'lawyer'], timeoutMs: 70_000 },
+    ]);
+  });
 });

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { offsetsOf } from '../../activities/quiet-hours/pin-quiet-hours.ts';
-import { quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
+import { quietHours as capability, quietUntil } from '../../src/core/capabilities/quiet-hours.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent.ts';
 import type { QuietHours } from '../../src/core/domain/quiet-hours.ts';
 import { INTERRUPTED_CALL } from '../../src/core/domain/tool-calls.ts';
 import type { Event } from '../../src/core/domain/record.ts';
+import type { RunState } from '../../src/core/kernel/run-state.ts';
 import { progressOf } from '../../src/core/queries/progress.ts';
 import { agent, defineProgram, tool, unit } from '../../src/define/program/index.ts';
 import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
@@ -212,5 +213,49 @@ describe('an agent with quiet hours', () => {
     [{ from: '22:00', to: '07:00', zone, days: 5 }, 'unknown option "days"'],
   ])('is refused if they are %j', (quietHours, problem) => {
     expect(() => defineAgent({ name: 'a', model: 'scripted/m', quietHours: quietHours as never })).toThrow(problem);
+  });
+});
+
+describe('the quiet hours of the agents of a run', () => {
+  const always = { from: 0, to: 1_439, offsets: [{ since: 0, minutes: 0 }] };
+  const hoursIn = (name: string): QuietHours => ({ ...always, zone: name });
+  const zonesPassedOn = (state: RunState): string[] => capability.passesOn?.(state).quietHours?.map((one) => one.zone) ?? [];
+
+  /** Returns the state of a run whose first agent has quiet hours. */
+  async function begun(): Promise<RunState> {
+    const { state } = await runFake({ snapshot: testSnapshot({ quietHours: hoursIn('first') }), model: [said('done')] });
+    return state;
+  }
+
+  function lets(state: RunState, next: QuietHours | undefined): void {
+    const { quietHours: _, ...rest } = state.snapshot;
+    state.snapshot = next === undefined ? rest : { ...rest, quietHours: next };
+  }
+
+  test('hold, however often others hand it to each other', async () => {
+    const state = await begun();
+    for (let turn = 0; turn < 50; turn += 1) {
+      lets(state, hoursIn(turn % 2 === 0 ? 'second' : 'third'));
+      capability.agentSwitched?.(state, turn < 2);
+    }
+    expect(zonesPassedOn(state).toSorted()).toEqual(['first', 'second', 'third']);
+  });
+
+  test('of an agent whose definition has changed hold as they are now, also after it has handed over', async () => {
+    const state = await begun();
+    const before = state.snapshot;
+    lets(state, hoursIn('changed'));
+    capability.agentRefreshed?.(state, before);
+    lets(state, undefined);
+    capability.agentSwitched?.(state, true);
+    expect(zonesPassedOn(state)).toEqual(['changed']);
+  });
+
+  test('of an agent whose definition has none any more do not hold', async () => {
+    const state = await begun();
+    const before = state.snapshot;
+    lets(state, undefined);
+    capability.agentRefreshed?.(state, before);
+    expect(zonesPassedOn(state)).toEqual([]);
   });
 });

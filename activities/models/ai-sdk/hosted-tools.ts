@@ -1,6 +1,7 @@
-import { ModelCallError } from '../../../src/core/domain/errors.ts';
+import { errorMessage, ModelCallError } from '../../../src/core/domain/errors.ts';
 import type { HostedCall, HostedTool } from '../../../src/core/domain/hosted.ts';
 import { isJsonObject } from '../../../src/core/domain/json.ts';
+import { AnswerFault } from '../errors/error-body.ts';
 import { textIn } from '../openai/message-order.ts';
 import type { AiSdkModel } from './language-model.ts';
 import type { Entry } from './layout.ts';
@@ -48,7 +49,15 @@ export function hostedCalls(layout: readonly Entry[]): HostedCall[] {
   return layout.flatMap((entry): HostedCall[] => {
     if (entry.t !== 'hosted-call') return [];
     const { id, name, input } = entry;
-    const text = typeof input === 'string' ? input : (JSON.stringify(input) ?? '');
+    const text = typeof input === 'string' ? input : jsonText(input);
     return [{ name, ...(text === '' ? {} : { input: text }), ...(failed.has(id) ? { isError: true } : {}) }];
   });
+}
+
+function jsonText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? '';
+  } catch (error) {
+    throw new AnswerFault('malformed', 'the input of a call that the provider has made is no JSON', errorMessage(error));
+  }
 }

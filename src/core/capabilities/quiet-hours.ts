@@ -37,7 +37,10 @@ const acted = slice<QuietHours[]>('quietHours', listOf(QUIET_HOURS), {
 /** Returns all quiet hours that hold for a run: of the agents that have acted in it, and of its ancestors, each once. */
 function holdingFor(state: Pick<RunState, 'snapshot' | 'slices'>): QuietHours[] {
   const { quietHours: own } = state.snapshot;
-  const all = [...(own === undefined ? [] : [own]), ...(acted.of(state) ?? []), ...(parentOf(state)?.quietHours ?? [])];
+  return eachOnce([...(own === undefined ? [] : [own]), ...(acted.of(state) ?? []), ...(parentOf(state)?.quietHours ?? [])]);
+}
+
+function eachOnce(all: readonly QuietHours[]): QuietHours[] {
   return all.filter((one, index) => all.findIndex((other) => canonicalJson(other) === canonicalJson(one)) === index);
 }
 
@@ -59,11 +62,14 @@ export const quietHours: Capability = {
   postpones: (state, now, { tool }) => (tool.category === 'communicate' ? latestEnd(holdingFor(state), now) : undefined),
   agentSwitched(state) {
     const { quietHours: hours } = state.snapshot;
-    if (hours !== undefined) acted.set(state, [...(acted.of(state) ?? []), hours].slice(-MOST_QUIET_HOURS));
+    // An agent that acts again and again must not take the place of another one.
+    if (hours !== undefined) acted.set(state, eachOnce([...(acted.of(state) ?? []), hours]).slice(-MOST_QUIET_HOURS));
   },
   agentRefreshed(state, { quietHours: before }) {
     // Those of the agent as it was no longer hold.
-    const left = (acted.of(state) ?? []).filter((one) => canonicalJson(one) !== canonicalJson(before ?? null));
+    const { quietHours: now } = state.snapshot;
+    const others = (acted.of(state) ?? []).filter((one) => canonicalJson(one) !== canonicalJson(before ?? null));
+    const left = now === undefined ? others : eachOnce([...others, now]);
     if (left.length === 0) acted.clear(state);
     else acted.set(state, left);
   },

@@ -7,7 +7,7 @@ import { roundedMs, secondsOf } from '../domain/time.ts';
 import { type EventPlace, ExecutionTrace, type TraceEvent, traceEvent, Tracer, type TraceSpan } from '../domain/trace.ts';
 import type { AnchorVerdict, AnswerVerdict, StepNote } from '../domain/verdicts.ts';
 import { addressText, type IndexedStep, indexOf, parseAddress, type ProgramIndex, type StepAddress } from './program-index.ts';
-import { resolveRefine } from './step-attempts.ts';
+import { resolveRefine } from './refine.ts';
 import { formatError, seedNameOf } from './step-errors.ts';
 
 /** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */

@@ -66,6 +66,29 @@ describe('the hooks of a run hold below it', () => {
     ]);
   });
 
+  test('and those for messages and answers do not, but for those of the worker', async () => {
+    const seen: string[] = [];
+    const noting = (name: string, on: 'input' | 'output'): AnyHook =>
+      defineHook({ name, on, run: ({ text }: { text: string }, { agent }: HookContext) => void seen.push(`${name}: ${agent} ${text}`) });
+    const ofWorker = [noting('worker-input', 'input'), noting('worker-output', 'output')];
+    await run(calling([noting('lead-input', 'input'), noting('lead-output', 'output')]), paying(), ofWorker);
+    expect(seen).toEqual([
+      'worker-input: lead Go',
+      'lead-input: lead Go',
+      'worker-input: payer Pay',
+      'worker-output: payer Paid 7.',
+      'worker-output: lead Done.',
+      'lead-output: lead Done.',
+    ]);
+  });
+
+  test('a child whose answer a hook denies ends with an error, which the parent reads', async () => {
+    const never = defineHook({ name: 'never', on: 'output', run: ({ text }) => (text === 'Paid 7.' ? { deny: 'no numbers' } : 'allow') });
+    const { result, steps } = await run(calling([]), paying(), [never]);
+    expect(result.output).toBe('Done.');
+    expect(steps[0]?.toolCalls).toMatchObject([{ isError: true, result: expect.stringContaining('no numbers') }]);
+  });
+
   test('also once a run below is handed over to another agent', async () => {
     const guard = defineHook({ name: 'guard', on: 'pre_tool_use', match: 'pay', run: () => ({ deny: 'not today' }) });
     const first = defineAgent({ name: 'first', model: 'scripted/m', handoffs: [payer] });

@@ -136,3 +136,14 @@ test('a run that has recorded nothing has no spans', () => {
     spans: [],
   });
 });
+
+test('the length of an answer is that of its text, also next to a file', () => {
+  const content = [
+    { type: 'text' as const, text: 'Here ' },
+    { type: 'image' as const, data: 'aGVsbG8=', mediaType: 'image/png' },
+    { type: 'text' as const, text: 'it is' },
+  ];
+  const shown = event(115, { usage, content: [{ type: 'message', role: 'assistant', content }] });
+  const trace = agentTrace(HEADER, { events: [asked, shown], steps: [] });
+  expect(JSON.stringify(trace.toJSON())).toContain('"content_length":10,');
+});

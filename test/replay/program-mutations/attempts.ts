@@ -4,7 +4,7 @@ import type { BrokenChange } from '../replay-mutated.ts';
 const ATTEMPTS: readonly BrokenChange[] = [
   {
     what: 'does not wait between two attempts',
-    file: 'src/core/program/step-attempts.ts',
+    file: 'src/core/program/refine.ts',
     find: 'waitMs = delayAfter(number, config.backoff);',
     replace: 'waitMs = delayAfter(number, config.backoff) * 0;',
     history: 'program-with-further-attempts',
@@ -12,7 +12,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'waits longer between two attempts',
-    file: 'src/core/program/step-attempts.ts',
+    file: 'src/core/program/refine.ts',
     find: 'EXPONENTIAL_MS * 2 ** attempt',
     replace: 'EXPONENTIAL_MS * 3 ** attempt',
     history: 'program-with-further-attempts',
@@ -20,7 +20,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
   },
   {
     what: 'makes one attempt less',
-    file: 'src/core/program/step-attempts.ts',
+    file: 'src/core/program/refine.ts',
     find: 'number <= config.maxAttempts;',
     replace: 'number < Math.max(2, config.maxAttempts);',
     history: 'program-with-further-attempts',

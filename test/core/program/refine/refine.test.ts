@@ -14,7 +14,7 @@ import {
   type RefineStart,
   resolveRefine,
   type WaitOutcome,
-} from '../../../../src/core/program/step-attempts.ts';
+} from '../../../../src/core/program/refine.ts';
 
 const PLACE = { step: 'Read', unit: 'Review' };
 const STOPPED = { type: 'stopped' } as const;

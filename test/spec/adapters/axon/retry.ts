@@ -11,7 +11,7 @@ import {
   fallbackOf,
   makeAttempts,
   resolveRefine,
-} from '../../../../src/core/program/step-attempts.ts';
+} from '../../../../src/core/program/refine.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list, number, only, text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
